@@ -1,22 +1,26 @@
 """Feeds a recording to the state machine of a connection: the one pass over its messages.
 
-`inspect show` rests on it: who waits for whom, tool calls, late updates. Pieces of messages that
-are streamed without a pause change nothing that anybody asks for, so that only the first of them is
-read. That is what makes the pass quick: most frames are such pieces.
+Three things rest on it: who waits for whom in `inspect show`, where the time of each turn went in
+`inspect stats`, and the waterfall of one turn. Pieces of messages that are streamed without a pause
+change nothing that the first two ask for, so that only the first of them is read. That is what
+makes the pass quick: most frames are such pieces.
 """
 
 from collections.abc import Callable, Iterator
 
 from acp_proxy.protocol.connection import FORCED, Connection
-from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import FrameRun
+from acp_proxy.store.exchange_queries import TurnRow
 from acp_proxy.store.reader import RecordingReader
 
 Watch = Callable[[Iterator[FrameRun]], Iterator[FrameRun]]
 """Passes runs of frames on, and shows how far the pass is."""
+PAUSE_NS = 10**8
+"""The longest pause within a run of pieces, for those who do not read each frame."""
 
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
@@ -24,15 +28,22 @@ _DIRECTIONS = {direction.value: direction for direction in Direction}
 class MessagePass:
     """Reads the frames of a recording and feeds them to a connection.
 
+    Args:
+        reader: the recording.
+        first: the turn with whose prompt to begin; None for the start of the recording.
+
     Attributes:
         connection: the state machine, after the frame that was yielded last.
     """
 
-    def __init__(self, reader: RecordingReader) -> None:
-        recording = reader.recording
-        is_forced = recording.dialect_reason == FORCED
-        self.connection = Connection(dialect=(is_forced and recording.dialect) or "auto")
+    def __init__(self, reader: RecordingReader, first: TurnRow | None = None) -> None:
+        recording, state = reader.recording, State()
+        is_known = first is not None or recording.dialect_reason == FORCED
+        if first is not None:
+            state.next_turn = first.id
+        self.connection = Connection(state, (is_known and recording.dialect) or "auto")
         self._reader = reader
+        self._first = 0 if first is None else first.prompt_seq
 
     def read(
         self, pause_ns: int, watch: Watch = iter
@@ -48,7 +59,7 @@ class MessagePass:
         """
         feed = self.connection.feed
         nothing, no_message = Transition(), read(b"")
-        for run in watch(self._reader.runs(pause_ns)):
+        for run in watch(self._reader.runs(pause_ns, self._first)):
             direction = _DIRECTIONS.get(run.stream)
             if direction is None:
                 yield run, no_message, nothing

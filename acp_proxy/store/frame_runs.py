@@ -22,7 +22,7 @@ _CONTINUES = (
     f"f.kind = {_NOTIFICATION} AND f.tool_call IS NULL AND f.turn = p.turn"
     f" AND p.kind = {_NOTIFICATION} AND p.tool_call IS NULL AND f.flags = p.flags"
     f" AND f.flags & 3 = {STREAM_CODES[Stream.TO_CLIENT]} AND f.method = p.method"
-    " AND f.method = ? AND f.t_ns - p.t_ns <= ?"
+    " AND f.method = ? AND f.seq > ? AND f.t_ns - p.t_ns <= ?"
     " AND f.seq NOT IN (SELECT end_seq FROM turns WHERE end_seq IS NOT NULL)"
 )
 """Whether a frame ``f`` continues the run of the frame ``p`` that directly precedes it: both are
@@ -31,12 +31,14 @@ _STREAMS = {code: stream.value for stream, code in STREAM_CODES.items()}
 _KINDS = {code: kind.value for kind, code in KIND_CODES.items()}
 
 
-def frame_runs(table: FrameTable, pause_ns: int) -> Iterator[FrameRun]:
-    """Yields all frames of a table in order, the updates of a run as one.
+def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRun]:
+    """Yields the frames of a table in order, the updates of a run as one.
 
     Args:
         table: the table.
-        pause_ns: a longer time between two frames ends a run.
+        pause_ns: a longer time between two frames ends a run; a negative one makes each frame a run
+            by itself.
+        first: the number from which on frames are read.
 
     Raises:
         sqlite3.Error: the file is damaged.
@@ -48,19 +50,20 @@ def frame_runs(table: FrameTable, pause_ns: int) -> Iterator[FrameRun]:
     sql = (
         f"SELECT f.seq, f.t_ns, f.flags & 3, f.kind, {raw}, p.seq, p.t_ns"
         f" FROM {table.rows} AS f LEFT JOIN {table.rows} AS p ON p.seq = f.seq - 1"
-        f" WHERE ({_CONTINUES}) IS NOT TRUE ORDER BY f.seq"
+        f" WHERE f.seq >= ? AND ({_CONTINUES}) IS NOT TRUE ORDER BY f.seq"
     )
     label = execute(f"SELECT id FROM {table.labels} WHERE text = ?", (UPDATE,)).fetchone()
-    first: tuple[int, int, str, str, bytes | None] | None = None
-    for seq, t_ns, stream, kind, line, *last in execute(sql, (label and label[0], pause_ns)):
-        if first is not None:  # what directly precedes a run is the end of the one before
+    update = label[0] if label is not None and pause_ns >= 0 else None
+    begun: tuple[int, int, str, str, bytes | None] | None = None
+    for seq, t_ns, stream, kind, line, *last in execute(sql, (first, update, first, pause_ns)):
+        if begun is not None:  # what directly precedes a run is the end of the one before
             end = execute(last_before, (seq,)).fetchone() if last[0] is None else last
-            yield FrameRun(*first, *end)
+            yield FrameRun(*begun, *end)
         if type(t_ns) is not int or (type(line) is not bytes and line is not None):
             raise Mistyped(f"frame {seq} has no time or no bytes")
         try:
-            first = seq, t_ns, _STREAMS[stream], _KINDS[kind], line
+            begun = seq, t_ns, _STREAMS[stream], _KINDS[kind], line
         except (KeyError, TypeError):
             raise Mistyped(f"frame {seq} has a code that stands for nothing") from None
-    if first is not None:
-        yield FrameRun(*first, *execute(last_before, (_BEYOND,)).fetchone())
+    if begun is not None:
+        yield FrameRun(*begun, *execute(last_before, (_BEYOND,)).fetchone())

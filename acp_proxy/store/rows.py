@@ -151,20 +151,22 @@ class Rows:
             for table in self.tables:
                 yield from table.heads(chosen)
 
-    def runs(self, pause_ns: int) -> Iterator[FrameRun]:
-        """Streams all frames, where session updates without a pause between them are one run.
+    def runs(self, pause_ns: int, first: int = 0) -> Iterator[FrameRun]:
+        """Streams frames, where session updates without a pause between them are one run.
 
         In a run are updates of one turn that are about no tool call.
 
         Args:
-            pause_ns: a longer time between two frames ends a run.
+            pause_ns: a longer time between two frames ends a run; a negative one makes each frame a
+                run by itself.
+            first: the number from which on frames are read.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
         """
         with self._damage_reported():
             for table in self.tables:
-                yield from frame_runs(table, pause_ns)
+                yield from frame_runs(table, pause_ns, first)
 
     def payloads(self, chosen: Filter = EVERYTHING) -> Iterator[Payload]:
         """Streams what a search needs of frames; a line larger than `LARGEST` is None."""

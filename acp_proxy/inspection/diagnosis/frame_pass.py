@@ -11,7 +11,7 @@ from attrs import define, field
 from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.diagnosis.tool_calls import CallLog
-from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
+from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import OpenWait, Party, WaitTracker
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import OPENING
@@ -24,8 +24,6 @@ from acp_proxy.store.recorded_events import is_peer_leaving
 
 HISTORY = OPENING[1:]
 """Requests before whose answer an agent streams a session's history."""
-PAUSE_NS = 10**8
-"""The longest pause within a run of pieces, which is no silence."""
 
 
 @define

@@ -5,12 +5,12 @@ from collections import Counter
 from acp_proxy.inspection.diagnosis.checks import has_problem, run_checks
 from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext
 from acp_proxy.inspection.diagnosis.conversation import read_capabilities, read_sessions
-from acp_proxy.inspection.diagnosis.frame_pass import PAUSE_NS, FrameCounts, count_frames
+from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts, count_frames
 from acp_proxy.inspection.diagnosis.requests import read_person_requests, read_tally
 from acp_proxy.inspection.diagnosis.unanswered import find_waiting
 from acp_proxy.inspection.diagnosis.values import Finding, Summary
 from acp_proxy.inspection.fault_effects import read_faults
-from acp_proxy.inspection.message_pass import Watch
+from acp_proxy.inspection.message_pass import PAUSE_NS, Watch
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain

@@ -10,18 +10,20 @@ from datetime import datetime
 
 from attrs import evolve, frozen
 
-from acp_proxy.filters import EVERYTHING, Filter, parse
+from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import CallState, params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.inspection.measures.traffic import CallTraffic, MethodStatistics, Traffic, totals
 from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import VOICE, TurnWaterfall, Waterfall
+from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, messages_of
 from acp_proxy.protocol.chunks import chunk_of
+from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.recording import FrameHead
 from acp_proxy.safe_text import plain
 from acp_proxy.store import frame_queries
-from acp_proxy.store.exchange_queries import LAST_SEQ, client_requests, exchanges
+from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, client_requests, exchanges
 from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.reader import RecordingReader
 
@@ -75,7 +77,7 @@ class Statistics:
 def gather(
     reader: RecordingReader, chosen: Filter = EVERYTHING, *, top: int = 10, watch: Watch = iter
 ) -> Statistics:
-    """Counts a recording in one pass over its frames, or in two if a filter means but some.
+    """Counts a recording in two passes: over the frames that are counted, and over all turns.
 
     Turns come without their prompts and first chunks, see `with_texts`; nor is there a waterfall.
 
@@ -90,17 +92,12 @@ def gather(
     """
     end_ns = end_of(reader)
     traffic = Traffic(end_ns)
-    times = TurnIntervals(read_turns(reader), client_requests(reader))
-    heads = watch(reader.heads(chosen))
-    if chosen is EVERYTHING:
-        for head in heads:
-            traffic.feed(head)
-            times.feed(head)
-    else:
-        for head in heads:
-            traffic.feed(head)
-        for head in reader.heads():
-            times.feed(head)
+    for head in watch(reader.heads(chosen)):
+        traffic.feed(head)
+    times = TurnIntervals()
+    for run, message, done in MessagePass(reader).read(PAUSE_NS):
+        for one, its_done in messages_of(message, done):
+            times.feed(run, one, its_done)
     for exchange in exchanges(reader):
         if chosen is EVERYTHING or traffic.includes(exchange):
             traffic.take(exchange)
@@ -158,11 +155,24 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
         UnreadableRecording: the file is damaged.
     """
     last = frame_queries.last_seq(reader) if turn.open or turn.end_seq is None else turn.end_seq
-    span = (turn.prompt_seq, last)
-    steps = Waterfall(turn, read_turns(reader), client_requests(reader, *span), most)
-    for frame in reader.payloads(parse(f"seq:{max(0, span[0])}..{max(0, last)}")):
-        steps.feed(frame)
+    requests = client_requests(reader, turn.prompt_seq, last)
+    outcomes = {(row.request_seq, row.rpc_id): row.outcome for row in requests}
+    steps = Waterfall(turn, outcomes, most)
+    for frame, message, done in MessagePass(reader, _first_beside(reader, turn)).read(-1):
+        if frame.seq > last:
+            break
+        steps.feed(frame, message, done)
     return steps.finished()
+
+
+def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
+    """The first turn from which on all frames of a turn are understood; None for the start."""
+    if reader.recording.dialect in (DRAFT, None):
+        return None  # what names no session in the draft goes by all that was opened before
+    turns = read_turns(reader)
+    beside = [row for row in turns if row.end_seq is None or row.end_seq >= turn.prompt_seq]
+    first = min(row.prompt_seq for row in beside)
+    return next(row for row in turns if row.prompt_seq == first)
 
 
 def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:

@@ -6,23 +6,23 @@ at once, the first in the order of `WAITING` has the time, so that parallel requ
 twice. The rest is the agent's: it streams as long as it goes on within `PAUSE_NS` of what it sent
 last, and else it is silent, as it is until its first update and after each answer.
 
-`TurnIntervals` is the one pass that finds these stretches: `inspect stats` takes the sums of each
-turn, and the waterfall of a turn takes the stretches themselves. It is pure, incremental and fed
-with frames; what is kept grows with turns, not with frames.
+`TurnIntervals` finds these stretches from the transitions of the connection: `inspect stats` takes
+the sums of each turn, and the waterfall of a turn takes the stretches themselves. It is pure and
+incremental; what is kept grows with turns, not with frames.
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
 from attrs import define, field, frozen
 
 from acp_proxy.inspection.waits import Party, answering_party
+from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
+from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
-from acp_proxy.recording import FrameHead, Payload
-from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow
+from acp_proxy.recording import FrameRun
 
 PAUSE_NS = 2 * 10**9
 """An agent that sends nothing for so long no longer streams."""
@@ -105,12 +105,21 @@ class TurnClock:
         self._spoke = False
         return passed
 
-    def passed(self, t_ns: int) -> tuple[Part, int]:
-        """It has got that late."""
+    def streamed(self, t_ns: int) -> tuple[Part, int]:
+        """The agent went on without a pause."""
+        return self.passed(t_ns, is_pause=False)
+
+    def passed(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
+        """It has got that late.
+
+        Args:
+            t_ns: the time.
+            is_pause: whether nothing was sent meanwhile.
+        """
         elapsed = t_ns - self.now_ns if t_ns > self.now_ns else 0
         if self._waiting:
             part = next(part for part in WAITING if self._open[part])
-        elif self._spoke and elapsed < PAUSE_NS:
+        elif self._spoke and (elapsed < PAUSE_NS or not is_pause):
             part = Part.STREAMING
         else:
             part = Part.SILENT
@@ -129,7 +138,7 @@ class Interval(NamedTuple):
     to_ns: int
     seq: int | None
     """The frame that ended it; None if the recording ended before."""
-    request: ExchangeRow | None = None
+    request: Exchange | None = None
     """Set for a request of the agent to its client, from when it was sent until its answer. Such
     intervals overlap; those without a request divide the time of the turn."""
 
@@ -187,22 +196,22 @@ class WholeTime:
 class _Running:
     """A turn that has begun."""
 
-    row: TurnRow
+    turn: Turn
     start_ns: int
     clock: TurnClock
     first_update_ns: int | None = None
-    waits: dict[int, tuple[ExchangeRow, Part, int]] = field(factory=dict)
+    waits: dict[int, tuple[Exchange, Part, int]] = field(factory=dict)
     """The requests without an answer so far by exchange, and since when."""
 
-    def finished(self, *, ended: bool) -> TurnTime:
-        row, spent = self.row, self.clock.spent
+    def finished(self) -> TurnTime:
+        turn, spent = self.turn, self.clock.spent
         return TurnTime(
-            row.id,
-            row.session,
-            row.prompt_seq,
-            row.end_seq,
-            row.stop_reason,
-            open=not ended,
+            turn.id,
+            turn.session,
+            turn.prompt_seq,
+            turn.end_seq,
+            turn.stop_reason,
+            open=turn.end_seq is None,
             start_ns=self.start_ns,
             duration_ns=self.clock.now_ns - self.start_ns,
             first_update_ns=self.first_update_ns,
@@ -219,74 +228,45 @@ class _Running:
 
 
 class TurnIntervals:
-    """Takes frames in their order, and divides the time of each turn into intervals."""
+    """Takes transitions in their order, and divides the time of each turn into intervals.
 
-    def __init__(
-        self,
-        turns: Iterable[TurnRow],
-        requests: Iterable[ExchangeRow],
-        *,
-        first: int = 0,
-        shortest_ns: int | None = None,
-    ) -> None:
-        """Begins before the first frame.
+    Args:
+        shortest_ns: shorter stretches are summed and not returned; None returns no stretch.
+    """
 
-        Args:
-            turns: the turns of the recording.
-            requests: the requests to the client from ``first`` on, by number.
-            first: the number of the first frame that is fed.
-            shortest_ns: shorter stretches are summed and not returned; None returns no stretch.
-        """
-        self._starts: defaultdict[int, list[TurnRow]] = defaultdict(list)
-        self._ends: dict[int, list[int]] = {}
+    def __init__(self, shortest_ns: int | None = None) -> None:
         self._running: dict[int, _Running] = {}
+        self._waiting: dict[int, int] = {}
+        """The turns that wait for requests, by exchange."""
         self._shortest_ns = math.inf if shortest_ns is None else shortest_ns
-        for row in turns:
-            if row.prompt_seq >= first:
-                self._starts[row.prompt_seq].append(row)
-            elif row.end_seq is None or row.end_seq >= first:
-                self._start(row, 0)
         self._done: list[TurnTime] = []
-        self._requests = iter(requests)
-        self._next = next(self._requests, None)
-        self._answers: dict[int, list[tuple[int, int]]] = {}
         self._first_ns: int | None = None
         self._busy_since = self._busy_ns = 0
 
-    def feed(self, frame: FrameHead | Payload) -> list[Interval]:
-        """Takes the next frame, and returns the intervals that end with it."""
-        seq, t_ns, turn = frame.seq, frame.t_ns, frame.turn
-        found: list[Interval] = []
-        if seq in self._starts:
-            self._begin(seq, t_ns)
-        if self._next is not None and self._next.request_seq <= seq:
-            if turn is None and frame.session is None and len(self._running) == 1:
-                turn = next(iter(self._running))  # it names none, and there is but one
-            self._ask(seq, t_ns, turn, found)
-        if seq in self._answers:
-            self._answer(seq, t_ns, found)
-        if turn in self._running and frame.kind == "notification" and frame.stream == "to-client":
-            running = self._running[turn]
-            passed = running.clock.said(t_ns)
-            if passed[1] >= self._shortest_ns:  # seldom: the caller saves a call for each chunk
-                self._add_passed(running, passed, seq, found)
-            if running.first_update_ns is None and frame.method == UPDATE:
-                running.first_update_ns = max(0, t_ns - running.start_ns)
-        if seq in self._ends:
-            for ended in self._ends.pop(seq):
-                self._end(ended, t_ns, seq, found)
-        return found
-
-    def requested(self, turn: int, seq: int) -> list[ExchangeRow]:
-        """Returns the requests of a turn that a frame held and that have no answer yet.
+    def feed(self, run: FrameRun, message: Message, done: Transition) -> list[Interval]:
+        """Takes the next message, and returns the intervals that end with it.
 
         Args:
-            turn: the turn.
-            seq: the number of the frame.
+            run: its frame, or the run of which it is the first.
+            message: the message.
+            done: what it has changed.
         """
-        running = self._running.get(turn)
-        waits = running.waits.values() if running is not None else ()
-        return [row for row, _, _ in waits if row.request_seq == seq]
+        seq, t_ns, found = run.seq, run.t_ns, list[Interval]()
+        if done.begun is not None:
+            self._begin(done.begun, t_ns)
+        if done.opened is not None and done.opened.direction == Direction.TO_CLIENT:
+            self._ask(seq, t_ns, done.opened, found)
+        elif done.answered is not None:
+            self._answer(seq, t_ns, done.answered, found)
+        elif run.kind == "notification" and run.stream == Direction.TO_CLIENT:
+            self._say(run, message, done.turn, found)
+        for turn in done.ended:
+            self._end(turn.id, t_ns, seq, found)
+        return found
+
+    def waits_for(self, exchange: Exchange | None) -> int | None:
+        """Returns the turn that waits for the answer to a request."""
+        return None if exchange is None else self._waiting.get(exchange.id)
 
     def now_ns(self, turn: int, default: int) -> int:
         """Returns when the last thing happened in a turn.
@@ -321,53 +301,53 @@ class TurnIntervals:
         whole = WholeTime(before, busy, end_ns - before - busy)
         return sorted(self._done, key=lambda turn: turn.id), whole
 
-    def _begin(self, seq: int, t_ns: int) -> None:
+    def _begin(self, turn: Turn, t_ns: int) -> None:
         if self._first_ns is None:
             self._first_ns = t_ns
         if not self._running:
             self._busy_since = t_ns
-        for row in self._starts.pop(seq):
-            self._start(row, t_ns)
-
-    def _start(self, row: TurnRow, t_ns: int) -> None:
-        self._running[row.id] = _Running(row, t_ns, TurnClock(t_ns))
-        if row.end_seq is not None:
-            self._ends.setdefault(row.end_seq, []).append(row.id)
+        self._running[turn.id] = _Running(turn, t_ns, TurnClock(t_ns))
 
     def _end(self, turn: int, t_ns: int, seq: int | None, found: list[Interval]) -> None:
         running = self._running.pop(turn)
         self._add_passed(running, running.clock.passed(t_ns), seq, found)
         now_ns = running.clock.now_ns
-        found += [
-            Interval(turn, part, since_ns, now_ns, None, row)
-            for row, part, since_ns in running.waits.values()
-        ]
-        self._done.append(running.finished(ended=seq is not None))
+        for exchange, part, since_ns in running.waits.values():
+            found.append(Interval(turn, part, since_ns, now_ns, None, exchange))
+            del self._waiting[exchange.id]
+        self._done.append(running.finished())
         if not self._running:
             self._busy_ns += max(0, t_ns - self._busy_since)
 
-    def _ask(self, seq: int, t_ns: int, turn: int | None, found: list[Interval]) -> None:
-        for row in self._up_to(seq):
-            if row.request_seq == seq and turn in self._running:
-                running, part = self._running[turn], waiting_part(row.method)
-                self._add_passed(running, running.clock.asked(t_ns, part), seq, found)
-                running.waits[row.id] = row, part, running.clock.now_ns
-                if row.response_seq is not None:
-                    self._answers.setdefault(row.response_seq, []).append((turn, row.id))
+    def _say(
+        self, run: FrameRun, message: Message, turn: int | None, found: list[Interval]
+    ) -> None:
+        running = None if turn is None else self._running.get(turn)
+        if running is None:
+            return
+        self._add_passed(running, running.clock.said(run.t_ns), run.seq, found)
+        if running.first_update_ns is None and message.method == UPDATE:
+            running.first_update_ns = max(0, run.t_ns - running.start_ns)
+        running.clock.streamed(run.last_ns)
 
-    def _up_to(self, seq: int) -> Iterator[ExchangeRow]:
-        while self._next is not None and self._next.request_seq <= seq:
-            yield self._next
-            self._next = next(self._requests, None)
+    def _ask(self, seq: int, t_ns: int, asked: Exchange, found: list[Interval]) -> None:
+        turn = asked.turn
+        if turn is None and asked.session is None and len(self._running) == 1:
+            turn = next(iter(self._running))  # it names none, and there is but one
+        if turn is not None and (running := self._running.get(turn)) is not None:
+            part = waiting_part(asked.method)
+            self._add_passed(running, running.clock.asked(t_ns, part), seq, found)
+            running.waits[asked.id] = asked, part, running.clock.now_ns
+            self._waiting[asked.id] = turn
 
-    def _answer(self, seq: int, t_ns: int, found: list[Interval]) -> None:
-        for turn, exchange in self._answers.pop(seq):
-            if turn in self._running:
-                running = self._running[turn]
-                row, part, since_ns = running.waits.pop(exchange)
-                self._add_passed(running, running.clock.answered(t_ns, part), seq, found)
-                now_ns = running.clock.now_ns
-                found.append(Interval(turn, part, since_ns, now_ns, seq, row))
+    def _answer(self, seq: int, t_ns: int, answered: Exchange, found: list[Interval]) -> None:
+        turn = self._waiting.pop(answered.id, None)
+        if turn is not None:
+            running = self._running[turn]
+            exchange, part, since_ns = running.waits.pop(answered.id)
+            self._add_passed(running, running.clock.answered(t_ns, part), seq, found)
+            now_ns = running.clock.now_ns
+            found.append(Interval(turn, part, since_ns, now_ns, seq, exchange))
 
     def _add_passed(
         self, running: _Running, passed: tuple[Part, int], seq: int | None, found: list[Interval]
@@ -376,4 +356,4 @@ class TurnIntervals:
         part, elapsed = passed
         if elapsed >= self._shortest_ns:
             now_ns = running.clock.now_ns
-            found.append(Interval(running.row.id, part, now_ns - elapsed, now_ns, seq))
+            found.append(Interval(running.turn.id, part, now_ns - elapsed, now_ns, seq))

@@ -10,7 +10,7 @@ Pure and incremental. Of a turn with very many steps the longest are kept.
 
 import heapq
 import itertools
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import define, field, frozen
@@ -24,12 +24,15 @@ from acp_proxy.inspection.measures.turn_times import (
     TurnTime,
     waiting_part,
 )
+from acp_proxy.inspection.message_pass import messages_of
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.chunks import Chunk, chunk_of
+from acp_proxy.protocol.connection_state import Exchange, Transition
+from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import FAILED, FINAL, UPDATE
-from acp_proxy.recording import Payload
+from acp_proxy.recording import FrameRun
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow
 
 _THOUGHTS = frozenset({"agent_thought_chunk", "thought_message_chunk"})
 _MESSAGES = frozenset({"agent_message_chunk"})
@@ -122,29 +125,26 @@ class _Longest:
 
 
 class Waterfall:
-    """Takes the frames of a recording from a turn's prompt on, and makes steps of them."""
+    """Takes the frames of a recording until a turn's end, and makes steps of those of the turn."""
 
     def __init__(
         self,
         turn: TurnTime,
-        turns: Iterable[TurnRow],
-        requests: Iterable[ExchangeRow],
+        outcomes: Mapping[tuple[int, str | None], str | None],
         most: int | None = None,
     ) -> None:
         """Begins a waterfall.
 
         Args:
             turn: the turn to lay out.
-            turns: all turns of the recording: what names no session is this turn's if no other one
-                is open.
-            requests: the requests to the client from the prompt on, by number.
+            outcomes: how the requests of the agent ended, some of them after the turn, by the
+                number of the frame and the id.
             most: how many steps to keep, prompt and end not counted.
         """
         self._turn = turn
+        self._outcomes = outcomes
         shortest_ns = min(PAUSE_NS, max(1, turn.duration_ns // _SHORTEST))
-        self._intervals = TurnIntervals(
-            turns, requests, first=turn.prompt_seq, shortest_ns=shortest_ns
-        )
+        self._intervals = TurnIntervals(shortest_ns)
         self._now_ns = turn.start_ns
         self._steps = _Longest(most)
         self._ends: list[WaterfallStep] = []
@@ -154,29 +154,36 @@ class Waterfall:
         self._titles: dict[int, str] = {}
         """What the requests without an answer ask for, by exchange."""
 
-    def feed(self, frame: Payload) -> None:
-        """Takes the next frame; what belongs to no turn is passed over."""
+    def feed(self, frame: FrameRun, message: Message, done: Transition) -> None:
+        """Takes the next frame.
+
+        Args:
+            frame: the frame.
+            message: the message in it; what belongs to no turn is passed over.
+            done: what it has changed.
+        """
         turn = self._turn
         if frame.seq == turn.prompt_seq:
             self._ends.append(WaterfallStep("prompt", frame.seq, 0, 0, turn.prompt))
-        for interval in self._intervals.feed(frame):
-            self._take(interval, frame)
-        for row in self._intervals.requested(turn.id, frame.seq):
-            self._end_run()
-            self._titles[row.id] = _title(frame, row)
+        for one, its_done in messages_of(message, done):
+            for interval in self._intervals.feed(frame, one, its_done):
+                self._take(interval, frame, done.method)
+            if (asked := its_done.opened) and self._intervals.waits_for(asked) == turn.id:
+                self._end_run()
+                self._titles[asked.id] = _title(frame, asked)
         self._now_ns = self._intervals.now_ns(turn.id, self._now_ns)
-        is_of_turn = frame.turn == turn.id and frame.stream == "to-client"
+        is_of_turn = done.turn == turn.id and frame.stream == Direction.TO_CLIENT
         if is_of_turn and frame.kind == "notification":
-            self._say(frame)
+            self._say(frame, done)
         if frame.seq == turn.end_seq:
-            self._end(frame)
+            self._end(frame, done.method)
 
     def finished(self) -> TurnWaterfall:
         """Ends whatever is still open, and returns the steps."""
         turn = self._turn
         self._now_ns = turn.start_ns + turn.duration_ns
         for interval in self._intervals.end(self._now_ns):
-            self._take(interval, None)
+            self._take(interval)
         self._end_run()
         for call in list(self._calls):
             self._end_call(call)
@@ -186,12 +193,14 @@ class Waterfall:
             turn.id, turn.duration_ns, first + steps + last, self._steps.added - len(steps)
         )
 
-    def _take(self, interval: Interval, frame: Payload | None) -> None:
+    def _take(
+        self, interval: Interval, frame: FrameRun | None = None, method: str | None = None
+    ) -> None:
         """Takes an interval that ends with a frame, or with the recording."""
         if interval.turn != self._turn.id:
             return
         if interval.request is not None:
-            self._add_request(interval, interval.request, frame)
+            self._add_request(interval, interval.request, frame, method)
         elif interval.part is Part.SILENT:
             self._end_run()
             running = list(itertools.islice(self._unfinished, _NAMED))
@@ -199,21 +208,23 @@ class Waterfall:
             title = f"running {', '.join(names)}"[:_TITLE] if names else ""
             self._add("silence", interval.seq, interval.from_ns, interval.to_ns, title)
 
-    def _add_request(self, interval: Interval, row: ExchangeRow, frame: Payload | None) -> None:
+    def _add_request(
+        self, interval: Interval, asked: Exchange, frame: FrameRun | None, method: str | None
+    ) -> None:
         answer, is_answered = None, interval.seq is not None
+        outcome = self._outcomes.get((asked.request_seq, asked.rpc_id))
         if is_answered and frame is not None and frame.raw is not None:
             is_shown = frame.kind == "error" or interval.part is Part.PERSON
-            answer = preview(frame.raw, frame.kind, frame.method)[:_TITLE] if is_shown else None
+            answer = preview(frame.raw, frame.kind, method)[:_TITLE] if is_shown else None
         self._add(
-            "request", row.request_seq, interval.from_ns, interval.to_ns,
-            self._titles.pop(row.id, ""), method=row.method, waits_for=interval.part,
-            status=row.outcome, answer=answer, open=not is_answered,
-            failed=row.outcome == "error",
+            "request", asked.request_seq, interval.from_ns, interval.to_ns,
+            self._titles.pop(asked.id, ""), method=asked.method, waits_for=interval.part,
+            status=outcome, answer=answer, open=not is_answered, failed=outcome == "error",
         )  # fmt: skip
 
-    def _say(self, frame: Payload) -> None:
-        if frame.tool_call is not None and frame.method == UPDATE:
-            self._update_call(frame, self._now_ns)
+    def _say(self, frame: FrameRun, done: Transition) -> None:
+        if done.tool_call is not None and done.method == UPDATE:
+            self._update_call(done.tool_call, frame, self._now_ns)
             return
         chunk = None if frame.raw is None else chunk_of(frame.raw)
         if chunk is not None and chunk.update in VOICE:
@@ -237,20 +248,19 @@ class Waterfall:
             text = plain(run.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
             self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:_TITLE], frames=run.frames)
 
-    def _update_call(self, frame: Payload, now_ns: int) -> None:
-        assert frame.tool_call is not None
-        call = self._calls.get(frame.tool_call)
+    def _update_call(self, name: str, frame: FrameRun, now_ns: int) -> None:
+        call = self._calls.get(name)
         state = CallState() if frame.raw is None else state_of(frame.raw)
         if call is None:
             self._end_run()
-            call = self._calls[frame.tool_call] = _CallInProgress(frame.seq, now_ns)
+            call = self._calls[name] = _CallInProgress(frame.seq, now_ns)
         call.state = call.state.updated(state)
         call.end_ns = now_ns
         call.frames += 1
         if call.state.status in FINAL:
-            self._unfinished.pop(frame.tool_call, None)
+            self._unfinished.pop(name, None)
         else:
-            self._unfinished[frame.tool_call] = None
+            self._unfinished[name] = None
 
     def _end_call(self, name: str) -> None:
         call = self._calls.pop(name)
@@ -264,11 +274,11 @@ class Waterfall:
             open=is_open, failed=state.status in FAILED,
         )  # fmt: skip
 
-    def _end(self, frame: Payload) -> None:
+    def _end(self, frame: FrameRun, method: str | None) -> None:
         failed = frame.kind == "error"
         title = self._turn.stop_reason or ""
         if failed and frame.raw is not None:
-            title = preview(frame.raw, "error", frame.method)[:_TITLE]
+            title = preview(frame.raw, "error", method)[:_TITLE]
         start = max(self._now_ns, frame.t_ns) - self._turn.start_ns
         self._ends.append(WaterfallStep("end", frame.seq, start, 0, plain(title), failed=failed))
 
@@ -279,9 +289,9 @@ class Waterfall:
         self._steps.add(WaterfallStep(kind, seq, start, end_ns - start_ns, title, **more))
 
 
-def _title(frame: Payload, row: ExchangeRow) -> str:
+def _title(frame: FrameRun, asked: Exchange) -> str:
     """What a request asks for, from the frame that held it; empty for one in a batch."""
     if frame.kind != "request" or frame.raw is None:
         return ""
-    named = state_of(frame.raw).title if waiting_part(row.method) is Part.PERSON else None
-    return named or preview(frame.raw, "request", frame.method)[:_TITLE]
+    named = state_of(frame.raw).title if waiting_part(asked.method) is Part.PERSON else None
+    return named or preview(frame.raw, "request", asked.method)[:_TITLE]
