@@ -23,9 +23,9 @@ from acp_proxy.faults.effects import ExitEffect, Output, RuleEffect, SignalEffec
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction, Stream
-from acp_proxy.runtime.handled_signals import received
+from acp_proxy.runtime.event_loop import now_ns, play_out, received
 from acp_proxy.runtime.line_cutter import LineCutter
-from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer, now_ns, play_out
+from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer
 
 _PATIENCE_S = 5.0
 """How long a client that has left still gets what is late."""

@@ -19,7 +19,7 @@ import trio
 
 from acp_proxy.capture.process_table import all_processes
 from acp_proxy.capture.pumps import CHUNK
-from acp_proxy.runtime.replayer import now_ns
+from acp_proxy.runtime.event_loop import now_ns
 
 _MORE_S = 5.0
 """Seconds that a recorder has to end, beyond twice the agent's grace: in the first grace it waits

@@ -9,9 +9,8 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from math import inf
-from typing import TypeVar
 
 import trio
 from trio.abc import ReceiveStream, SendStream
@@ -20,7 +19,6 @@ from acp_proxy.capture.pumps import CHUNK, wait_until_ready
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.errors import AcpProxyError
 from acp_proxy.events import (
     STOP_SIGNALS,
     EndOfInput,
@@ -30,16 +28,10 @@ from acp_proxy.events import (
     Wakeup,
     WriteStalled,
 )
-from acp_proxy.runtime import handled_signals
+from acp_proxy.runtime.event_loop import now_ns, play_out, received
 from acp_proxy.runtime.line_cutter import LineCutter
 
-_Result = TypeVar("_Result")
 _LINES_AHEAD = 64
-
-
-def now_ns() -> int:
-    """Returns the time of trio's clock, which tests can set, in nanoseconds."""
-    return round(trio.current_time() * 1e9)
 
 
 class Replayer:
@@ -148,43 +140,11 @@ class Replayer:
 
         The signals were blocked until here, so none of them was lost.
         """
-        with handled_signals.received(*STOP_SIGNALS) as signals:
+        with received(*STOP_SIGNALS) as signals:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
             async for _ in signals:
                 self.was_stopped = True
                 await into.send(None)
-
-
-def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Runs trio; raises an expected error without the groups that trio puts around it.
-
-    Raises:
-        AcpProxyError: a task has raised it.
-    """
-    try:
-        return trio.run(task)
-    except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-            error = error.exceptions[0]
-        if isinstance(error, AcpProxyError):
-            raise error from None
-        raise
-
-
-def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Runs trio for a replay, and ignores stop signals when the replay is over.
-
-    Many clients close their end and then terminate their agent. The report is still written, and
-    the exit code is that of the replay.
-    """
-    for signum in handled_signals.handled(*STOP_SIGNALS):
-        signal.signal(signum, _ignore)
-    return run_alone(task)
-
-
-def _ignore(_: int, __: object) -> None:
-    """Does nothing; with `SIG_IGN` a signal that is blocked until the replay runs would be lost."""
 
 
 def play(

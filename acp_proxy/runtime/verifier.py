@@ -30,10 +30,9 @@ from acp_proxy.commands import Finish, Send, WakeAt
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.events import EndOfInput, Event, LineReceived, PartReceived, Wakeup, WriteStalled
-from acp_proxy.runtime.handled_signals import received
+from acp_proxy.runtime.event_loop import now_ns, received, run_alone
 from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.recorder_shutdown import Orphans, RecorderShutdown
-from acp_proxy.runtime.replayer import now_ns, run_alone
 from acp_proxy.runtime.wait_display import Show, WaitDisplay
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -32,7 +32,7 @@ from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import NS_PER_S, Pacing
-from acp_proxy.runtime.handled_signals import handled
+from acp_proxy.runtime.event_loop import handled
 from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps

@@ -11,8 +11,8 @@ from trio.testing import MockClock, memory_stream_one_way_pair, wait_all_tasks_b
 
 from acp_proxy.faults.effects import ExitEffect, SignalEffect
 from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.runtime.event_loop import now_ns
 from acp_proxy.runtime.faulty_streams import FaultyStreams, let_go_on_signal
-from acp_proxy.runtime.replayer import now_ns
 from tests.fault_playbook import plan_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from acp_proxy.cli.commands import verify
-from acp_proxy.runtime.handled_signals import handled, received
+from acp_proxy.runtime.event_loop import handled, received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
