@@ -20,13 +20,10 @@ class EngineGuard:
     Args:
         engine: what decides.
         broken: called after a mistake of ours was reported; it has to call `give_up`.
-
-    Attributes:
-        has_given_up: whether there are no faults any more.
     """
 
     def __init__(self, engine: FaultEngine, broken: Callable[[], None]) -> None:
-        self.has_given_up = False
+        self._has_given_up = False
         self._engine = engine
         self._broken = broken
 
@@ -43,11 +40,11 @@ class EngineGuard:
             cut: the line.
             t_ns: when it was read, monotonic nanoseconds.
         """
-        if not self.has_given_up:
+        if not self._has_given_up:
             try:
                 return self._engine.receive(direction, cut.raw, cut.newline, t_ns)
             except Exception as e:
-                self.fail(e)
+                self._fail(e)
         return [ScheduledWrite(direction, cut.raw + cut.newline, t_ns, is_joinable=True)]
 
     def observe(self, direction: Direction, cut: Cut, t_ns: int) -> None:
@@ -58,11 +55,11 @@ class EngineGuard:
             cut: the line.
             t_ns: when it was read, monotonic nanoseconds.
         """
-        if not self.has_given_up:
+        if not self._has_given_up:
             try:
                 self._engine.observe(direction, cut.raw, cut.newline, t_ns)
             except Exception as e:
-                self.fail(e)
+                self._fail(e)
 
     def end(self, direction: Direction, t_ns: int) -> Iterator[Output]:
         """Ends a direction; yields what was held, and the end.
@@ -71,25 +68,26 @@ class EngineGuard:
             direction: which.
             t_ns: when its end was read, monotonic nanoseconds.
         """
-        if not self.has_given_up:
+        if not self._has_given_up:
             try:
                 yield from self._engine.end(direction, t_ns)
             except Exception as e:
-                self.fail(e)
+                self._fail(e)
 
     def give_up(self, t_ns: int) -> Iterator[ScheduledWrite]:
         """Ends all faults, and yields what was held; nothing the second time."""
-        if not self.has_given_up:
-            self.has_given_up = True
-            for direction in Direction:
-                try:
-                    for output in self._engine.end(direction, t_ns):
-                        if isinstance(output, ScheduledWrite):
-                            yield output
-                except Exception as e:
-                    _report(f"what was held back {direction.value} is lost", e)
+        if self._has_given_up:
+            return
+        self._has_given_up = True
+        for direction in Direction:
+            try:
+                for output in self._engine.end(direction, t_ns):
+                    if isinstance(output, ScheduledWrite):
+                        yield output
+            except Exception as e:
+                _report(f"what was held back {direction.value} is lost", e)
 
-    def fail(self, error: Exception) -> None:
+    def _fail(self, error: Exception) -> None:
         """Reports a mistake of ours, which must not stop the conversation, and ends the faults."""
         _report("faults end here", error)
         self._broken()

@@ -92,8 +92,27 @@ def run_client(
         timeout_s: after how long the client counts as hung.
         options: for the replay.
     """
-    with tempfile.TemporaryDirectory(prefix="acp-proxy-sweep-") as directory:
-        return _run(recording, client, plan, timeout_s, options, Path(directory))
+    with tempfile.TemporaryDirectory(prefix="acp-proxy-sweep-") as name:
+        directory = Path(name)
+        report = directory / "report.json"
+        agent = agent_command(recording, plan, report, options)
+        start = time.monotonic()
+        with (directory / "stdout").open("w+b") as out, (directory / "stderr").open("w+b") as err:
+            code = _exit_code(client, agent, timeout_s, out, err)
+            seconds = time.monotonic() - start
+            complaints, answer = _OURS.sub(b"", _tail(err)), _tail(out)
+        text = b"\n".join(part for part in (answer, complaints) if part).decode(errors="replace")
+        found = _reported(report)
+        return ClientRun(
+            plan,
+            outcome_of(code, complaints, is_silent=not text.strip()),
+            code,
+            seconds,
+            None if found is None else found.get("faults") or {},
+            text,
+            started=_mark(report).exists(),
+            received=None if found is None else found.get("lines_received"),
+        )
 
 
 def agent_command(recording: Path, plan: str, report: Path, options: Sequence[str]) -> list[str]:
@@ -133,49 +152,24 @@ def client_command(client: str, agent: Sequence[str]) -> list[str]:
     return words
 
 
-def _run(
-    recording: Path,
-    client: str,
-    plan: str,
-    timeout_s: float,
-    options: Sequence[str],
-    directory: Path,
-) -> ClientRun:
-    report = directory / "report.json"
-    agent = agent_command(recording, plan, report, options)
-    words = client_command(client, agent)
-    environment = {**os.environ, "ACP_AGENT_COMMAND": shlex.join(agent)}
-    start = time.monotonic()
-    with (directory / "stdout").open("w+b") as out, (directory / "stderr").open("w+b") as err:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            env=environment,
-            start_new_session=True,
-        )
-        code: int | None = None
-        try:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                code = process.wait(timeout_s)
-        finally:
-            seconds = time.monotonic() - start
-            _end(process)
-        complaints, said = _OURS.sub(b"", _tail(err)), _tail(out)
-    text = b"\n".join(part for part in (said, complaints) if part).decode(errors="replace")
-    outcome = outcome_of(code, complaints, is_silent=not text.strip())
-    found = _reported(report)
-    return ClientRun(
-        plan,
-        outcome,
-        code,
-        seconds,
-        None if found is None else found.get("faults") or {},
-        text,
-        started=_mark(report).exists(),
-        received=None if found is None else found.get("lines_received"),
+def _exit_code(
+    client: str, agent: list[str], timeout_s: float, out: IO[bytes], err: IO[bytes]
+) -> int | None:
+    """Runs a client, and ends what is left of it; returns None if it has not ended by itself."""
+    process = subprocess.Popen(
+        client_command(client, agent),
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=err,
+        env={**os.environ, "ACP_AGENT_COMMAND": shlex.join(agent)},
+        start_new_session=True,
     )
+    try:
+        return process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        _end(process)
 
 
 def _mark(report: Path) -> Path:

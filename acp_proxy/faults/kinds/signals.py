@@ -22,7 +22,10 @@ class _SignalFault(Fault):
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Lets the frame pass and signals."""
         yield frame.delivery
-        yield SignalEffect(self.signum)
+        yield SignalEffect(self.signum, self._grace_ns())
+
+    def _grace_ns(self) -> int | None:
+        return None
 
     def describe(self) -> str:
         """Describes what becomes of a frame."""
@@ -67,8 +70,5 @@ class TerminateFault(_SignalFault):
     grace_ms: float | None = field(default=None, validator=at_least(0))
     """When to kill it if it is still there; never, unless given."""
 
-    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Lets the frame pass and signals."""
-        yield frame.delivery
-        grace = None if self.grace_ms is None else int(self.grace_ms * NS_PER_MS)
-        yield SignalEffect(self.signum, grace)
+    def _grace_ns(self) -> int | None:
+        return None if self.grace_ms is None else int(self.grace_ms * NS_PER_MS)
