@@ -1,4 +1,4 @@
-"""One direction through the engine: the moments at which bytes are due, and what is held back.
+"""One direction of the engine: when bytes are due, and which deliveries are held back.
 
 Order is kept: a delivery that is late makes those after it late as well, unless they may overtake
 it. A held delivery waits for later frames, or for a cancellation of what it answers. At the end of
@@ -131,7 +131,7 @@ class DeliveryQueue:
             yield from self.send(one.delivery, max(one.received, at), one.frame)
 
     def stop(self, rule: FaultRule) -> None:
-        """Lets nothing more pass, of what is held neither."""
+        """Lets nothing more pass, and drops all held deliveries."""
         self.ended_by = self.ended_by or rule
         self.held.clear()
 

@@ -47,7 +47,7 @@ _Item = tuple[int, int, bytes, bool]
 
 @define
 class Outbox:
-    """What waits on one outlet, and what is being written there."""
+    """The bytes that wait on one outlet, and those being written."""
 
     size: int = 0
     """Bytes that wait or are being written."""
@@ -83,7 +83,7 @@ class Outbox:
 
     @property
     def oldest(self) -> int:
-        """The lowest number of what is not gone yet."""
+        """The lowest number of the bytes that are not gone yet."""
         return min((item[1] for item in (*self._writing, *self._waiting)), default=_LAST)
 
     def put(self, item: _Item) -> None:
@@ -132,7 +132,7 @@ class Outbox:
         self.close()
 
     def close(self) -> None:
-        """Lets nothing more out; what waits is lost, and what is added later."""
+        """Lets nothing more out; waiting bytes are lost, and so are later ones."""
         left = sum(len(item[2]) for item in self._waiting)
         self._is_closed = True
         self._waiting.clear()

@@ -46,7 +46,7 @@ class FaultHit:
         outcome: what became of it, in words.
         delivered: the bytes that arrive in its place; None if it never does.
         late_ms: how much later than in the recording its last byte arrives.
-        injected: lines that arrive besides.
+        injected: other lines that arrive with it.
     """
 
     seq: int

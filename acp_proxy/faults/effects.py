@@ -1,6 +1,6 @@
 """What a fault yields in place of a frame, and what the engine makes of that for a driver.
 
-Values of which each frame has one are named tuples, which take half as long to make.
+Values that are made for each frame are named tuples, which take half as long to make.
 """
 
 from typing import NamedTuple
@@ -136,7 +136,7 @@ class StderrEffect:
 
 
 SideEffect = StallEffect | CloseEffect | SignalEffect | ExitEffect | StderrEffect
-"""What is no line."""
+"""Everything that is not a line."""
 Effect = Delivery | SideEffect
 
 

@@ -124,7 +124,7 @@ def one_line(_: Any, attribute: "attrs.Attribute[Any]", value: str | None) -> No
 
 
 def plain_json(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
-    """Refuses what JSON cannot express, such as the dates and infinities of TOML.
+    """Refuses a value that JSON cannot express, such as a date or an infinity of TOML.
 
     Args:
         _: the object that has the setting.
@@ -134,4 +134,4 @@ def plain_json(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):
-        raise BadSetting(attribute.name, f"expected what JSON can say, got {value!r}") from None
+        raise BadSetting(attribute.name, f"expected a JSON value, got {value!r}") from None

@@ -94,7 +94,7 @@ class Flow:
         return self._of_the_frame(None) + found if is_lost else found
 
     def _apply(self, rule: FaultRule, delivery: Delivery, *, is_first: bool) -> None:
-        """Applies a rule to one copy; what is beside the frame happens once, for the first copy."""
+        """Applies a rule to one copy; side effects and made-up lines come once, with the first."""
         self.frame.delivery = delivery
         for effect in rule.fault.apply(self.frame):
             if not isinstance(effect, Delivery):

@@ -51,7 +51,7 @@ class FaultRule:
         chosen: the frames that match, as `Trigger.where` has it.
         name: its own, else its kind; with a hash of its settings where another rule has that name.
         key: what its randomness is keyed by.
-        place: where it stands, for error messages.
+        place: its position in the file, for error messages.
         is_named: whether the plan gives it its name.
     """
 
@@ -76,7 +76,7 @@ class Plan:
     rules: tuple[FaultRule, ...] = ()
     seed: int | None = None
     about: str = ""
-    """What it stands for, in a sentence."""
+    """One sentence about it."""
 
 
 def load_plan(path: Path | str) -> Plan:
@@ -198,7 +198,7 @@ def chosen_plan(rules: Iterable[str], plan: str | None, seed: int | None) -> tup
 
 
 def _rule(table: dict[str, Any], place: str, joint: str) -> FaultRule:
-    """Makes a rule; ``joint`` is what stands between its place and the name of a member."""
+    """Makes a rule; ``joint`` joins its place and the name of a member in error messages."""
     at = f"{place}{joint}"
     word = table.get("kind")
     if not isinstance(word, str):

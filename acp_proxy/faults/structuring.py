@@ -30,7 +30,7 @@ _MOST_PARTS = 50
 """Of a dotted key; `tomllib` needs time and memory by the square of their number."""
 _PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
-"""Also where it stands in a text, which no plan needs."""
+"""Also matches within a string, but no plan needs such a string."""
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?")
 _NS = {"ms": 10**6, None: 10**9, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
@@ -49,15 +49,15 @@ class Trigger:
     where: str = ""
     """A filter; empty for every frame."""
     after: int = field(default=0, validator=at_least(0))
-    """So many matches pass first."""
+    """How many matches pass first."""
     every: int = field(default=1, validator=at_least(1))
-    """Then each n-th fires."""
+    """After that, every n-th match fires."""
     times: int | None = field(default=None, validator=at_least(1))
-    """How often it fires at the most."""
+    """How often it fires at most."""
     probability: float = field(default=1.0, validator=at_least(0, 1))
-    """How likely each of these fires."""
+    """The probability with which each of these fires."""
     window: Window | None = None
-    """From when to when, since the start of the connection; other frames are no matches."""
+    """When frames can match: from and to, since the start of the connection."""
 
 
 class BadToml(ValueError):
@@ -110,7 +110,7 @@ def structured(values: dict[str, Any], kind: type[T], place: str) -> T:
     Args:
         values: its settings by their names.
         kind: its class.
-        place: where the settings stand, for error messages.
+        place: of the settings in the plan, for error messages.
 
     Raises:
         BadPlan: a member is wrong.

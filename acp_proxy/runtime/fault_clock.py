@@ -1,4 +1,4 @@
-"""Keeps time for the faults of a live agent: has what is late written when it is due."""
+"""Keeps time for the faults of a live agent: has late bytes written when they are due."""
 
 import contextlib
 
@@ -22,7 +22,7 @@ class Bell:
             self._token.run_sync_soon(self._set, idempotent=True)
 
     async def wait(self, ns: int | None) -> None:
-        """Waits until it rings, for some nanoseconds at the most; None for no limit."""
+        """Waits until it rings, for at most some nanoseconds; None for no limit."""
         with trio.move_on_after(float("inf") if ns is None else ns / 1e9):
             await self._event.wait()
         if self._event.is_set():
@@ -58,7 +58,7 @@ async def finish_stderr(runner: FaultRunner, seconds: float) -> None:
 
     Args:
         runner: the faults.
-        seconds: how long at the most.
+        seconds: how long at most.
     """
     queue = runner.queues.get(STDERR)
     if queue is not None and not queue.is_empty:

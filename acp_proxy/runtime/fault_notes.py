@@ -1,7 +1,7 @@
 """Notes in the log what faults did, right after the line at which they did it.
 
 ``FAULT`` has the ``rule`` and ``action`` (its kind) that fired at the last line of a stream, and
-how much was ``delivered``: ``full``, ``partial`` or ``none``. The bytes that went out stand in
+how much was ``delivered``: ``full``, ``partial`` or ``none``. The bytes that went out are in
 ``PART`` records before it, unless they are the ``same`` as the line's. ``last`` is set for a line
 without a newline, ``again`` for a line of a direction that was stopped before. ``MADE`` is a line
 that a rule has injected, in parts as well, and the time ``at`` which it did. ``EFFECT`` is a side

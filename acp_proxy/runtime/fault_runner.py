@@ -161,7 +161,7 @@ class FaultRunner(Detour):
                     if isinstance(output, ScheduledWrite):
                         continue
                     if isinstance(output, Fired):
-                        # A note stands right behind its line; an injected line may precede it.
+                        # A note follows its line directly; an injected line may precede it.
                         start = max(0, cut.end - len(cut.raw) - len(cut.newline))
                         upto = start if output.received is None else cut.end
                         if upto > noted:
@@ -174,7 +174,7 @@ class FaultRunner(Detour):
             self._add(decided, stream)
 
     def end(self, stream: int, t_ns: int) -> None:
-        """Schedules what is left of a source that has ended: its last line, and all that was held.
+        """Schedules the last line of a source that has ended, and all held deliveries.
 
         Args:
             stream: which has ended.
@@ -193,7 +193,7 @@ class FaultRunner(Detour):
             self._add(decided, stream)
 
     def is_ending(self, stream: int) -> bool:
-        """Whether a rule has closed a direction; what is on its way still goes out."""
+        """Whether a rule has closed a direction; scheduled bytes still go out."""
         return self._schedule.outboxes[_OUTLETS[stream]].is_ending
 
     def give_up(self) -> None:

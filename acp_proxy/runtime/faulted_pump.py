@@ -1,8 +1,8 @@
 """A pump whose lines pass through the fault engine, its write queue, and a tapped log.
 
-Two threads may write to a sink, never both at once: the pump's thread what is due when it has read,
-and a thread of `runtime.fault_clock` what is due later. So a frame to which nothing happens is
-written by the thread that has read it, as by a bare pump.
+Two threads may write to a sink, but never at once: the pump's thread writes bytes that are due when
+it has read, a thread of `runtime.fault_clock` writes later ones. So a frame to which nothing
+happens is written by the thread that has read it, as by a bare pump.
 """
 
 import os
@@ -160,7 +160,7 @@ class WriteQueue:
 
 
 class FaultedPump(Pump):
-    """Reads, hands over what it has read, and writes what is due."""
+    """Reads, hands the bytes over, and writes those that are due."""
 
     def __init__(
         self,

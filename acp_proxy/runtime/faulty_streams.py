@@ -113,7 +113,7 @@ class FaultyStreams:
             await self._changed[outlet].wait()
 
     async def _finish(self) -> None:
-        """The agent has sent all: what is held goes out, and what is late when it is due."""
+        """The agent has sent all: held deliveries go out now, late ones when they are due."""
         self._end(Direction.TO_CLIENT)
         with self._finishing as scope:
             if self._has_left:
@@ -132,7 +132,7 @@ class FaultyStreams:
         for output in outputs:
             match output:
                 case RuleEffect(effect=SignalEffect(signum)) if signum == signal.SIGCONT:
-                    self._pause(is_paused=False)  # at once: what is before it waits for it
+                    self._pause(is_paused=False)  # at once, since earlier output waits for it
                 case _:
                     if (outlet := self._schedule.add(output, self._clock())) is not None:
                         self._ring(outlet)
@@ -168,7 +168,7 @@ class FaultyStreams:
                 await self._stderr.send_all(data)
 
     def _follow_up(self) -> None:
-        """Carries out the side effects and the ends that have waited for what is gone now."""
+        """Carries out the side effects and the ends that waited for bytes that are gone now."""
         for wanted in self._schedule.take_effects(self._clock()):
             match wanted.effect:
                 case SignalEffect(signum) if signum == signal.SIGSTOP:
@@ -236,7 +236,7 @@ def play_with_faults(
 async def let_go_on_signal(
     streams: FaultyStreams, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Lets go of the client on a signal, also when only what is late has still to go out.
+    """Lets go of the client on a signal, even when only late bytes have still to go out.
 
     Args:
         streams: which let go.

@@ -32,7 +32,7 @@ traceback, too, but not from the program's first line on."""
 _OURS = re.compile(rb"^(?:acp-proxy: .*)?\n", re.MULTILINE)
 """What the replayed agent writes to the stderr that it may share with its client."""
 _GRACE_S = 2.0
-"""How long what is left of a run has to write its report."""
+"""How long the processes of a run have to write the report."""
 
 FINISHED, SHOWN, SILENT, HUNG, CRASHED = (
     "finished", "error shown", "failed silently", "hung", "crashed"
@@ -155,7 +155,7 @@ def client_command(client: str, agent: Sequence[str]) -> list[str]:
 def _exit_code(
     client: str, agent: list[str], timeout_s: float, out: IO[bytes], err: IO[bytes]
 ) -> int | None:
-    """Runs a client, and ends what is left of it; returns None if it has not ended by itself."""
+    """Runs a client and ends its process group; returns None if it did not end by itself."""
     process = subprocess.Popen(
         client_command(client, agent),
         stdin=subprocess.DEVNULL,
@@ -182,7 +182,7 @@ def _tail(file: IO[bytes]) -> bytes:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ends what is left of a run, first with SIGTERM, so that an agent still writes its report."""
+    """Ends the processes of a run, first with SIGTERM, so that an agent still writes its report."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGTERM)
         deadline = time.monotonic() + _GRACE_S

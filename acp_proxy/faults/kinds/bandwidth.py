@@ -18,7 +18,7 @@ class BandwidthFault(Fault):
     kind = "bandwidth"
 
     bytes_per_s: int = field(default=1000, validator=at_least(1))
-    """The rate; what is behind the frame waits for it."""
+    """The rate; later frames wait for the frame."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Cuts the frame into pieces that come one after the other."""

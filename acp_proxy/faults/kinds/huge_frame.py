@@ -18,10 +18,10 @@ class HugeFrameFault(Fault):
     kind = "huge-frame"
 
     bytes: int = field(default=100_000, validator=at_least(1))
-    """Of the whole line; what is as large already stays as it is."""
+    """Size of the whole line; larger lines stay as they are."""
 
     def fits(self, frame: PassingFrame) -> bool:
-        """What is smaller and has params, or a result, that ``_meta`` can be put into."""
+        """Only a smaller frame whose params or result can hold ``_meta``."""
         data = frame.delivery.data
         return len(data) < self.bytes and _padded(data, self.bytes) != data
 
@@ -51,7 +51,7 @@ def _padded(data: bytes, size: int) -> bytes:
 
 
 def _objects(text: str, places: dict[str, object]) -> list[int]:
-    """Where the objects begin that stand at places."""
+    """Where the objects at some places begin."""
     return [span.start for span in spans(text, places) if text[span.start] == "{"]
 
 

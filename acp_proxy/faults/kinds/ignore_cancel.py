@@ -10,7 +10,7 @@ from acp_proxy.faults.fault import Fault, PassingFrame
 
 @frozen
 class IgnoreCancelFault(Fault):
-    """A cancellation, of a turn or of a request, never arrives."""
+    """Cancellations of turns and of requests never arrive."""
 
     kind = "ignore-cancel"
 

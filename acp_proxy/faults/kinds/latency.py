@@ -10,16 +10,16 @@ from acp_proxy.faults.fault import Fault, PassingFrame, at_least
 
 @frozen
 class LatencyFault(Fault):
-    """The frame goes out later, and what is behind it waits for it."""
+    """The frame goes out later, and later frames wait for it."""
 
     kind = "latency"
 
     latency_ms: float = field(default=100.0, validator=at_least(0))
     """How much later."""
     jitter_ms: float = field(default=0.0, validator=at_least(0))
-    """At most so much is added or taken away, by chance."""
+    """How much is added or subtracted at most, at random."""
     keep_order: bool = True
-    """Whether what is behind it waits for it; else it is overtaken."""
+    """Whether later frames wait for it; else they overtake it."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Delays the frame."""

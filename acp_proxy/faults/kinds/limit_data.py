@@ -10,7 +10,7 @@ from acp_proxy.faults.fault import Fault, PassingFrame, at_least
 
 @frozen
 class LimitDataFault(Fault):
-    """The direction ends after so many bytes."""
+    """The direction ends after a number of bytes."""
 
     kind = "limit-data"
 

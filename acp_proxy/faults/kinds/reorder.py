@@ -15,7 +15,7 @@ class ReorderFault(Fault):
     kind = "reorder"
 
     after_frames: int = field(default=1, validator=at_least(1))
-    """How many; they count as they come, also if they are held themselves."""
+    """How many; frames count when they are received, even if they are held too."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Puts the frame behind later ones; at the end of the stream it goes out anyway."""

@@ -15,7 +15,7 @@ class ReplyMode(StrEnum):
     """What is wrong with the reply."""
 
     LATE = "late"
-    """It comes later, and what is behind it does not wait for it."""
+    """It comes later, and later frames do not wait for it."""
     DOUBLE = "double"
     """It comes twice."""
     WRONG_ID = "wrong-id"
@@ -32,11 +32,11 @@ class ReplyFault(Fault):
     touches_both = True
 
     mode: ReplyMode = ReplyMode.LATE
-    """What is wrong with it."""
+    """What goes wrong."""
     latency_ms: float = field(default=1000.0, validator=at_least(0))
     """For `late`: how much later it comes."""
     after_cancel: bool = False
-    """For `late`: it waits for the cancellation that gives up on it, and only then so long."""
+    """For `late`: the delay begins only when the client cancels the request or the turn."""
 
     def __attrs_post_init__(self) -> None:
         """Refuses settings that do not go together."""

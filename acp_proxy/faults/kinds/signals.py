@@ -34,7 +34,7 @@ class _SignalFault(Fault):
 
 @frozen
 class KillFault(_SignalFault):
-    """The agent is killed; what it has said so far arrives."""
+    """The agent is killed; all that it has sent arrives first."""
 
     kind = "kill"
     signum = signal.SIGKILL

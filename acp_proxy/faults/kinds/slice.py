@@ -17,7 +17,7 @@ class SliceFault(Fault):
     kind = "slice"
 
     bytes: int = field(default=7, validator=at_least(1))
-    """Of one write; more where a frame would take over 100,000 of them."""
+    """Size of one write; larger if a frame would need over 100,000 writes."""
     delay_ms: float = field(default=1.0, validator=at_least(0))
     """Between two writes, so that a reader sees them apart."""
 

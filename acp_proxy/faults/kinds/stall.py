@@ -16,7 +16,7 @@ class StallFault(Fault):
     has_side_effect = True
 
     keep_frame: bool = False
-    """Whether the frame, or what is left of it, still passes."""
+    """Whether the frame, or what earlier rules have left of it, still passes."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Keeps the frame back, and all that follow it."""

@@ -16,7 +16,7 @@ class StderrFloodFault(Fault):
     has_side_effect = True
 
     lines: int = field(default=10_000, validator=at_least(1, 1_000_000))
-    """How many, of some 30 bytes each."""
+    """How many lines, each of about 30 bytes."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Writes the lines, and lets the frame pass."""

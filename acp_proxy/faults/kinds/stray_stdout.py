@@ -18,7 +18,7 @@ class StrayStdoutFault(Fault):
     has_side_effect = True
 
     text: str = "DEBUG: this is a log line on stdout"
-    """What it says; it may be several lines."""
+    """The text of the line, or of several lines."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Yields the line, then lets the frame pass."""

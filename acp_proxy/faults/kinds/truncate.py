@@ -15,9 +15,9 @@ class TruncateFault(Fault):
     kind = "truncate"
 
     keep_bytes: int = field(default=20, validator=at_least(0))
-    """How many bytes arrive, the line's end not counted."""
+    """How many bytes of the line arrive, without its newline."""
     newline: bool = True
-    """Whether the line still ends; else the next frame is glued to it."""
+    """Whether the newline is kept; else the next frame continues the line."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Cuts the frame."""

@@ -16,7 +16,7 @@ def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
 
 
 def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
-    """At the end those go first that had the least still to wait for."""
+    """At the end, those with the fewest frames left to wait for go first."""
     check(
         ["reorder after_frames=9 where=text:a", "reorder after_frames=3 where=text:b"],
         """
@@ -30,7 +30,7 @@ def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
     )
 
 
-def test_what_is_held_stays_small() -> None:
+def test_held_frames_are_bounded() -> None:
     """Beyond a megabyte the oldest of several held frames goes out, whatever it waits for."""
     recorded = FaultTranscript(["reorder after_frames=1000"])
     line = b"x" * 400_000 + b"\n"
@@ -46,7 +46,7 @@ def test_what_is_held_stays_small() -> None:
 
 
 def test_a_stall_lets_out_nothing_that_is_held() -> None:
-    """What waited behind frames that never come is lost with them."""
+    """Frames that waited for later ones are lost."""
     check(
         ["reorder after_frames=1 where=text:a", "stall where=text:b"],
         """

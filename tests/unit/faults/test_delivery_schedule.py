@@ -53,8 +53,8 @@ def written(schedule: DeliverySchedule, now: int, outlet: Stream = CLIENT) -> li
     return found
 
 
-def test_bytes_go_out_by_their_moments() -> None:
-    """What is due earlier goes first; of one moment, what was added first."""
+def test_bytes_go_out_when_they_are_due() -> None:
+    """Earlier ones go first; at one moment, those that were added first."""
     schedule = added(write(b"c", 3), write(b"a", 1), write(b"b", 1), write(b"d", 3))
     assert written(schedule, 0) == []
     assert schedule.outboxes[CLIENT].due_at == 1
@@ -175,8 +175,8 @@ def test_a_side_effect_can_have_a_moment() -> None:
     assert schedule.effect_due_at() is None
 
 
-def test_a_side_effect_without_a_moment_wakes_nobody() -> None:
-    """It comes when what is before it is gone."""
+def test_a_side_effect_without_a_moment_is_never_due() -> None:
+    """It happens once the bytes before it are gone."""
     assert added(write(b"a"), KILL).effect_due_at() is None
 
 
@@ -188,7 +188,7 @@ def test_a_side_effect_without_a_moment_wakes_nobody() -> None:
         RuleEffect("r", "close", CloseEffect(Direction.TO_CLIENT)),
     ],
 )
-def test_what_only_stops_or_notes_adds_nothing(output: Fired | RuleEffect) -> None:
+def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
     """The engine itself stops a direction; its end is an output of its own."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
@@ -201,7 +201,7 @@ def test_what_only_stops_or_notes_adds_nothing(output: Fired | RuleEffect) -> No
 # Ends
 
 
-def test_an_end_comes_behind_what_waits() -> None:
+def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
     """It is known at once that nothing more is to be read; the outlet ends when it is empty."""
     schedule = added(write(b"a", 4), DirectionEnd(Direction.TO_CLIENT))
     assert schedule.outboxes[CLIENT].is_ending

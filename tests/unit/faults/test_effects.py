@@ -15,12 +15,12 @@ CHANCE = Chance(1, "r", "to-client ", 1)
 
 
 def delivery(*pieces: DeliveryPiece) -> Delivery:
-    """What goes to the client in some pieces."""
+    """A delivery to the client in some pieces."""
     return Delivery(Direction.TO_CLIENT, pieces)
 
 
 def test_a_piece_is_due_after_the_one_before_it() -> None:
-    """The first after the frame was received; what a piece takes counts from its beginning."""
+    """The first is due after the frame was received; a piece lasts from its beginning on."""
     pieces = (
         DeliveryPiece(b"a", after_ns=5),
         DeliveryPiece(b"b", after_ns=3, takes_ns=10),
@@ -31,20 +31,20 @@ def test_a_piece_is_due_after_the_one_before_it() -> None:
 
 
 def test_a_piece_waits_for_all_before_it() -> None:
-    """A wait since the frame was received may be over by then; what a piece takes is not."""
+    """A wait since the frame was received may be over by then, but not the piece's duration."""
     late = delivery(DeliveryPiece(b"a", after_ns=5, takes_ns=2), DeliveryPiece(b"b", after_ns=1))
     assert list(late.schedule(at=100, free_at=200)) == [(202, b"a"), (203, b"b")]
 
 
 def test_a_delivery_is_delayed_as_a_whole() -> None:
-    """Its first piece is later, and so are those after it; where nothing is left, nothing is."""
+    """Its first piece is later, and so are those after it; an empty delivery stays empty."""
     parts = delivery(DeliveryPiece(b"a", after_ns=1), DeliveryPiece(b"b", after_ns=2))
     assert [due for due, _ in parts.later(10).schedule(0, 0)] == [11, 13]
     assert delivery().later(10) == delivery()
 
 
-def test_other_bytes_are_as_late_as_those_before() -> None:
-    """One piece begins with the first, and takes as long as all of them."""
+def test_replaced_bytes_are_as_late_as_the_original() -> None:
+    """One piece begins when the first did, and lasts as long as all of them."""
     parts = delivery(DeliveryPiece(b"a", 5, 1), DeliveryPiece(b"b", 2, 3))
     assert parts.with_data(b"x").pieces == (DeliveryPiece(b"x", 5, 4),)
     assert delivery().with_data(b"x").pieces == (DeliveryPiece(b"x"),)

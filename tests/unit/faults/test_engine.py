@@ -81,7 +81,7 @@ def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
     return [(fired.rule, fired.received is None, fired.delivered) for fired in recorded.fired]
 
 
-def test_every_rule_has_what_arrived_in_the_end() -> None:
+def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
     """A frame at which several rules fire has one firing of each, with the same bytes."""
     recorded = check(
         ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
@@ -117,8 +117,8 @@ def test_an_injected_line_has_one_firing_in_its_place() -> None:
     ]
 
 
-def test_what_is_lost_is_delivered_as_nothing() -> None:
-    """A dropped frame arrives as nothing, and so does one of which no byte is left."""
+def test_a_lost_frame_has_no_delivered_bytes() -> None:
+    """Whether it is dropped, or cut until no byte is left."""
     recorded = check(
         ["drop where=text:a", "truncate keep_bytes=0 newline=false"],
         """

@@ -48,7 +48,7 @@ class NumberedFault(Fault):
 def test_a_kind_keeps_its_state_for_each_rule_and_direction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever the sessions; another rule of the same kind has its own, and so has a copy of it."""
+    """All sessions share it; another rule of the same kind has its own, also an equal rule."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     rules = ["numbered where='not text:zz'", "numbered name=other where=text:zz"]
     for _ in range(2):

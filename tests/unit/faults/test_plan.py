@@ -24,7 +24,7 @@ from tests.fault_playbook import plan_of
 
 
 def refused(path: Path, text: str) -> str:
-    """What is said of a plan that is refused, without the file's path."""
+    """The error message of a refused plan, without the file's path."""
     path = path / "plan.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadPlan) as refusal:
@@ -36,7 +36,7 @@ def refused(path: Path, text: str) -> str:
 
 
 def test_a_plan_is_read(tmp_path: Path) -> None:
-    """Rules, their settings and triggers, and the seed are what the file says."""
+    """It has the rules, settings, triggers and seed of the file."""
     (tmp_path / "p.toml").write_text("""
         about = "slow"
         seed = 42
@@ -64,8 +64,8 @@ def test_a_plan_is_read(tmp_path: Path) -> None:
     assert (first.name, second.name, second.kind) == ("latency", "gone", "drop")
 
 
-def test_the_command_line_says_the_same() -> None:
-    """A rule on the command line is the rule of a file."""
+def test_a_rule_of_the_command_line_equals_that_of_a_file() -> None:
+    """Both forms give the same rule."""
     rule = parse_rule(
         "latency latency_ms=500 where='dir:to-client method:x' after=3 times=1 window=1s..2s"
     )
@@ -81,8 +81,8 @@ def test_the_command_line_says_the_same() -> None:
     assert rule == other
 
 
-def test_a_text_on_the_command_line_stays_one() -> None:
-    """What looks like a number is a text where a text is asked for."""
+def test_a_text_setting_takes_a_number_as_text() -> None:
+    """On the command line, a value that looks like a number stays a text for such a setting."""
     assert parse_rule("stray-stdout text=5").fault.text == "5"  # type: ignore[attr-defined]
     assert parse_rule("drop name=7").name == "7"
 
@@ -215,7 +215,7 @@ def test_a_text_on_the_command_line_stays_one() -> None:
     ],
 )
 def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str | None) -> None:
-    """The complaint has the path in the file, what was expected, what came, and what was meant."""
+    """The message has the path in the file, the expected and the given value, and a suggestion."""
     if message is None:
         (tmp_path / "p.toml").write_text(text)
         assert load_plan(tmp_path / "p.toml").rules
@@ -223,14 +223,14 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str | None)
         assert refused(tmp_path, text) == message
 
 
-def test_what_is_no_toml_is_refused(tmp_path: Path) -> None:
-    """The parser's place is told."""
+def test_invalid_toml_is_refused(tmp_path: Path) -> None:
+    """The message has the parser's position."""
     assert refused(tmp_path, "[[fault]\n").startswith("not TOML: ")
     assert "line 1" in refused(tmp_path, "[[fault]\n")
 
 
-def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """A file that is not there, a directory, and one that is no text."""
+def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
+    """A missing file, a directory, and a file that is not UTF-8."""
     with pytest.raises(BadPlan, match=r"cannot read .*none\.toml: no such file or directory$"):
         load_plan(tmp_path / "none.toml")
     with pytest.raises(BadPlan, match="is a directory"):
@@ -253,7 +253,7 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_rule_is_refused(text: str, message: str) -> None:
-    """The complaint names the option as it was written."""
+    """The message has the option as it was written."""
     with pytest.raises(BadPlan) as refusal:
         parse_rule(text)
     assert str(refusal.value) == f"--fault {text!r}: {message}"
@@ -273,15 +273,15 @@ def test_ready_plans_go_by_their_names() -> None:
 
 
 def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
-    """Where two would have one name, each gets something of its contents."""
+    """If two have one kind, a hash of its settings is added to each name."""
     names = [rule.name for rule in plan_of("drop", "latency", "drop times=1").rules]
     assert names[1] == "latency"
     assert len(set(names)) == 3
     assert all(name.startswith("drop-") for name in (names[0], names[2]))
 
 
-def test_neither_name_nor_key_depends_on_the_place() -> None:
-    """Rules in another order have the names and keys that they had."""
+def test_names_and_keys_do_not_depend_on_the_order() -> None:
+    """Rules keep their names and keys in another order."""
     rules = ["drop", "drop times=1", "drop times=2", "latency"]
     forth = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*rules[:3]).rules}
     back = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*reversed(rules[:3])).rules}
@@ -289,15 +289,15 @@ def test_neither_name_nor_key_depends_on_the_place() -> None:
 
 
 def test_a_rule_that_is_added_moves_no_key() -> None:
-    """Randomness stays where it was, whatever stands before a rule."""
+    """A rule draws the same numbers, whatever comes before it."""
     (alone,) = plan_of("drop probability=0.5").rules
     more = plan_of("drop", "latency", "drop probability=0.5", "drop times=2").rules
     assert alone.key in [rule.key for rule in more]
     assert len({rule.key for rule in more}) == 4
 
 
-def test_twins_are_told_apart() -> None:
-    """Two equal rules have names and draws of their own."""
+def test_equal_rules_have_different_names() -> None:
+    """They also draw different numbers."""
     first, second = plan_of("drop", "drop").rules
     assert first.name != second.name
     assert first.key != second.key
@@ -313,7 +313,7 @@ def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_wins_over_a_kind() -> None:
-    """A rule that is named like a kind keeps its name, and the other one gets out of its way."""
+    """A rule named like a kind keeps its name, and the unnamed rule of that kind gets another."""
     named, unnamed = plan_of("noop name=drop", "drop").rules
     assert named.name == "drop"
     assert unnamed.name.startswith("drop-")
@@ -329,8 +329,8 @@ def test_two_seeds_are_refused() -> None:
         joined([Plan(seed=1), Plan(seed=3)], [], None)
 
 
-def test_no_setting_is_called_like_a_trigger() -> None:
-    """A plan would not know which of the two is meant."""
+def test_no_setting_has_the_name_of_a_trigger() -> None:
+    """Else a member of a rule could mean either."""
     reserved = {"kind", "name", *settings_of(Trigger)}
     for kind in KINDS.values():
         assert not reserved & set(settings_of(kind)), kind
@@ -366,19 +366,19 @@ def test_every_kind_and_setting_explains_itself() -> None:
     ids=lambda text: text[:12],
 )
 def test_a_plan_has_bounds(tmp_path: Path, text: str, message: str) -> None:
-    """Each goes with one line and takes neither time nor memory."""
+    """Each is refused with one line, quickly and without much memory."""
     assert refused(tmp_path, text).startswith(message)
 
 
 def test_a_rule_of_the_command_line_has_the_same_bounds() -> None:
-    """What is no TOML is a text, which is not what the setting wants."""
+    """A value that is not TOML is a text, which has the wrong type."""
     for value in ("9" * 5000, "[" * 100_000, ".".join("a" * 50_000)):
         with pytest.raises(BadPlan, match="latency_ms: expected a number"):
             parse_rule(f"latency latency_ms={value}")
 
 
-def test_what_is_no_plain_file_is_no_plan(tmp_path: Path) -> None:
-    """A device is endless, and a FIFO waits for ever."""
+def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
+    """A device has no end, and a FIFO would block for ever."""
     os.mkfifo(tmp_path / "pipe")
     for path, kind in ((Path("/dev/zero"), "a device"), (tmp_path / "pipe", "a pipe")):
         with pytest.raises(BadPlan, match=f"^cannot read {path}: it is {kind}$"):
@@ -386,7 +386,7 @@ def test_what_is_no_plain_file_is_no_plan(tmp_path: Path) -> None:
 
 
 def test_a_plan_in_a_recording_has_the_same_bounds() -> None:
-    """Anybody may have written it; one that goes beyond them has no rules."""
+    """A recording is untrusted input; a plan beyond the bounds has no rules."""
     for text in (".".join("a" * 50_000) + " = 1", "x = " + "[" * 100_000, "#" * 1_000_001):
         assert rules(text) == []
     assert rules("[[fault]]\nkind = 'noop'") == ["noop"]

@@ -40,7 +40,7 @@ def test_a_rule_comes_back(rule: str) -> None:
 
 
 def test_a_whole_plan_comes_back() -> None:
-    """Rules keep their order and the names that tell them apart."""
+    """Rules keep their order and their names."""
     plan = joined([], [parse_rule(rule) for rule in RULES], None)
     again = structure_plan(tomllib.loads(plan_text(plan, 7)), "again")
     assert [rule.name for rule in again.rules] == [rule.name for rule in plan.rules]

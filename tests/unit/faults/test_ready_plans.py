@@ -40,7 +40,7 @@ def frames() -> tuple[PassedFrame, ...]:
 
 
 def original(direction: Direction) -> bytes:
-    """All that one peer said."""
+    """All bytes that one peer sent."""
     return b"".join(f.raw + f.newline for f in frames() if f.direction is direction)
 
 
@@ -55,7 +55,7 @@ def seqs(run: DryRun) -> list[int]:
 
 
 @pytest.mark.parametrize("name", ready_plans())
-def test_a_ready_plan_says_what_it_is_for(name: str) -> None:
+def test_a_ready_plan_is_described(name: str) -> None:
     """It has a sentence, a comment for a person, and names for its rules."""
     plan = load_plan(f"@{name}")
     text = ready_plans()[name].read_text(encoding="utf-8")
@@ -92,8 +92,8 @@ LOST = {
 
 
 @pytest.mark.parametrize("name", LOST)
-def test_what_is_lost_never_arrives(name: str) -> None:
-    """Just these frames do not arrive, and the others do as they were."""
+def test_lost_frames_never_arrive(name: str) -> None:
+    """Only these frames do not arrive, and the others arrive unchanged."""
     run = dry(name)
     assert [hit.seq for hit in run.hits if hit.delivered is None] == LOST[name] == seqs(run)
 
@@ -114,8 +114,8 @@ CHANGED: dict[str, Callable[[bytes], bool]] = {
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_what_is_changed_arrives_changed(name: str) -> None:
-    """Each frame that is hit arrives, and as the plan says."""
+def test_changed_frames_arrive_changed(name: str) -> None:
+    """Each frame at which a rule fires arrives in the form that the plan describes."""
     run = dry(name)
     assert run.hits
     for hit in run.hits:
@@ -128,7 +128,7 @@ SLOW = {"slow-agent": 300, "slow-handshake": 5000, "slow-pipe": 1000, "split-utf
 
 
 @pytest.mark.parametrize("name", SLOW)
-def test_what_is_slow_arrives_whole_and_in_order(name: str) -> None:
+def test_slow_frames_arrive_whole_and_in_order(name: str) -> None:
     """Not a byte differs, and the longest delay is as long as the plan says."""
     run = dry(name)
     assert run.delivered(CLIENT) == original(CLIENT)
@@ -154,7 +154,7 @@ def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
     ],
 )
 def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> None:
-    """All that the agent said arrives as it was, with lines between that it did not say."""
+    """The agent's output arrives unchanged, with injected lines in between."""
     lines = dry(name).delivered(CLIENT).splitlines()
     said = original(CLIENT).splitlines()
     assert [line for line in lines if line in said] == said
@@ -164,7 +164,7 @@ def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> N
 
 @pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
 def test_doubled_frames_follow_each_other(name: str) -> None:
-    """What is hit arrives as it is, and something like it a second time."""
+    """Each arrives unchanged, and then a second time, perhaps with another id."""
     run = dry(name)
     for hit in run.hits:
         (copy,) = hit.injected
@@ -213,7 +213,7 @@ def test_a_needed_login_has_the_code_of_its_dialect() -> None:
 
 
 def test_an_unknown_update_comes_in_the_draft_too() -> None:
-    """The kind stands elsewhere there, and nothing else of the update changes."""
+    """The kind is another member there, and the rest of the update stays unchanged."""
     (hit,) = dry_in_draft("unknown-update").hits
     assert hit.delivered is not None
     params = json.loads(hit.delivered)["params"]
@@ -232,13 +232,13 @@ def test_a_crash_leaves_half_a_frame() -> None:
 
 
 def test_a_late_reply_is_the_last_of_all() -> None:
-    """Nobody cancels on the tour, so the answer comes at the very end."""
+    """The tour has no cancellation, so the answer comes at the very end."""
     run = dry("late-reply")
     assert seqs(run) == [34]
     assert run.delivered(CLIENT).endswith(run.hits[0].delivered or b"?")
 
 
-def test_what_happens_beside_a_prompt_leaves_it_alone() -> None:
+def test_side_effects_leave_the_prompt_unchanged() -> None:
     """A signal, or lines on stderr, change no frame."""
     for name, effect in (("agent-killed", "signal 9"), ("noisy-stderr", "978894 B")):
         (hit,) = dry(name).hits
