@@ -52,7 +52,6 @@ TESTED_BY = {
     "difference/*": "unit/difference/test_pairs.py",
     "engine/agent/cancellation": "playbooks/test_cancelling.py",
     "engine/agent/ending": "playbooks/test_endings.py",
-    "engine/agent/pushed_output": "playbooks/test_pushed_output.py",
     "engine/agent/sender": "playbooks/test_typed_values.py",
     "engine/agent/withholding": "playbooks/test_withholding.py",
     "engine/agent/[dmp]*": "playbooks/test_divergences.py",

@@ -122,12 +122,11 @@ class Cancellations:
     def _find_cancel_request(self, token: str) -> Step | None:
         """The recorded cancellation of the same request; or of none, if that is not open either."""
         exchanges = self._requests.exchanges_of(token)
-        for lane in self._schedule.lanes.values():
-            for step in lane.expected:
-                if step.method == CANCEL_REQUEST and (
-                    step.exchange in exchanges or (step.exchange is None and not exchanges)
-                ):
-                    return step
+        for step in self._schedule.expected:
+            is_of_open = step.exchange in exchanges
+            is_of_none = step.exchange is None and not exchanges
+            if step.method == CANCEL_REQUEST and (is_of_open or is_of_none):
+                return step
         return None
 
     def _flush(self, lane: Lane, cancel: Step, at: int) -> Iterator[Command]:

@@ -1,4 +1,9 @@
-"""Takes what the client sends: pairs it with the recording, or notes how it diverges."""
+"""Takes what the client sends: pairs it with the recording, or notes how it diverges.
+
+In the 1.0 draft the client pushes the output of terminals. How often, and how the output is cut, is
+chance. So recorded pieces may be missing, and nothing waits for them once the program has ended.
+Additional pieces are answered as the recorded ones were, until the terminal is released.
+"""
 
 from collections.abc import Iterator
 
@@ -6,15 +11,14 @@ from acp_proxy.commands import Command, Send
 from acp_proxy.engine.agent.cancellation import Cancellations
 from acp_proxy.engine.agent.client_replies import ClientReplies
 from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
-from acp_proxy.engine.agent.error_replies import PARSE_ERROR, refusal
+from acp_proxy.engine.agent.error_replies import PARSE_ERROR, received, refusal
 from acp_proxy.engine.agent.message_comparison import ClientMessage
-from acp_proxy.engine.agent.message_matcher import MessageMatcher
-from acp_proxy.engine.agent.pushed_output import PushedOutput
+from acp_proxy.engine.agent.message_matcher import MessageMatch, MessageMatcher
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.protocol.jsonrpc import Kind, read
-from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST
+from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, PUSH
 
 
 class ClientMessages:
@@ -26,8 +30,8 @@ class ClientMessages:
         self.divergences = DivergenceHandler(state, matcher := MessageMatcher(state))
         self._state = state
         self._matcher = matcher
-        self._pushed = PushedOutput(state, sender)
-        self._replies = ClientReplies(state, self.divergences, self._pushed)
+        self._sender = sender
+        self._replies = ClientReplies(state, self.divergences)
         self._cancellations = Cancellations(state, sender, matcher, self.divergences)
 
     def take(self, raw: bytes, at: int) -> Iterator[Command]:
@@ -65,8 +69,8 @@ class ClientMessages:
             yield refusal(message.rpc_id, divergence)
             return
         match = self._matcher.find(live)
-        if self._pushed.is_extra(match, live):
-            yield self._pushed.answer(live)
+        if self._is_additional_output(match, live):
+            yield self._output_answer(live)
             return
         if match is None or not match.comparison.bind_to(self._state.bindings):
             yield from self.divergences.refuse(live, conflict=match)
@@ -89,6 +93,21 @@ class ClientMessages:
         else:
             summary = f"the client sent {live.message.method}, which was not recorded there"
             self.divergences.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
+
+    def _is_additional_output(self, match: MessageMatch | None, live: ClientMessage) -> bool:
+        """Whether a request is a piece of an open terminal's output that was not recorded."""
+        is_open = live.message.terminal in self._state.bindings.live_terminals
+        if live.message.method != PUSH or not is_open:
+            return False
+        return match is None or bool(match.comparison.conflicts or match.comparison.proposals)
+
+    def _output_answer(self, live: ClientMessage) -> Command:
+        """Answers a piece of output as the recorded agent answered another one."""
+        schedule = self._state.schedule
+        for step in (*schedule.played, *schedule.expected):
+            if step.is_push and step.response_seq is not None and step.rpc_id is not None:
+                return self._sender.repeat_answer(step, live.token)
+        return received(live.token)
 
     def _take_unreadable(self, live: ClientMessage) -> Iterator[Command]:
         """Takes a line that is no message; it gets an error unless it was recorded."""

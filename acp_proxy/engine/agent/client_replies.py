@@ -14,7 +14,6 @@ from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.message_comparison import ClientMessage
 from acp_proxy.engine.agent.message_matcher import MessageMatch
 from acp_proxy.engine.agent.open_requests import OpenAgentRequest
-from acp_proxy.engine.agent.pushed_output import PushedOutput
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
@@ -32,14 +31,11 @@ _WAIT, _RELEASE = "terminal/wait_for_exit", "terminal/release"
 class ClientReplies:
     """Takes replies, one after the other."""
 
-    def __init__(
-        self, state: ReplayState, divergences: DivergenceHandler, pushed: PushedOutput
-    ) -> None:
+    def __init__(self, state: ReplayState, divergences: DivergenceHandler) -> None:
         self._state = state
         self._schedule = state.schedule
         self._comparer = state.comparer
         self._divergences = divergences
-        self._pushed = pushed
 
     def take(self, live: ClientMessage) -> Iterator[Command]:
         """Takes a reply; it answers the oldest open request with its id."""
@@ -108,14 +104,16 @@ class ClientReplies:
         terminal = self._asked(request).terminal
         result = live.value.get("result") if isinstance(live.value, dict) else None
         if not (isinstance(result, dict) and result.get("timedOut") is True):
-            self._pushed.end(terminal)
+            for step in self._schedule.expected:
+                if step.is_push and read(self._comparer.raw(step)).terminal == terminal:
+                    self._schedule.exempt.let_pass(step)
         if request.ask.method == _RELEASE and terminal is not None:
             self._state.bindings.release(terminal)
 
     def _take_unknown(self, live: ClientMessage) -> Iterator[Command]:
         """Takes a reply to no open request: doubled, late, or sent before it was asked for."""
-        lanes, token = self._schedule.lanes.values(), live.token
-        expected = _replies((step for lane in lanes for step in lane.expected), token)
+        token = live.token
+        expected = _replies(self._schedule.expected, token)
         for step in expected:
             if step.exchange is None and self._comparer.compare(step, live).is_match:
                 self._schedule.match(step, live.at)
@@ -128,7 +126,7 @@ class ClientReplies:
             self._divergences.note(kind, lane, summary, live, seq=early.seq)
             yield from self._divergences.abandon(lane)
             return
-        played = _replies((step for lane in lanes for step in lane.played), token)
+        played = _replies(self._schedule.played, token)
         before = played[-1] if played else None
         self._divergences.note(
             DivergenceKind.UNKNOWN_REPLY_ID,

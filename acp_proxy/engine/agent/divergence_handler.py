@@ -172,15 +172,12 @@ class DivergenceHandler:
 
     def _in_lane(self, step: Step) -> Step:
         """The same step as its lane has it; one that was looked up ahead is another object."""
-        every = (known for lane in self._schedule.lanes.values() for known in lane.expected)
-        return next((known for known in every if known.key == step.key), step)
+        return next((known for known in self._schedule.expected if known.key == step.key), step)
 
     def _lane_with(self, seq: int) -> Lane | None:
         """The lane in which a recorded message of the client is."""
-        for lane in self._schedule.lanes.values():
-            if any(step.seq == seq for step in (*lane.expected, *lane.played)):
-                return lane
-        return None
+        known = (*self._schedule.expected, *self._schedule.played)
+        return next((self._schedule.lanes[s.lane] for s in known if s.seq == seq), None)
 
 
 def _without_credentials(live: ClientMessage) -> bytes:

@@ -5,6 +5,8 @@ waits for its client needs no more of the recording; so one that is a million fr
 once, and what is held is what lies between the lane that is furthest behind and the one ahead.
 """
 
+from collections.abc import Iterator
+
 from attrs import define, field
 
 from acp_proxy.engine.agent.connection_frames import ConnectionFrames
@@ -85,6 +87,16 @@ class ReplaySchedule:
     def live_lanes(self) -> list[Lane]:
         """The lanes that are not abandoned."""
         return [lane for lane in self.lanes.values() if not lane.abandoned]
+
+    @property
+    def expected(self) -> Iterator[Step]:
+        """The client's messages of all lanes that have not come."""
+        return (step for lane in self.lanes.values() for step in lane.expected)
+
+    @property
+    def played(self) -> Iterator[Step]:
+        """The latest of those that came."""
+        return (step for lane in self.lanes.values() for step in lane.played)
 
     def track_of(self, lane: str | None) -> Track | None:
         """The track that a lane's frames are on; None for the connection's, if it has none."""
