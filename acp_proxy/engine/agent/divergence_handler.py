@@ -68,7 +68,6 @@ class DivergenceHandler:
         *,
         seq: int | None = None,
         compared: Comparison | None = None,
-        of_handshake: bool = False,
     ) -> Divergence:
         """Logs a divergence.
 
@@ -79,7 +78,6 @@ class DivergenceHandler:
             live: the client's message.
             seq: the number of the recorded frame that was expected.
             compared: the comparison with that; without it, near misses are looked for.
-            of_handshake: whether everything else follows from it.
 
         Returns:
             the divergence.
@@ -93,9 +91,9 @@ class DivergenceHandler:
             seq=seq,
             line=live.line,
             came=_without_credentials(live),
-            differences=(*compared.differences, *compared.conflicts) if compared else (),
+            differences=compared.all_differences if compared else (),
             near_misses=self._matcher.near_misses(live) if has_near_misses else (),
-            of_handshake=of_handshake,
+            of_handshake=live.message.kind is Kind.REQUEST and live.message.method in HANDSHAKE,
         )
 
     def refuse(
@@ -120,7 +118,6 @@ class DivergenceHandler:
             live,
             seq=seq,
             compared=None if conflict is None else conflict.comparison,
-            of_handshake=message.method in HANDSHAKE,
         )
         if message.kind is Kind.REQUEST:
             yield refusal(message.rpc_id, divergence)

@@ -105,8 +105,7 @@ class MessageMatcher:
         return bindable or conflicting
 
     def _near_miss(self, step: Step, live: ClientMessage, *, is_played: bool) -> NearMiss:
-        comparison = self._comparer.compare(step, live)
-        differences = (*comparison.differences, *comparison.conflicts)
+        differences = self._comparer.compare(step, live).all_differences
         return NearMiss(step.seq, step.method or step.kind, differences, is_played)
 
     def _candidates(self, live: ClientMessage) -> Iterator[Step]:

@@ -57,6 +57,11 @@ class Comparison:
         """Whether the messages can be paired."""
         return not self.differences and not self.conflicts
 
+    @property
+    def all_differences(self) -> tuple[Difference, ...]:
+        """The differences, and then the conflicts."""
+        return (*self.differences, *self.conflicts)
+
     def without(self, pointer: str) -> "Comparison":
         """Returns the comparison without the differences at a JSON pointer."""
         return evolve(self, differences=[d for d in self.differences if d.pointer != pointer])
