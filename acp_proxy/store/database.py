@@ -189,7 +189,7 @@ def open_readonly(
         if _is_interrupted_write(e) and (in_use or has_journal(real)):
             if _roll_back(real):
                 return open_readonly(path, immutable=immutable, in_use=in_use)
-        elif not immutable and _is_refused(real, e):
+        elif not (immutable or in_use) and _is_refused(real, e):
             return open_readonly(path, immutable=True)
         raise unreadable(path, e) from None
     if empty:

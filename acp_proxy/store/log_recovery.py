@@ -65,11 +65,20 @@ def is_live(fd: int) -> bool:
 
 def is_free(fd: int) -> bool:
     """Whether the log's lock is free, so that its recorder is gone."""
+    if is_shared := share_lock(fd):
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    return is_shared
+
+
+def share_lock(fd: int) -> bool:
+    """Takes the log's lock as a reader, until ``fd`` is closed; False if it is not free.
+
+    Readers share it, and nobody can finish the recording meanwhile.
+    """
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return False
-    fcntl.flock(fd, fcntl.LOCK_UN)
     return True
 
 
@@ -147,10 +156,10 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
         _give_back(fd, mode)
         return False
     try:
-        if not _is_at(log_path, fd):  # another reader has finished it since we opened it
+        if not is_at(log_path, fd):  # another reader has finished it since we opened it
             return True
         finish(path, LogReader(fd))
-        if _is_at(log_path, fd):
+        if is_at(log_path, fd):
             log_path.unlink()
     except database.BROKEN:
         _give_back(fd, mode)
@@ -163,9 +172,7 @@ def _give_back(fd: int, mode: int) -> None:
 
     Readers share the lock for a moment, and a shared lock is never a recorder's.
     """
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
+    if not share_lock(fd):
         return
     if mode & _WRITABLE:
         with contextlib.suppress(OSError):
@@ -173,8 +180,13 @@ def _give_back(fd: int, mode: int) -> None:
     fcntl.flock(fd, fcntl.LOCK_UN)
 
 
-def _is_at(path: Path, fd: int) -> bool:
-    """Whether an open file is the one at a path."""
+def is_at(path: Path, fd: int) -> bool:
+    """Whether an open file is still the one at a path.
+
+    Args:
+        path: where it was opened.
+        fd: the file.
+    """
     try:
         return os.path.samestat(os.lstat(path), os.fstat(fd))
     except FileNotFoundError:

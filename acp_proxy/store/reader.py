@@ -119,7 +119,7 @@ class RecordingReader(Rows):
                 time.sleep(min(0.001 * 2**attempt, _LONGEST_PAUSE_S))
             except DamagedRecording:
                 # Its recorder, or a reader that finishes it, may have been at work just now.
-                if self._state_of_files() == before:
+                if self._source is not None or self._state_of_files() == before:
                     raise
         raise UnreadableRecording(self.path, "its log is empty, or keeps moving")
 
@@ -165,10 +165,10 @@ class RecordingReader(Rows):
         return self.path.suffix == ".jsonl" and is_plain(self.path) and not is_sqlite(self.path)
 
     def _open_with_log(self, log_path: Path) -> None:
-        from acp_proxy.store.log_recovery import finish_dead, is_free, is_live, open_log, read_log
+        from acp_proxy.store import log_recovery
 
         try:
-            fd = open_log(log_path)
+            fd = log_recovery.open_log(log_path)
         except FileNotFoundError:
             self._open_plain()
             return
@@ -177,13 +177,17 @@ class RecordingReader(Rows):
         self._files.callback(os.close, fd)
         check_plain(self._place)
         check_side_files(self._place, to_write=False)
-        log = read_log(self._place, fd, log_path)
-        if is_free(fd) and finish_dead(self._place, fd, log_path):
+        log = log_recovery.read_log(self._place, fd, log_path)
+        if log_recovery.is_free(fd) and log_recovery.finish_dead(self._place, fd, log_path):
             self.close()
             self._open_plain()
             return
-        self.live = is_live(fd)
-        self._open_with_tail(log)
+        # A database that somebody else may write to must not be opened as one that never changes.
+        in_use = not log_recovery.share_lock(fd)
+        if not in_use and not log_recovery.is_at(log_path, fd):
+            raise LogMoved
+        self.live = in_use and log_recovery.is_live(fd)
+        self._open_with_tail(log, in_use=in_use)
 
     def _open_plain(self) -> None:
         if not self.path.exists():
@@ -216,11 +220,10 @@ class RecordingReader(Rows):
     def _own(self, connection: sqlite3.Connection) -> None:
         self.connection = self._files.enter_context(contextlib.closing(connection))
 
-    def _open_with_tail(self, log: "LogReader") -> None:
-        from acp_proxy.store.log_recovery import LogTail, is_free
+    def _open_with_tail(self, log: "LogReader", *, in_use: bool) -> None:
+        from acp_proxy.store.log_recovery import LogTail
 
         if self._place.exists() and self._place.stat().st_size:
-            in_use = not is_free(log.fd)  # by its recorder, or by who finishes it
             self._own(database.open_readonly(self._place, in_use=in_use))
         else:
             self._own(sqlite3.connect(":memory:", check_same_thread=False))

@@ -40,7 +40,7 @@ from tests.log_writer import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 TABLES = ("recording", "frames", "events", "exchanges", "turns")
 
@@ -495,6 +495,35 @@ def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
         assert recorder.log_path.stat().st_mode & 0o777 == 0o600
         with recorder.log_path.open("rb") as log:
             assert log_recovery.is_free(log.fileno())
+
+
+def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> None:
+    """A database without a write-ahead log is read as it lies, so it may not change meanwhile."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
+    with recorder.log_path.open("rb") as log:
+        fcntl.flock(log, fcntl.LOCK_SH)
+        first = RecordingReader(recorder.path)
+    with first:
+        assert not first.live
+        before = everything(first)
+        with RecordingReader(recorder.path) as second:
+            assert everything(second) == before
+        assert recorder.log_path.exists()
+    assert read(recorder.path)["frames"] == before["frames"]
+    assert not recorder.log_path.exists()
+
+
+def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
+    """Lines that were used up cannot be read a second time; the error is about the first one."""
+
+    def lines() -> Iterator[bytes]:
+        yield b"# a remark\n"
+        (tmp_path / "x.db").touch()
+        raise DamagedRecording(tmp_path / "x.db", "first")
+
+    with pytest.raises(DamagedRecording, match="first"):
+        RecordingReader(tmp_path / "x.db", lines())
 
 
 @pytest.mark.parametrize(("how", "mode"), [(fcntl.LOCK_SH, 0o600), (fcntl.LOCK_EX, 0o400)])

@@ -16,7 +16,7 @@ from acp_proxy.capture.log_format import TO_CLIENT
 from acp_proxy.cli.completion import JoiningBashComplete
 from acp_proxy.cli.main import cli
 from acp_proxy.errors import AcpProxyError, UnreadableRecording
-from acp_proxy.store import database, library
+from acp_proxy.store import database, library, side_files
 from acp_proxy.store.annotations import rename, set_note
 from acp_proxy.store.library import read_id_and_note
 from acp_proxy.store.reader import RecordingReader
@@ -340,6 +340,18 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
         before.pop("report/x.db")
     after = {k: v for k, v in after.items() if not k.startswith("home/out")}
     assert after == before
+
+
+def test_an_index_that_is_made_anew_is_no_foreign_file(root: Path) -> None:
+    """SQLite cuts the index of a write-ahead log to three bytes first, which others may see."""
+    path = root / "report" / "x.db"
+    record_conversation(path)
+    index = Path(f"{path}-shm")
+    index.write_bytes(struct.pack("=I", 3007000)[:3])
+    side_files.check_side_files(path, to_write=True)
+    index.write_bytes(b"abc")
+    with pytest.raises(side_files.UnsafeSideFile, match="no index"):
+        side_files.check_side_files(path, to_write=True)
 
 
 def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: Path) -> None:
