@@ -10,7 +10,6 @@ from acp_proxy.cli.render.output import Page, encode_json, stdout_screen
 from acp_proxy.cli.render.styled_text import (
     STREAM_INKS,
     Ink,
-    Piece,
     columns_of,
     fit,
     fit_end,
@@ -75,6 +74,9 @@ class MatchPrinter:
         self._page.flush()
         return number > 0
 
+    def _marked(self, match: str) -> str:
+        return self._page.screen.paint((match, Ink.TROUBLE, True))
+
     def _begin(self, recording: Recording) -> None:
         """Prints what comes before the first hit of a recording."""
 
@@ -111,7 +113,7 @@ class _LinePrinter(MatchPrinter):
         before, match, after = map(plain, hit.excerpt)
         before = before if len(before) <= _BEFORE else f"…{before[-_BEFORE:]}"
         after = after if len(after) <= _AFTER else f"{after[:_AFTER]}…"
-        self._page.line(self._page.screen.whole(piece(head + before), _marked(match), piece(after)))
+        self._page.line(f"{head}{before}{self._marked(match)}{after}")
 
 
 class _ScreenPrinter(MatchPrinter):
@@ -138,12 +140,9 @@ class _ScreenPrinter(MatchPrinter):
         before, match, after = _fitted(hit, room)
         arrow, ink = ARROWS.get(place.stream, "·"), STREAM_INKS.get(place.stream, Ink.FAINT)
         method = pad(fit(_method(hit), self._method), self._method)
-        line = [piece(head, Ink.FAINT), piece(arrow, ink), piece(f" {method} {before}")]
-        self._page.line(self._page.screen.whole(*line, _marked(match), piece(after)))
-
-
-def _marked(match: str) -> Piece:
-    return piece(match, Ink.TROUBLE, bold=True)
+        paint = self._page.screen.paint
+        line = f"{paint((head, Ink.FAINT, False))}{paint((arrow, ink, False))} {method} {before}"
+        self._page.line(f"{line}{self._marked(match)}{after}".rstrip())
 
 
 def _method(hit: SearchHit) -> str:

@@ -76,6 +76,10 @@ class Screen:
             return text_of(pieces).rstrip()
         return "".join([_painted(*one) for one in _stripped(pieces)])
 
+    def paint(self, one: Piece) -> str:
+        """Makes a part of a line."""
+        return _painted(*one) if self.color else one[0]
+
     def wrapped(self, first: Piece, *pieces: Piece, indent: int | None = None) -> Iterator[str]:
         """Makes lines that break where the terminal ends.
 
