@@ -45,6 +45,7 @@ class AgentMessages:
         if message.kind is Kind.BLANK:
             return
         self._state.output.lines += 1
+        self._state.output.recent_lines += 1
         if message.kind is Kind.INVALID:
             self._take_garbage(raw)
         elif message.kind is Kind.BATCH:
@@ -60,7 +61,8 @@ class AgentMessages:
 
     def _count(self, increment: Increment, *, is_cleared: bool) -> None:
         self._state.output.total = self._state.output.total.plus(increment)
-        self._state.sessions.count(increment, self._state.now, is_cleared=is_cleared)
+        if not is_cleared:
+            self._state.sessions.progress.add(increment, self._state.now)
 
     def _take(self, message: Message) -> Iterator[Command]:
         if message.kind in REPLIES:

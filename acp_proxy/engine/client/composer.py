@@ -22,12 +22,7 @@ _OPTION = {"result": {"outcome": {"optionId": Place.FREE}}}
 
 
 class Composer:
-    """Writes recorded frames.
-
-    Args:
-        bindings: the live names of recorded values.
-        rewrite_text: whether to replace directories in texts, too.
-    """
+    """Writes recorded frames; also replaces directories in texts if `rewrite_text` is true."""
 
     def __init__(self, bindings: Bindings, *, rewrite_text: bool) -> None:
         self._writer = LineRewriter(bindings, rewrite_text=rewrite_text)

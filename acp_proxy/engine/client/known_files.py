@@ -17,12 +17,7 @@ _MOST = 64 << 20
 
 
 class KnownFiles:
-    """Contents by path, as the live agent names it.
-
-    Args:
-        recording: the recording; the contents in it are looked up at the first need.
-        bindings: the live names of recorded values.
-    """
+    """Contents by path, as the live agent names it; the recording is read at the first need."""
 
     def __init__(self, recording: RecordedClient, bindings: Bindings) -> None:
         self._recording = recording
@@ -34,13 +29,20 @@ class KnownFiles:
     def learn(self, method: str, request: Any, answer: Any) -> None:
         """Learns from a request that was answered, if it shows all of a file.
 
+        The oldest contents are forgotten if there are too many.
+
         Args:
             method: of the request, `READ` or `WRITE`.
             request: decoded.
             answer: decoded.
         """
-        if shown := _shown(method, params_of(request), answer):
-            self._keep(*shown)
+        if (shown := _shown(method, params_of(request), answer)) is None:
+            return
+        path, text = shown
+        self._held += len(text) - len(self._of_run.pop(path, ""))
+        self._of_run[path] = text
+        while self._held > _MOST:
+            self._held -= len(self._of_run.popitem(last=False)[1])
 
     def content(self, request: Any) -> str | None:
         """Returns what a request to read a file asks for; None if that is unknown."""
@@ -54,13 +56,6 @@ class KnownFiles:
                 self._recorded = self._read()
             text = self._recorded.get(path)
         return None if text is None else _part(text, params)
-
-    def _keep(self, path: str, text: str) -> None:
-        """Notes what a file contains now; forgets the oldest contents if they are too many."""
-        self._held += len(text) - len(self._of_run.pop(path, ""))
-        self._of_run[path] = text
-        while self._held > _MOST:
-            self._held -= len(self._of_run.popitem(last=False)[1])
 
     def _read(self) -> dict[str, str]:
         """Returns the contents that the recorded client sent first, of each file."""

@@ -11,25 +11,10 @@ from acp_proxy.engine.client.lane import ClientFrame, ClientLane, SentRequest
 from acp_proxy.engine.client.patience import Patience
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.recorded_requests import RecordedRequest
-from acp_proxy.engine.shared.playback_options import NS_PER_S
 from acp_proxy.protocol.methods import PERMISSION, PROMPT
 
 _Entry = tuple[int, ClientFrame]
 """When an answer is released, and its frame."""
-
-
-@frozen
-class PendingItem:
-    """Something that came in the recording and has not come now."""
-
-    what: str
-    """``the answer to session/new #4``"""
-    request: SentRequest
-    """The message that has to be answered."""
-
-    def described(self, at: int) -> str:
-        """Returns how long the client has waited for it until a moment, as a sentence."""
-        return f"{self.what} has not come for {(at - self.request.at) / NS_PER_S:.1f} s"
 
 
 class PendingAnswers:
@@ -90,23 +75,17 @@ class PendingAnswers:
         return sorted(found, key=lambda one: one.at)
 
     @property
-    def items(self) -> list[PendingItem]:
-        """The answers to open requests, oldest first, and then ends of turns."""
-        answers = [
-            PendingItem(f"the answer to {one.step.title} #{one.step.seq}", one)
-            for one in self.requests
-        ]
-        turns = [
-            PendingItem(f"the end of the turn of {PROMPT} #{prompt.step.seq}", prompt)
-            for prompt in sorted(self._prompts(), key=lambda one: one.at)
-        ]
-        return answers + turns
+    def items(self) -> list[tuple[str, SentRequest]]:
+        """What has not come, for which request: answers, oldest first, and then ends of turns."""
+        answers = [(f"the answer to {o.step.title} #{o.step.seq}", o) for o in self.requests]
+        prompts = sorted(self._prompts(), key=lambda one: one.at)
+        return answers + [(f"the end of the turn of {PROMPT} #{o.step.seq}", o) for o in prompts]
 
     @property
     def lane(self) -> ClientLane:
         """The lane that waits for the oldest item."""
         items = self.items
-        return items[0].request.lane if items else self._recording.lanes[None]
+        return items[0][1].lane if items else self._recording.lanes[None]
 
     @property
     def awaited(self) -> str:
@@ -115,7 +94,7 @@ class PendingAnswers:
             if (frame := lane.waiting) is not None:
                 return f"what the agent had sent before {frame.title}"
         items = self.items
-        return items[0].what if items else "the agent's last messages"
+        return items[0][0] if items else "the agent's last messages"
 
     def _requests(self) -> Iterator[SentRequest]:
         return (one for requests in self._open.values() for one in requests)

@@ -46,10 +46,7 @@ class ToolCalls:
 
     An update changes only the members that it has, so all updates of a tool call are merged. The
     names of the members are those of the dialect: ``kind`` and ``rawInput`` in v1 and v2, ``tool``
-    and ``input`` in the 1.0 draft.
-
-    Args:
-        null_clears: whether a member that is null removes the earlier value, as in v2.
+    and ``input`` in the 1.0 draft. In v2, a member that is null removes the earlier value.
     """
 
     def __init__(self, *, null_clears: bool) -> None:
@@ -135,18 +132,11 @@ class _RecordedScope:
 
 
 class PermissionMatcher:
-    """Compares permission requests.
-
-    Args:
-        recording: the recording.
-        bindings: the live names of recorded values.
-
-    Attributes:
-        calls: the tool calls that the live agent has announced.
-    """
+    """Compares permission requests."""
 
     def __init__(self, recording: RecordedClient, bindings: Bindings) -> None:
         self.calls = ToolCalls(null_clears=recording.is_v2)
+        """The tool calls that the live agent has announced."""
         self._recording = recording
         self._bindings = bindings
         self._recorded: dict[int, _RecordedScope] | None = None

@@ -155,7 +155,8 @@ class RecordedClient:
             self.garbage += 1
         elif step.kind != "blank":
             self._count(raw, step.method if is_update else None, reader)
-        if self.is_v2 and is_update and reader.prompts and _is_idle(raw):
+        has_turn = self.is_v2 and is_update and reader.prompts
+        if has_turn and b"idle" in raw and read(raw).state == "idle":
             reader.lane.turns.recorded_ends.append(step.seq)
             reader.prompts.clear()
             reader.clear()
@@ -211,7 +212,3 @@ class RecordedClient:
             root = json.loads(text[span.start : span.end]) if span.place is Place.ROOT else None
             if isinstance(root, str) and root not in self.roots:
                 self.roots.append(root)
-
-
-def _is_idle(raw: bytes) -> bool:
-    return b"idle" in raw and read(raw).state == "idle"

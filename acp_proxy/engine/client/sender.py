@@ -86,13 +86,10 @@ class ClientSender:
                 elif option is not None:
                     options[live.recorded.ask.rpc_id] = option
         if frame.steps:
-            yield self._composed(frame, ids, options)
+            self._state.sessions.bind_before(frame)
+            wire = self._state.recording.script.wire(frame.seq)
+            yield Send(self._composer.written(frame, wire, ids, options), frame.seq)
             yield from self._note_sent(frame)
-
-    def _composed(self, frame: ClientFrame, ids: dict[str, str], options: dict[str, str]) -> Send:
-        self._state.sessions.bind_before(frame)
-        wire = self._state.recording.script.wire(frame.seq)
-        return Send(self._composer.written(frame, wire, ids, options), frame.seq)
 
     def _note_sent(self, frame: ClientFrame) -> Iterator[Command]:
         """Notes what a frame means for those that follow; answers what a cancellation ends."""

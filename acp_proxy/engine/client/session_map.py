@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from acp_proxy.engine.client.lane import ClientFrame, ClientLane, SentRequest
-from acp_proxy.engine.client.stream_progress import Increment, StreamProgress
+from acp_proxy.engine.client.stream_progress import StreamProgress
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.protocol.methods import FORK
 from acp_proxy.protocol.splice import Place
@@ -17,10 +17,6 @@ class SessionMap:
 
     An agent may send updates of a session before the answer that names it. While several sessions
     are being created, it is unknown then to which of them a new name belongs.
-
-    Args:
-        lanes: the lanes of the recording, by session.
-        bindings: the live names of recorded values; sessions are added.
     """
 
     def __init__(self, lanes: Mapping[str | None, ClientLane], bindings: Bindings) -> None:
@@ -65,19 +61,12 @@ class SessionMap:
             self.last = lane or self._lanes[None]
         return lane
 
-    def count(self, increment: Increment, at: int, *, is_cleared: bool) -> None:
-        """Counts a message of the agent in the lane of that message.
-
-        Args:
-            increment: what the message adds.
-            at: when it came, in nanoseconds.
-            is_cleared: whether counting begins only after the message.
-        """
-        if self.last is self._unknown:
-            unknown = self._unknown_progress.setdefault(self._unknown_session, StreamProgress())
-            unknown.add(increment, at)
-        elif not is_cleared:
-            self.last.progress.add(increment, at)
+    @property
+    def progress(self) -> StreamProgress:
+        """What counts the messages of the session in which anything was last sent."""
+        if self.last is not self._unknown:
+            return self.last.progress
+        return self._unknown_progress.setdefault(self._unknown_session, StreamProgress())
 
     def bind(self, lane: ClientLane, live: str) -> None:
         """Notes the live name of a lane's session.

@@ -63,17 +63,13 @@ class VerifyState:
         for step in (step for frame in left for step in frame.steps):
             if step.exchange is not None:
                 self.pending.settle(step.exchange)
-        self.note_unsent(lane, (frame for frame in left if not frame.is_answer))
+        self.note_unsent(frame for frame in left if not frame.is_answer)
 
-    def note_unsent(self, lane: ClientLane, frames: Iterable[ClientFrame]) -> None:
-        """Reports which frames of a lane were not sent, if any.
-
-        Args:
-            lane: the lane.
-            frames: the frames, in recorded order.
-        """
+    def note_unsent(self, frames: Iterable[ClientFrame]) -> None:
+        """Reports which frames of a lane, in recorded order, were not sent, if any."""
         if unsent := [*frames]:
             what = "message was" if len(unsent) == 1 else "messages were"
             first = unsent[0]
             summary = f"{len(unsent)} {what} not sent, from {first.title} on"
-            self.divergences.note(DivergenceKind.UNPLAYED, lane, summary, self.now, seq=first.seq)
+            kind, lane = DivergenceKind.UNPLAYED, first.lane
+            self.divergences.note(kind, lane, summary, self.now, seq=first.seq)

@@ -129,16 +129,15 @@ class AgentOutput:
     lines: int = 0
     """How many lines have come, blank ones not among them."""
     total: TotalProgress = field(factory=TotalProgress)
+    recent_lines: int = 0
+    """How many have come since the agent last answered, or made a recorded request."""
     recent_bytes: int = 0
-    """How much has come since the agent last answered, or made a recorded request."""
     recent_refusals: int = 0
     """How many of its requests were refused since then."""
-    _lines_before: int = 0
 
     def note_progress(self) -> None:
         """Notes that the agent answered, or made a recorded request."""
-        self._lines_before = self.lines
-        self.recent_bytes = self.recent_refusals = 0
+        self.recent_lines = self.recent_bytes = self.recent_refusals = 0
 
     def is_flood(self, recorded: int) -> bool:
         """Whether so much has come without progress that none is to be expected.
@@ -149,17 +148,13 @@ class AgentOutput:
         return (
             self.recent_refusals >= _FLOOD_REFUSALS
             or self.recent_bytes > _FLOOD_BYTES
-            or self._recent_lines > max(_FLOOD_LINES, _FLOOD_TIMES * recorded)
+            or self.recent_lines > max(_FLOOD_LINES, _FLOOD_TIMES * recorded)
         )
 
     @property
     def flood_summary(self) -> str:
         """One sentence for the report."""
         return (
-            f"the agent wrote {counted(self._recent_lines, 'line')} and {self.recent_bytes} bytes"
+            f"the agent wrote {counted(self.recent_lines, 'line')} and {self.recent_bytes} bytes"
             f" without an answer to anything; {self.recent_refusals} of its requests were refused"
         )
-
-    @property
-    def _recent_lines(self) -> int:
-        return self.lines - self._lines_before

@@ -24,11 +24,8 @@ _LONGEST_NS = 10 * NS_PER_S
 class Verification:
     """One connection, played from the client's side.
 
-    Args:
-        recording: the recording; no other verification may use the same object.
-        options: how to play it.
-
     Attributes:
+        stall_ns: nanoseconds without progress that count as a stall; None for no limit.
         is_over: whether nothing more is sent; further messages of the agent may be fed.
         has_left: whether the agent ended its output before that.
         is_hopeless: whether the agent stalled or flooded, or took too long, so that there is no
@@ -39,6 +36,7 @@ class Verification:
         self.state = VerifyState(recording, options)
         self.messages = AgentMessages(self.state)
         self.sender = ClientSender(self.state)
+        self.stall_ns = options.stall_ns
         self.is_over = False
         self.has_left = False
         self.is_hopeless = False
@@ -63,11 +61,6 @@ class Verification:
         """Whether everything was sent, and every recorded answer has come."""
         was_given_up = any(lane.is_abandoned for lane in self.state.recording.lanes.values())
         return self._is_done and not was_given_up
-
-    @property
-    def stall_ns(self) -> int | None:
-        """Nanoseconds without progress that count as a stall; None for no limit."""
-        return self.state.options.stall_ns
 
     @property
     def last_activity(self) -> int:
@@ -122,7 +115,7 @@ class Verification:
 
     def _look_for_end(self) -> None:
         state, now = self.state, self.state.now
-        ends_at, limit = self._times_out_at, state.options.stall_ns
+        ends_at, limit = self._times_out_at, self.stall_ns
         if ends_at is not None and now >= ends_at:
             self._time_out()
         elif state.output.is_flood(state.recording.frames):
@@ -178,12 +171,13 @@ class Verification:
     def _stall(self, what: str) -> None:
         pending, now = self.state.pending, self.state.now
         items = pending.items
+        waits = (f"{it} has not come for {(now - of.at) / NS_PER_S:.1f} s" for it, of in items[:3])
         self.state.divergences.note(
             DivergenceKind.STALL,
             pending.lane,
-            "; ".join([what, *(item.described(now) for item in items[:3])]),
+            "; ".join([what, *waits]),
             now,
-            seq=items[0].request.step.seq if items else None,
+            seq=items[0][1].step.seq if items else None,
             # As after a handshake that failed, what was not sent in any lane follows from this.
             of_handshake=True,
         )
@@ -192,7 +186,7 @@ class Verification:
     def _give_up(self) -> None:
         """Ends it where it is, and reports what was not sent."""
         for lane in self.state.recording.lanes.values():
-            self.state.note_unsent(lane, lane.queue.frames)
+            self.state.note_unsent(lane.queue.frames)
         self.is_over = self.is_hopeless = True
 
     def _end(self) -> None:

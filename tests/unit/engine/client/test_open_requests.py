@@ -94,10 +94,10 @@ def test_requests_are_pending_that_were_answered_in_the_recording(
     pending = PendingAnswers(recording)
     assert (pending.items, pending.awaited) == ([], "the agent's last messages")
     sent(recording, pending)
-    first, *_ = pending.items
+    (what, request), *_ = pending.items
     number = next(seq for seq, one in recorded.numbers.items() if one == 1)
-    assert first.described(3 * S) == f"the answer to initialize #{number} has not come for 3.0 s"
-    assert pending.awaited == f"the answer to initialize #{number}"
+    assert (what, request.at) == (f"the answer to initialize #{number}", 0)
+    assert pending.awaited == what
     assert pending.lane is recording.lanes[None]
     assert all(one.step.response_seq is not None for one in pending.requests)
 

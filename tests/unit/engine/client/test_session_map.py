@@ -39,13 +39,13 @@ def test_a_new_name_is_unknown_while_several_are_created() -> None:
     for request in requests:
         found.note_sent(request)
     assert found.enter("live") is None
-    found.count(Increment(state="usage_update"), 1, is_cleared=False)
-    found.count(ITEM, 2, is_cleared=False)
+    found.progress.add(Increment(state="usage_update"), 1)
+    found.progress.add(ITEM, 2)
     found.note_answered(requests[1], "live")
     assert found.enter("live") is lanes["b"]
     assert lanes["b"].progress.states["usage_update"] == 1
     assert lanes["b"].progress.mark == (0, 0)
-    found.count(ITEM, 3, is_cleared=False)
+    found.progress.add(ITEM, 3)
     assert lanes["b"].progress.mark == (1, 0)
     found.note_answered(requests[0], None)
     assert not found.is_creating
