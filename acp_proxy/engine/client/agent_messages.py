@@ -74,7 +74,10 @@ class AgentMessages:
         elif message.kind is Kind.NOTIFICATION:
             self._state.permissions.calls.take(message)
             if lane is not None and self._ends_turn(message):
-                self._end_turn(lane)
+                # As after the answer to a prompt, no request of that turn is awaited.
+                if (end := lane.turns.end()) is not None:
+                    lane.requests.give_up(end)
+                lane.progress.clear()
 
     def _take_reply(self, message: Message) -> Iterator[Command]:
         token = message.rpc_id or "null"
@@ -109,30 +112,24 @@ class AgentMessages:
         lane = self._state.sessions.lane_of(message.session)
         return lane is not None and lane.turns.is_open
 
-    def _end_turn(self, lane: ClientLane) -> None:
-        """Stops waiting for requests of the turn that an update ends."""
-        if (end := lane.turns.end()) is not None:
-            lane.requests.give_up(end)
-        lane.progress.clear()
-
     def _conclude(self, request: SentRequest, message: Message) -> None:
         """Gives up lanes if an answer makes it impossible to continue there."""
         step, lane = request.step, request.lane
         answer = self._state.recording.answers.get(step.exchange or 0)
-        has_failed = message.kind is Kind.ERROR and answer is not None and answer.kind == "response"
         is_opening = step.method in OPENING and step.session is not None
         if is_opening and message.kind is Kind.RESPONSE:
             self._opened.add(lane)
+        if message.kind is not Kind.ERROR or answer is None or answer.kind != "response":
+            return
         is_handshake = step.method in INITIALIZE
-        is_lost = is_opening and lane not in self._opened
-        if not has_failed or not (is_handshake or is_lost):
+        if not is_handshake and (not is_opening or lane in self._opened):
             return
         self._state.divergences.note(
             DivergenceKind.OUTCOME_DIFFERS,
             lane,
             f"{step.method} #{step.seq} was answered with an error, and not in the recording",
             self._state.now,
-            seq=answer.seq if answer is not None else None,
+            seq=answer.seq,
             line=self._state.output.lines,
             came=message.raw,
             of_handshake=is_handshake,

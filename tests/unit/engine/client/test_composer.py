@@ -32,7 +32,7 @@ def test_a_denial_grants_nothing(request_: Any, result: Any) -> None:
 
 @pytest.mark.parametrize(("request_", "result"), [(V1, CANCELLED), (DRAFT, {"granted": False})])
 def test_a_cancelled_request_is_answered_in_its_dialect(request_: Any, result: Any) -> None:
-    """Whatever it offers."""
+    """The offered options do not matter."""
     assert cancellation(request_) == result
 
 
@@ -47,7 +47,7 @@ def test_ids_are_spelled_as_in_the_request() -> None:
 
 
 def test_a_refusal_explains_the_divergence() -> None:
-    """With the numbers of the most similar recorded requests."""
+    """It has the numbers of the most similar recorded requests."""
     miss = NearMiss(4, "m", (), is_played=False)
     found = Divergence(DivergenceKind.UNMATCHED, Rank.PRIMARY, "s", "why", near_misses=(miss,))
     error = json.loads(refusal("1", found).data)["error"]

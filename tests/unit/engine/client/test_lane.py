@@ -1,4 +1,4 @@
-"""A lane knows its turns, and when nothing is left to wait for."""
+"""A lane has a queue of frames, knows its turns, and when nothing is left to wait for."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_answer_closes_one_turn() -> None:
 
 
 def test_a_new_turn_is_not_cancelled() -> None:
-    """Though the one before it was."""
+    """The turn before it was."""
     turns = TurnState()
     turns.open(prompt(1, 10))
     turns.cancel(12)
@@ -44,7 +44,7 @@ def test_a_new_turn_is_not_cancelled() -> None:
 
 
 def test_an_update_ends_all_open_turns() -> None:
-    """It stands for the first recorded one after the latest prompt."""
+    """It corresponds to the first recorded one after the latest prompt."""
     turns = TurnState()
     turns.recorded_ends += [11, 15]
     for exchange, seq in ((1, 12), (2, 13)):
@@ -83,7 +83,7 @@ def frame(seq: int, *kinds: str) -> ClientFrame:
     return ClientFrame(ClientLane("s"), seq, seq, steps)
 
 
-def test_only_answers_wait_apart() -> None:
+def test_only_answers_are_kept_apart() -> None:
     """A batch with anything else is sent in its order."""
     kinds = [["request"], ["response"], ["response", "request"], ["error"]]
     queue = SendQueue(frame(seq, *of) for seq, of in enumerate(kinds, 1))
@@ -93,7 +93,7 @@ def test_only_answers_wait_apart() -> None:
 
 
 def test_the_first_asked_answer_is_the_first_recorded_one() -> None:
-    """Whatever order the agent asks in; a released one is no longer asked for."""
+    """The order of the live requests does not matter; a released answer is no longer asked for."""
     answers = {seq: frame(seq, "response") for seq in (2, 4, 6)}
     queue = SendQueue(answers.values())
     for seq in (6, 2, 4):
@@ -107,8 +107,8 @@ def test_the_first_asked_answer_is_the_first_recorded_one() -> None:
     assert (queue.released, [*queue.answers]) == ([answers[2]], [2, 6])
 
 
-def test_what_is_discarded_is_counted() -> None:
-    """Its answers are released, so that they leave the queues over all lanes."""
+def test_discarded_frames_are_counted() -> None:
+    """Answers are released, so that they leave the queues over all lanes."""
     queue = SendQueue([frame(1, "request"), answer := frame(2, "response")])
     heappush(queue.asked, answer)
     assert [one.seq for one in queue.discard()] == [1, 2]

@@ -1,4 +1,4 @@
-"""What either side has still to answer is known until it is answered."""
+"""Requests of either side are open until they are answered."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest
 def test_the_first_pending_answer_holds_frames_back(
     recording: RecordedClient, recorded: RecordedTranscript
 ) -> None:
-    """Also those of other lanes; an answer that will not come is settled."""
+    """It holds back frames of other lanes, too; an answer that will not come is settled."""
     pending = PendingAnswers(recording)
     seq = {number: seq for seq, number in recorded.numbers.items()}
     assert pending.first_seq == seq[2]
@@ -76,7 +76,7 @@ def test_the_first_pending_answer_holds_frames_back(
 
 
 def test_the_oldest_request_with_an_id_is_answered(recording: RecordedClient) -> None:
-    """Then the next one; then it is known only as answered."""
+    """The next answer is for the next one; then the id is known only as answered."""
     pending = PendingAnswers(recording)
     requests = sent(recording, pending)
     assert pending.answered_in("1") is None
@@ -90,7 +90,7 @@ def test_the_oldest_request_with_an_id_is_answered(recording: RecordedClient) ->
 def test_requests_are_pending_that_were_answered_in_the_recording(
     recording: RecordedClient, recorded: RecordedTranscript
 ) -> None:
-    """Oldest first, with the time that the client has waited."""
+    """They are listed with the oldest first."""
     pending = PendingAnswers(recording)
     assert (pending.items, pending.awaited) == ([], "the agent's last messages")
     sent(recording, pending)
@@ -109,7 +109,7 @@ def live(recording: RecordedClient) -> list[LiveRequest]:
 
 
 def test_an_answer_is_released_after_silence(recording: RecordedClient) -> None:
-    """Or after ten times as long, if the agent sends something else meanwhile."""
+    """It is released after ten times as long if the agent sends something else."""
     patience = Patience(30 * S)
     queue, lane = AnswerQueue(recording, patience, is_causal=False), recording.lanes[None]
     first, second, _ = live(recording)
@@ -127,7 +127,7 @@ def test_an_answer_is_released_after_silence(recording: RecordedClient) -> None:
 
 
 def test_a_request_is_known_until_it_is_answered(recording: RecordedClient) -> None:
-    """By the exchange of the recorded one."""
+    """It is found by the exchange of the recorded request."""
     queue = AnswerQueue(recording, Patience(None), is_causal=False)
     first, second, _ = live(recording)
     queue.add(first)
@@ -146,7 +146,7 @@ def test_a_causal_answer_waits_for_its_request_alone(recording: RecordedClient) 
     assert [one.steps[0].rpc_id for one in recording.lanes[None].queue.released] == ["8"]
 
 
-def test_what_was_never_answered_is_kept_apart(recording: RecordedClient) -> None:
+def test_a_request_without_recorded_answer_is_kept_apart(recording: RecordedClient) -> None:
     """It does not hold up the end; a cancellation answers it."""
     queue, lane = AnswerQueue(recording, Patience(None), is_causal=False), recording.lanes[None]
     never = live(recording)[2]

@@ -16,7 +16,7 @@ S = 10**9
 def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     silence_s: int, waits_s: int
 ) -> None:
-    """At least five seconds, and always less than a stall."""
+    """The limit is at least five seconds, and less than a stall."""
     assert Patience(30 * S).after_silence(silence_s * S) == waits_s * S
 
 
@@ -24,24 +24,24 @@ def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     ("silence_s", "waits_s"), [(0.0, 1), (0.25, 2.5), (2, 5), (4, 8), (99, 27)]
 )
 def test_an_answer_waits_less(silence_s: float, waits_s: float) -> None:
-    """The agent may wait for it; it goes out at last after ten times as long."""
+    """The agent may wait for it, so it is sent after ten times as long in any case."""
     found = Patience(30 * S).of_answer(int(silence_s * S))
     assert found == (waits_s * S, 10 * waits_s * S)
 
 
 def test_without_a_limit_for_stalls_there_is_one_for_silence() -> None:
-    """It is generous."""
+    """It is 270 seconds."""
     assert Patience(None).after_silence(1000 * S) == 270 * S
 
 
 def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, str]:
-    """Until when a frame waits, and the reason that it would be sent for now; in seconds."""
+    """Returns until when a frame waits, and why it would be sent at a moment; in seconds."""
     patience.now = now_s * S
     return patience.deadline(frame) // S, patience.reason(frame)
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """But not for ever: ten times as long as silence would be waited for."""
+    """The limit is ten times the silence that is waited for."""
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
@@ -54,7 +54,7 @@ def test_activity_elsewhere_prolongs_the_wait() -> None:
 
 
 def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
-    """Since the agent has more to send."""
+    """The agent has more to send."""
     patience, lane = Patience(30 * S), ClientLane("s")
     prompt = Step(1, 0, from_agent=False, kind="request", exchange=1)
     lane.turns.open(SentRequest(prompt, lane, 0))
@@ -62,7 +62,7 @@ def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
 
 
 def test_a_pause_is_the_time_in_which_nothing_came() -> None:
-    """Or since the frame waited, if other messages came."""
+    """If other messages came, it begins when the frame began to wait."""
     patience, frame = Patience(30 * S), ClientFrame(ClientLane("s"), 1, 0, [])
     frame.start_waiting(10 * S)
     for last_activity_s, now_s in ((12, 12), (12, 20), (59, 60)):

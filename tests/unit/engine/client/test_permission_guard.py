@@ -41,14 +41,14 @@ def selecting(option: str) -> dict[str, Any]:
 def test_an_option_is_of_the_recorded_kind(
     recorded: str, live: list[str], expected: OptionChoice
 ) -> None:
-    """One that allows more than one call has the same id or name as well."""
+    """An option that allows more than one call also has the same id or name."""
     assert choice(asking(recorded), asking(*live), selecting("y" if "y:" in recorded else "n")) == (
         expected
     )
 
 
 def test_an_option_that_was_not_offered_cannot_be_mapped() -> None:
-    """It may be sent as it was, unless it means something now."""
+    """The answer is sent unchanged, unless the id is offered now."""
     live = asking("y:allow_once:Yes")
     assert choice(asking(), live, selecting("other")) == OptionChoice(None)
     assert choice(asking(), live, selecting("y")) == IMPOSSIBLE
@@ -58,5 +58,5 @@ def test_an_option_that_was_not_offered_cannot_be_mapped() -> None:
     "answer", [None, {}, {"error": {}}, {"result": {"outcome": {"outcome": "cancelled"}}}]
 )
 def test_another_answer_selects_nothing(answer: Any) -> None:
-    """It is sent as it was."""
+    """It is sent unchanged."""
     assert choice(asking("y:allow_once"), asking("y:allow_once"), answer) == OptionChoice(None)

@@ -47,7 +47,7 @@ def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
 
 
 def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So no agent can fill the memory."""
+    """No agent can fill the memory."""
     monkeypatch.setattr(permission_match, "_MOST", 2)
     calls = ToolCalls(null_clears=False)
     for call in ("a", "b", "a", "c"):
@@ -55,8 +55,8 @@ def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) ->
     assert [bool(calls.announced(naming(call))) for call in ("a", "b", "c")] == [True, False, True]
 
 
-def test_an_unreadable_update_makes_a_tool_call_like_no_other() -> None:
-    """Not even like itself, since it may contain anything."""
+def test_a_tool_call_with_an_unreadable_update_equals_no_other() -> None:
+    """It does not equal itself, since it may contain anything."""
     calls = ToolCalls(null_clears=False)
     update = b'{"sessionUpdate":"tool_call","toolCallId":"c"}'
     message = read(b'{"method":"session/update","params":{"update":%s}}' % update)
@@ -66,7 +66,7 @@ def test_an_unreadable_update_makes_a_tool_call_like_no_other() -> None:
 
 
 def test_a_request_names_its_tool_call_in_any_dialect() -> None:
-    """In the tool call, in the subject, or in the params themselves."""
+    """The id is in the tool call, in the subject, or in the params."""
     for params in (
         {"toolCall": {"toolCallId": "c"}},
         {"subject": {"toolCall": {"toolCallId": "c"}}},

@@ -34,8 +34,8 @@ def asking(call: dict[str, Any], **params: Any) -> dict[str, Any]:
         {"rawInput": {"path": "/p/f", "callId": "x", "started_at": 1.7e9}},
     ],
 )
-def test_what_does_not_describe_the_action_does_not_count(noise: dict[str, Any]) -> None:
-    """Titles, ids, times, the state of the call, and what is empty."""
+def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, Any]) -> None:
+    """These are titles, ids, times, the state of the call, and empty values."""
     assert scope(asking({**CALL, **noise}), {}) == scope(asking(CALL), {})
 
 
@@ -52,19 +52,19 @@ def test_what_does_not_describe_the_action_does_not_count(noise: dict[str, Any])
     ],
 )
 def test_everything_else_counts(change: dict[str, Any]) -> None:
-    """Members that are unknown, too."""
+    """Unknown members count as well."""
     assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
 
 
-def test_what_was_announced_belongs_to_the_request() -> None:
-    """What the request has itself takes precedence; null is like a missing member."""
+def test_announced_members_belong_to_the_request() -> None:
+    """Members of the request take precedence; null is like a missing member."""
     announced = {"kind": "read", "rawInput": {"path": "/p/f"}, "title": "T"}
     call = {"toolCallId": "c", "kind": "edit", "rawInput": None}
     assert scope(asking(call), announced) == scope(asking(CALL), {})
 
 
 def test_the_line_of_a_location_does_not_count() -> None:
-    """The path does."""
+    """Its path does."""
     at = [scope(asking({**CALL, "locations": [{"path": "/p", "line": n}]}), {}) for n in (1, 2)]
     assert at[0] == at[1] != scope(asking(CALL), {})
 
@@ -91,7 +91,7 @@ def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
 
 
 def test_a_scope_that_cannot_be_read_equals_none() -> None:
-    """Not even itself."""
+    """It does not equal itself."""
     deep: Any = {}
     for _ in range(100_000):
         deep = {"a": deep}
@@ -137,5 +137,5 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
 def test_reports_name_a_request(
     params: dict[str, Any], announced: dict[str, Any], title: str
 ) -> None:
-    """By its title, or else by what it asks permission for."""
+    """The name is the title, or else the operation or command."""
     assert title_of({"params": params}, announced) == title

@@ -44,7 +44,7 @@ def client(recorded: RecordedTranscript) -> RecordedClient:
 
 
 def test_frames_wait_in_their_lanes(client: RecordedClient, recorded: RecordedTranscript) -> None:
-    """Answers to the agent wait apart."""
+    """Answers to the agent are kept apart."""
     lane, connection = client.lanes["s"], client.lanes[None]
     assert [recorded.numbers[one.seq] for one in connection.queue.frames] == [1]
     assert [recorded.numbers[one.seq] for one in lane.queue.frames] == [3, 5, 10]
@@ -53,7 +53,7 @@ def test_frames_wait_in_their_lanes(client: RecordedClient, recorded: RecordedTr
 
 
 def test_a_frame_knows_what_came_before(client: RecordedClient) -> None:
-    """Counted from the latest request or answer on."""
+    """Messages are counted from the latest request or answer on."""
     create, prompt, cancel = (one.before for one in client.lanes["s"].queue.frames)
     assert (create.mark, create.is_turn_open) == ((0, 0), False)
     assert (prompt.mark, prompt.is_turn_open, prompt.total.items) == ((0, 0), False, 2)
@@ -63,7 +63,7 @@ def test_a_frame_knows_what_came_before(client: RecordedClient) -> None:
 def test_answers_are_expected_in_their_order(
     client: RecordedClient, recorded: RecordedTranscript
 ) -> None:
-    """Of those that the client requested; others are strays."""
+    """Answers to no request of the client are strays."""
     assert [recorded.numbers[seq] for seq, _ in client.expected_answers] == [2, 4, 11]
     assert [answer.kind for answer in client.answers.values()] == ["response"] * 3
     assert (client.strays, client.garbage) == ({"99": 1}, 1)
@@ -72,7 +72,7 @@ def test_answers_are_expected_in_their_order(
 def test_requests_of_the_agent_are_kept(
     client: RecordedClient, recorded: RecordedTranscript
 ) -> None:
-    """With the client's answers; one without a session may be in any lane."""
+    """The client's answers are kept with them; a request without a session may be in any lane."""
     (permission,) = client.permissions
     assert recorded.numbers[permission.step.seq] == 7
     reply = client.replies[permission.ask.exchange]

@@ -36,7 +36,7 @@ def parity(one: RecordedRequest) -> Keys:
 
 
 def test_requests_are_found_by_method_and_key() -> None:
-    """Those that were made are not found again."""
+    """A request that was made is not found again."""
     requests = [request(1), request(2), request(3), request(4, "other")]
     found = collection(*requests)
     assert [*found.of("m")] == requests[:3]
@@ -48,8 +48,8 @@ def test_requests_are_found_by_method_and_key() -> None:
     assert [*found] == requests[1:]
 
 
-def test_a_request_that_was_made_is_found_among_those() -> None:
-    """The first one with its key."""
+def test_the_first_request_that_was_made_is_found_by_key() -> None:
+    """It is found only after it was made."""
     requests = [request(1), request(3)]
     found = collection(*requests)
     assert found.first_made("m", (1, 1), parity) is None
@@ -61,7 +61,7 @@ def test_a_request_that_was_made_is_found_among_those() -> None:
 
 
 def test_requests_are_awaited_in_order() -> None:
-    """Until they are made or given up; those that are given up may still come."""
+    """They are awaited until they are made or given up; one that is given up may still come."""
     requests = [request(1), request(3), request(5)]
     found = collection(*requests)
     assert (found.are_made_before(1), found.are_made_before(2)) == (True, False)
@@ -73,7 +73,7 @@ def test_requests_are_awaited_in_order() -> None:
 
 
 def test_requests_that_are_cleared_are_never_matched() -> None:
-    """Nor in another collection."""
+    """They are not matched in another collection either."""
     one = request(1)
     lane, unnamed = collection(one), collection(one)
     lane.clear()
@@ -102,14 +102,14 @@ def test_different_values_have_different_keys(one: Any, other: Any) -> None:
 
 
 def test_ignored_values_do_not_count() -> None:
-    """Also below any key or item."""
+    """A path may have `*` for any key or item."""
     ignored = [("a", "*", "b")]
     assert key_of({"a": [{"b": 1}]}, ignored=ignored) == key_of({"a": [{"b": 2}]}, ignored=ignored)
     assert key_of({"a": [{"c": 1}]}, ignored=ignored) != key_of({"a": [{"c": 2}]}, ignored=ignored)
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """Sessions and ids do not count at all, and a URI counts as what it means."""
+    """Sessions and ids do not count, and a URI counts without its escapes."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}
@@ -122,7 +122,7 @@ def test_values_at_typed_places_count_by_their_live_names() -> None:
 
 
 def test_a_deep_value_has_a_key() -> None:
-    """So no request can stop a verification."""
+    """No request can stop a verification."""
     deep: Any = 1
     for _ in range(100_000):
         deep = [deep]

@@ -23,13 +23,13 @@ from tests.unit.test_docs import first_cells, page, section
     ],
 )
 def test_every_member_of_the_report_is_documented(value: Any, title: str) -> None:
-    """In the order in which it is written."""
+    """The members are in the order in which they are written."""
     text = section(page("json.md"), title).partition("\n### ")[0]
     assert first_cells(text) == [field.name for field in fields(value)]
 
 
 def test_every_kind_of_divergence_is_documented() -> None:
-    """Those that the client's engine tells of stand on its page, and no others."""
+    """The page lists the kinds that this engine reports, and no others."""
     package = Path(__file__).parents[4] / "acp_proxy" / "engine" / "client"
     source = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
     told = {kind.value for kind in DivergenceKind if f"DivergenceKind.{kind.name}" in source}

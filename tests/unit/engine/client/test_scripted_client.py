@@ -53,7 +53,7 @@ def hear(client: ScriptedClient, recorded: RecordedTranscript, number: int) -> l
 
 
 def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
-    """What one session waits for, the other does not."""
+    """A session does not wait for what another one waits for."""
     client = ScriptedClient(recorded.script())
     assert begin(client) == [recorded.raw[1], recorded.raw[3], recorded.raw[4]]
     assert hear(client, recorded, 2) == []
@@ -65,8 +65,8 @@ def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
     assert (was_done, client.is_done, client.unexpected) == (False, True, None)
 
 
-def test_what_was_not_recorded_there_is_noticed(recorded: RecordedTranscript) -> None:
-    """Also a frame that comes before its turn; nothing is said after that."""
+def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> None:
+    """A frame before its turn is unexpected as well; nothing is sent after it."""
     for wrong in (b"{}", recorded.raw[10].rstrip()):
         client = ScriptedClient(recorded.script())
         assert begin(client) != []
@@ -77,7 +77,7 @@ def test_what_was_not_recorded_there_is_noticed(recorded: RecordedTranscript) ->
 
 
 def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscript) -> None:
-    """And does nothing more after that."""
+    """The client does nothing after that."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(EndOfInput(1))] == [Finish()]

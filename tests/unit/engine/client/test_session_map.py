@@ -25,7 +25,7 @@ def creating(lane: ClientLane) -> SentRequest:
 
 
 def test_a_new_name_is_that_of_the_only_session_that_is_created() -> None:
-    """Also before the answer that names it."""
+    """It may come before the answer that names it."""
     found, lanes, bindings = sessions()
     found.note_sent(creating(lanes["a"]))
     assert found.enter("live") is lanes["a"]
@@ -33,7 +33,7 @@ def test_a_new_name_is_that_of_the_only_session_that_is_created() -> None:
 
 
 def test_a_new_name_is_unknown_while_several_are_created() -> None:
-    """State updates that came until then are added; everything else is counted from then on."""
+    """State updates until then are added; other messages are counted from then on."""
     found, lanes, _ = sessions()
     requests = [creating(lanes[name]) for name in LANES]
     for request in requests:
@@ -52,7 +52,7 @@ def test_a_new_name_is_unknown_while_several_are_created() -> None:
 
 
 def test_a_message_without_a_session_belongs_to_the_latest_lane() -> None:
-    """That of an unknown session belongs to the connection, if none is being created."""
+    """A message of an unknown session belongs to the connection, if none is being created."""
     found, lanes, _ = sessions()
     found.last = lanes["a"]
     assert (found.lane_of(None), found.last) == (lanes["a"], lanes["a"])
@@ -61,7 +61,7 @@ def test_a_message_without_a_session_belongs_to_the_latest_lane() -> None:
 
 
 def test_a_session_keeps_its_name_unless_a_frame_creates_it() -> None:
-    """Or it has a live name, or the frame belongs to the connection."""
+    """A session with a live name keeps that one."""
     found, lanes, bindings = sessions()
     prompt = Step(2, 2, from_agent=False, kind="request", method="session/prompt")
     found.bind(lanes["a"], "live")

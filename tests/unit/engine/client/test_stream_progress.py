@@ -1,4 +1,4 @@
-"""How much was said, however it was cut."""
+"""How much the agent has sent does not depend on how it cuts its texts."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def measured(*lines: bytes) -> StreamProgress:
 
 @pytest.mark.parametrize("update", STATE_UPDATES)
 @pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
-def test_what_tells_how_things_are_is_counted_apart(params: str, update: str) -> None:
-    """It counts as a state update in every dialect, and not as an item."""
+def test_state_updates_are_counted_apart(params: str, update: str) -> None:
+    """An update that reports a state is no item, in every dialect."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
     assert increment_of(raw, UPDATE) == Increment(state=update)
 
@@ -56,13 +56,13 @@ def test_what_tells_how_things_are_is_counted_apart(params: str, update: str) ->
         b"_chunk",
     ],
 )
-def test_all_else_is_one_item(raw: bytes) -> None:
-    """However strange it is."""
+def test_any_other_message_is_one_item(raw: bytes) -> None:
+    """Its content does not matter."""
     assert increment_of(raw, UPDATE) == ITEM
 
 
-def test_a_draft_says_it_elsewhere() -> None:
-    """That is read as well."""
+def test_updates_of_the_draft_are_counted() -> None:
+    """The draft has the kind and the content at other places."""
     raw = b'{"method": "session/update", "params": {"type": "%s", "data": {"content": "abc"}}}'
     assert increment_of(raw % b"agent_message_chunk", UPDATE).characters == 3
     assert increment_of(raw % b"usage_update", UPDATE).state == "usage_update"
@@ -74,8 +74,8 @@ def test_other_methods_are_not_read() -> None:
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
-def test_no_cutting_makes_a_difference(texts: list[str], data: st.DataObject) -> None:
-    """Texts with something between them are as many and as long, cut anywhere."""
+def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) -> None:
+    """Texts with an item between them are as many and as long in any pieces."""
     whole, pieces = StreamProgress(), StreamProgress()
     total, of_pieces = TotalProgress(), TotalProgress()
     for text in texts:
@@ -109,8 +109,8 @@ def test_texts_differ_in_kind_and_message() -> None:
     ]
 
 
-def test_states_are_counted_apart_and_end_no_text() -> None:
-    """And are remembered when the rest is forgotten."""
+def test_state_updates_end_no_text() -> None:
+    """Their numbers remain when the count is cleared."""
     progress = StreamProgress()
     adds = [
         increment_of(chunk("a"), UPDATE),
@@ -139,7 +139,7 @@ def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
 
 
 def test_bytes_are_a_flood() -> None:
-    """Also without any line."""
+    """They need not end a line."""
     output = AgentOutput()
     output.recent_bytes += 256 << 20
     assert not output.is_flood(1)
@@ -148,7 +148,7 @@ def test_bytes_are_a_flood() -> None:
 
 
 def test_refused_requests_are_a_flood() -> None:
-    """A thousand of them, if nothing else comes."""
+    """The limit is a thousand without any progress."""
     output = AgentOutput()
     output.recent_refusals += 999
     assert not output.is_flood(1)
