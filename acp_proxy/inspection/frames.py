@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from acp_proxy.inspection.fault_effects import described
-from acp_proxy.transcript.pieces import Pieces, member
 from acp_proxy.transcript.spelling import make_visible
+from acp_proxy.transcript.values import Pieces, large_member
 from acp_proxy.wording import duration
 
 FRAME_MEMBERS = (
@@ -49,7 +49,7 @@ def large_frame_json(row: dict[str, Any], pieces: Pieces) -> Iterator[bytes]:
         pieces: reads the line piece by piece.
     """
     yield make_visible(_encode({name: row[name] for name in FRAME_MEMBERS}))[:-1] + b","
-    yield from member(pieces)
+    yield from large_member(pieces)
     yield b"}"
 
 

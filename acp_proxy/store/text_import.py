@@ -1,7 +1,7 @@
 """Reads the text form of recordings, and makes databases of it, whole or not at all.
 
-The text holds what was observed. What follows from it, such as exchanges and turns, is found out by
-the machine that found it for the recording (`RowWriter`), so the rows are the same. Memory is flat,
+The text has what was observed. What follows from it, such as exchanges and turns, is found by the
+code that found it for the recording (`RowWriter`), so the rows are the same. Memory is flat,
 however many lines there are.
 """
 
@@ -52,7 +52,7 @@ _LONGEST_START, _MOST_REMARKS = 1 << 16, 10_000
 
 
 def is_transcript(path: Path) -> bool:
-    """Whether a file is the text form of a recording, by how it begins."""
+    """Whether a file is the text form of a recording, by its beginning."""
     with suppress(OSError), open_plain(path) as file:
         for _ in range(_MOST_REMARKS):
             line = file.readline(_LONGEST_START).removeprefix(_MARK)
@@ -80,9 +80,6 @@ def new_rows(where: str | Path = "") -> sqlite3.Connection:
     """Opens an empty database to fill at one go; without a path a temporary one of our own.
 
     A failure leaves it unusable, so only a file that no other program can see yet is made this way.
-
-    Raises:
-        sqlite3.Error: it cannot be made.
     """
     connection = sqlite3.connect(where, check_same_thread=False)
     try:
@@ -97,7 +94,7 @@ def new_rows(where: str | Path = "") -> sqlite3.Connection:
 
 @cache
 def _empty() -> sqlite3.Connection:
-    """An empty database; a copy of it takes a fortieth of the time that a new one takes."""
+    """An empty database; a copy of it takes a fortieth of the time of a new one."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     atexit.register(connection.close)
     database.migrate(connection)
@@ -116,14 +113,14 @@ def import_transcript(
 
     Args:
         source: the lines of the text.
-        path: where it comes from, for complaints.
+        path: where it comes from, for error messages.
         directory: where the database goes.
-        stem: its name there, without ``.db``; by default the recording's own name. What is there
+        stem: its name there, without ``.db``; by default the recording's own name. An existing file
             is never touched: the database is then ``STEM-2.db``.
         name: a name for the recording in place of the one it has.
 
     Returns:
-        Where the database is.
+        The path of the database.
 
     Raises:
         UnreadableRecording: the text is wrong somewhere. Nothing is left.
@@ -150,21 +147,17 @@ def read_transcript(
     *,
     name: str | None = None,
 ) -> "Recording":
-    """Makes the rows of a recording from its text form.
+    """Makes the rows of a recording from its text form; returns the recording's row.
 
     Args:
-        source: the lines of the text, such as a file gives them.
-        path: where it comes from, for complaints.
+        source: the lines of the text, such as a file yields them.
+        path: where it comes from, for error messages.
         connection: a database with our tables and no rows; it is of no use after a failure.
         name: a name for the recording in place of the one it has.
 
-    Returns:
-        The recording's row.
-
     Raises:
         UnreadableRecording: it is no text form, or a line is wrong; the message names the line.
-        OSError: it cannot be read.
-        sqlite3.Error: the rows cannot be written.
+        OSError, sqlite3.Error: it cannot be read, or the rows cannot be written.
     """
     lines = _TextLines(source)
     with lines.errors_located(path):
@@ -188,7 +181,7 @@ def read_transcript(
 
 
 def _completed(recording: "Recording", handshake: Handshake) -> "Recording":
-    """Adds what a header leaves out of the dialect and the peers' names, from the frames."""
+    """Adds from the frames what a header leaves out of the dialect and the peers' names."""
     found = asdict(handshake)
     if recording.dialect is not None:
         del found["dialect"], found["dialect_reason"]
@@ -196,11 +189,7 @@ def _completed(recording: "Recording", handshake: Handshake) -> "Recording":
 
 
 class _TextLines:
-    """The lines of a text form while they are read.
-
-    Attributes:
-        bytes_read: how far it has come.
-    """
+    """The lines of a text form while they are read."""
 
     def __init__(self, source: Iterable[bytes]) -> None:
         self.bytes_read = 0
@@ -278,13 +267,13 @@ def _message(stream: Stream, raw: bytes, newline: bytes) -> Message:
 
 
 def _plain(name: str) -> str:
-    """A name that anybody may have chosen, as one that a file may have."""
+    """Turns a name that anybody may have chosen into one that a file may have."""
     plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
     return plain.strip("-.")[:60] or "recording"
 
 
 def _place(made: Path, target: Path) -> Path:
-    """Moves a database to where nothing is."""
+    """Moves a database to a free name."""
     for candidate in map(Path, candidates(str(target))):
         if any(os.path.lexists(f"{candidate}{s}") for s in (LOG_SUFFIX, *SQLITE_SUFFIXES)):
             continue

@@ -21,11 +21,7 @@ _KINDS = {name: get_args(field.type) or (field.type,) for name, field in _COLUMN
 
 
 class NewerFormat(Exception):
-    """A header that a newer version wrote.
-
-    Attributes:
-        version: its format.
-    """
+    """A header that a newer version wrote."""
 
     def __init__(self, version: int) -> None:
         super().__init__(f"format {version}")
@@ -59,7 +55,7 @@ def read_header(line: bytes) -> Recording:
 
     Raises:
         BadLine: it is none.
-        NewerFormat: it is one, of a format that this version does not know.
+        NewerFormat: its format is newer than this version.
     """
     try:
         version = _decode_version(line).acp_proxy

@@ -19,7 +19,7 @@ from acp_proxy.transcript.values import (
 
 
 class FrameLine(NamedTuple):
-    """A frame, as the text has it; a tuple, since there may be a million."""
+    """A frame in the text form; a tuple, since there may be a million."""
 
     seq: int
     t_ns: int
@@ -34,7 +34,7 @@ class FrameLine(NamedTuple):
 
 
 class EventLine(NamedTuple):
-    """An event, as the text has it."""
+    """An event in the text form."""
 
     seq: int
     t_ns: int
@@ -44,7 +44,7 @@ class EventLine(NamedTuple):
 
 
 class FiredLine(NamedTuple):
-    """A fault that fired at a frame, as the text has it."""
+    """A fault that fired at a frame, in the text form."""
 
     seq: int
     rule: str | None
@@ -94,7 +94,7 @@ _DELIVERED = ("full", "partial", "none")
 
 
 def is_remark(line: bytes) -> bool:
-    """Whether a line is for people alone: it is blank or a comment."""
+    """Whether a line is ignored: it is blank or a comment."""
     if line.startswith(b"{"):
         return False
     rest = line.lstrip()

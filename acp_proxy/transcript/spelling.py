@@ -1,10 +1,9 @@
 """How a line's bytes are spelled in JSON, so that they can be written as JSON and come back.
 
 A message is written as JSON only if writing its *value* anew, in one of a few named styles, gives
-the very bytes. So it does not matter how the text is spelled, and a tool that parses it and writes
-it in its own way, as ``jq -c`` does, changes nothing. A value that such tools treat differently, a
-float that is a whole number, say, or an integer beyond 2**53, is `None` here: the line is then kept
-as a string.
+the same bytes. So it does not matter how the text is spelled, and a tool that parses it and writes
+it in its own way, as ``jq -c`` does, changes nothing. Such tools may change some values, a float
+that is a whole number, say, or an integer beyond 2**53: a line that has one is kept as a string.
 """
 
 import json
@@ -85,8 +84,8 @@ def find_style(raw: bytes) -> tuple[bytes, Style] | None:
     """Finds out how a line is spelled.
 
     Returns:
-        The message, spelled compactly, and the style that makes it the line again with `spell`;
-        None if it is no JSON object or array, or none that would come back.
+        The message, spelled compactly, and the style with which `spell` makes the line again; None
+        if it is no JSON object or array, or cannot be made again.
     """
     if raw[:1] not in (b"{", b"["):
         return None
@@ -107,7 +106,7 @@ def find_style(raw: bytes) -> tuple[bytes, Style] | None:
 
 
 def _candidates(raw: bytes) -> tuple[Style, ...]:
-    """Styles that a line may be in which is not compact, by what can be seen of it at once."""
+    """The styles of a line that is not compact, as far as a quick look can tell."""
     if b", " in raw or b": " in raw:
         styles: tuple[Style, ...] = (Style.SPACED, Style.SPACED_ASCII)
     else:
@@ -135,7 +134,7 @@ def spell(message: bytes, style: Style) -> bytes:
     """Spells a message in a style; the inverse of `find_style`.
 
     Args:
-        message: JSON, however it is written.
+        message: JSON in any spelling.
         style: how it is to be written.
 
     Raises:
@@ -150,7 +149,7 @@ def spell(message: bytes, style: Style) -> bytes:
 
 
 def make_visible(line: bytes) -> bytes:
-    """Writes what cannot be seen in a line of JSON as escapes, which mean the same."""
+    """Writes invisible characters in a line of JSON as escapes, which mean the same."""
     if line.isascii() and b"\x7f" not in line:
         return line
     text = line.decode()

@@ -2,13 +2,15 @@
 
 import base64
 import binascii
+import codecs
 import json
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.transcript.spelling import is_unchangeable
+from acp_proxy.transcript.spelling import is_unchangeable, make_visible
 
 LIMIT = 1 << 63
 """What a column can hold is below."""
@@ -23,6 +25,9 @@ _BIG = ("wall", "origin", "since", "bytes", *Stream)
 
 _encode = msgspec.json.encode
 
+Pieces = Callable[[], Iterable[bytes]]
+"""Gives the pieces of a line, anew whenever it is called."""
+
 
 class BadLine(Exception):
     """A line that is not of the text form; with what was expected and what came."""
@@ -36,11 +41,11 @@ def milliseconds(ns: int) -> bytes:
 
 
 def nanoseconds(name: str, ms: int | float | str) -> int:
-    """Reads milliseconds: as a number exact up to 11 days, as a string whatever its size.
+    """Reads milliseconds: exact as a number up to 11 days, and as a string at any size.
 
     Args:
-        name: the member that has them, for a complaint.
-        ms: the value.
+        name: the member, for error messages.
+        ms: its value.
 
     Raises:
         BadLine: they are none.
@@ -58,15 +63,12 @@ def nanoseconds(name: str, ms: int | float | str) -> int:
 
 
 def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str]:
-    """Writes bytes as text where they are UTF-8, else as Base64.
+    """Returns the name and value of a member for bytes: text if they are UTF-8, else Base64.
 
     Args:
         name: the member's name for text.
         name_of_base64: its name for Base64.
         raw: the bytes.
-
-    Returns:
-        The member's name, and its value.
     """
     try:
         return name, raw.decode()
@@ -74,15 +76,48 @@ def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str
         return name_of_base64, base64.b64encode(raw).decode()
 
 
+def large_member(pieces: Pieces) -> Iterator[bytes]:
+    """Yields a line that is too large to be held, piece by piece, as a member of a JSON object.
+
+    The member is ``text`` if the line is UTF-8, else ``base64``.
+    """
+    if _is_text(pieces()):
+        yield b'"text":"'
+        decode = codecs.getincrementaldecoder("utf-8")().decode
+        for piece in pieces():
+            yield make_visible(_encode(decode(piece)))[1:-1]
+    else:
+        yield b'"base64":"'
+        rest = b""
+        for piece in pieces():
+            whole = rest + piece
+            end = len(whole) - len(whole) % 3
+            rest = whole[end:]
+            yield base64.b64encode(whole[:end])
+        yield base64.b64encode(rest)
+    yield b'"'
+
+
+def _is_text(pieces: Iterable[bytes]) -> bool:
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    try:
+        for piece in pieces:
+            decode(piece)
+        decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def from_base64(name: str, text: str) -> bytes:
     """Reads bytes.
 
     Args:
-        name: the member that has them, for a complaint.
+        name: the member, for error messages.
         text: its value.
 
     Raises:
-        BadLine: they are not written as Base64.
+        BadLine: it is not Base64.
     """
     try:
         return binascii.a2b_base64(text, strict_mode=True)
@@ -133,13 +168,13 @@ def _is_big(value: Any) -> bool:
 
 
 def short(line: bytes) -> str:
-    """The beginning of a line, for a complaint."""
+    """Returns the beginning of a line, for error messages."""
     text = line[:200].decode(errors="replace").strip()
     return text if len(text) <= 40 else f"{text[:40]}..."
 
 
 def reason(error: Exception) -> str:
-    """Why a line could not be read, as part of a sentence."""
+    """Returns why a line could not be read, as part of a sentence."""
     if isinstance(error, RecursionError):
         return "nested too deeply"
     text = str(error).replace("`", "")

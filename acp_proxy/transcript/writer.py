@@ -10,9 +10,14 @@ from typing import Any
 import msgspec
 
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.transcript.pieces import Pieces, member
 from acp_proxy.transcript.spelling import Style, find_style, make_visible
-from acp_proxy.transcript.values import event_data, milliseconds, text_or_base64
+from acp_proxy.transcript.values import (
+    Pieces,
+    event_data,
+    large_member,
+    milliseconds,
+    text_or_base64,
+)
 
 _encode = msgspec.json.encode
 
@@ -25,7 +30,7 @@ class LineWriter:
         self._t_ns = 0
 
     def frame(self, row: Mapping[str, Any]) -> bytes:
-        """The line of a frame, whose columns ``row`` has.
+        """Returns the line of a frame; ``row`` has its columns.
 
         Raises:
             ValueError: its number does not follow the last one, or a value is none of ours.
@@ -34,7 +39,7 @@ class LineWriter:
         return make_visible(line + _payload(row["raw"], row["stream"]) + b"}\n")
 
     def large(self, row: Mapping[str, Any], pieces: Pieces) -> Iterator[bytes]:
-        """The line of a frame that is too large to be held, in parts; never as a message.
+        """Yields the line of a frame that is too large to be held, in parts; never as a message.
 
         Args:
             row: its columns, without the payload.
@@ -44,7 +49,7 @@ class LineWriter:
             ValueError: as `frame`.
         """
         yield make_visible(self._members(row))
-        yield from member(pieces)
+        yield from large_member(pieces)
         yield b"}\n"
 
     def _members(self, row: Mapping[str, Any]) -> bytes:
@@ -67,7 +72,7 @@ class LineWriter:
         return line
 
     def event(self, row: Mapping[str, Any]) -> bytes:
-        """The line of an event, whose columns ``row`` has.
+        """Returns the line of an event; ``row`` has its columns.
 
         Raises:
             ValueError: its number does not follow the last one.
@@ -76,7 +81,7 @@ class LineWriter:
         return make_visible(line + b',"data":' + event_data(row["data"]) + b"}\n")
 
     def fired(self, row: Mapping[str, Any]) -> bytes:
-        """The line of a fault that fired, after that of the frame at which it did.
+        """Returns the line of a fault that fired, after that of its frame.
 
         Raises:
             ValueError: a value is none of ours.

@@ -20,7 +20,7 @@ from acp_proxy.store.checked_values import EXCERPT, HELD, LONGEST_TEXT, is_excer
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from acp_proxy.store.text_export import write_parts, write_transcript
-from acp_proxy.transcript.pieces import member
+from acp_proxy.transcript.values import large_member
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, line, notification, record_conversation, write_conversation
 
@@ -121,7 +121,7 @@ def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
     """It is written as Base64, without a seam between the parts."""
     content = bytes(range(256)) * 7 + b"\xc3"
     pieces = [content[n : n + 100] for n in range(0, len(content), 100)]
-    written = json.loads(b"{" + b"".join(member(lambda: pieces)) + b"}")
+    written = json.loads(b"{" + b"".join(large_member(lambda: pieces)) + b"}")
     assert list(written) == ["base64"]
     path = record_conversation(tmp_path / "x.db")
     change(path, "UPDATE frame_rows SET raw = ? || zeroblob(0) WHERE seq = 13", b"\xff" * 8)
