@@ -6,22 +6,17 @@ their placeholders hold values that have the same stable names. So each message 
 which value is which in the other recording can be found out later.
 """
 
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from hashlib import blake2b
+from collections.abc import Callable
 from math import isfinite
 from typing import Any, NamedTuple
 
-import msgspec
-
 from acp_proxy.difference.defaults import PATH, PROCESS, REQUEST, RUNNING, TITLED, TITLES
+from acp_proxy.difference.frames import CLIENTS, RequestPeers, canonical_json
 from acp_proxy.difference.rules import PlaceRule, PlaceState, compiled
 from acp_proxy.difference.values import Scope, ValueIndex, ValueNames, Values
-from acp_proxy.protocol.peers import Direction
 
-_encode = msgspec.json.Encoder(order="sorted").encode
 _SHORTEST = 2
 """Characters of the shortest text that may name a directory."""
 _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
@@ -45,19 +40,6 @@ class Canonical(NamedTuple):
     """The values that were taken out, in the order of the sorted keys."""
 
 
-class RequestPeers(NamedTuple):
-    """Who numbered the requests that a message speaks of, as the direction of those requests."""
-
-    own: str
-    """Of the request that the message is or answers."""
-    named: str
-    """Of a request that it names by its id."""
-
-
-CLIENTS = RequestPeers(Direction.TO_AGENT.value, Direction.TO_AGENT.value)
-"""All requests are the client's."""
-
-
 class _Layout(NamedTuple):
     """What is done with objects that have the same keys at the same place."""
 
@@ -68,7 +50,7 @@ class _Layout(NamedTuple):
 
 
 class _Place:
-    """A place in messages; what is found out about it once holds for all messages."""
+    """A place in messages, with what holds there for all messages."""
 
     __slots__ = ("alias", "is_cut", "is_ignored", "items", "layouts", "placeholder", "state")
 
@@ -147,9 +129,7 @@ class Canonicalizer:
         title: str = "",
         peers: RequestPeers = CLIENTS,
     ) -> Any:
-        """Returns a message with names in place of values; those without one stay as they are.
-
-        Names are marked, so that no text can look like one; `unmarked` removes the marks.
+        """Returns a message with names in place of values; `unmarked` removes their marks.
 
         Args:
             message: decoded; it is used up.
@@ -201,7 +181,6 @@ class _Walk:
         return self._with_processes(message) if self._processes else message
 
     def _message(self, message: Any, start: _Place) -> Any:
-        """One message: its id is that of a request, in one direction or the other."""
         rpc_id = message.get("id") if isinstance(message, dict) else None
         if type(rpc_id) not in (str, int, float) or start.state["id"].alias != REQUEST:
             return self._inner(message, start)
@@ -213,7 +192,6 @@ class _Walk:
         return message
 
     def _inner(self, value: Any, place: _Place) -> Any:
-        """Returns what replaces a value of any type."""
         kind = type(value)
         if kind is str:
             if place.alias is not None:
@@ -316,7 +294,6 @@ class _Walk:
             value[name] = self._cut(inner) if is_cut else self._inner(inner, self._place(at))
 
     def _text(self, text: str, *, is_key: bool = False) -> str:
-        """Replaces the values inside a text."""
         replaced, after = "", 0
         for start, end, index in self._values.found_in(text, self._scope):
             is_whole = end - start == len(text) and not is_key
@@ -335,7 +312,7 @@ class _Walk:
         return text[: found[0]] + self._replaced(found[1], is_whole=False)
 
     def _with_processes(self, value: Any) -> Any:
-        """Replaces ids of processes, small numbers, in texts of their message (test_diff.py)."""
+        """Replaces the ids of processes, small numbers, in texts of their message."""
         if isinstance(value, dict):
             return {key: self._with_processes(inner) for key, inner in value.items()}
         if isinstance(value, list):
@@ -364,12 +341,7 @@ class _Walk:
         return self._values.index(kind, text, scope)
 
     def _replaced(self, index: ValueIndex, *, is_whole: bool) -> str:
-        """Returns the placeholder of a value, or its name.
-
-        Args:
-            index: of the value.
-            is_whole: whether nothing else stands in its text.
-        """
+        """Returns the placeholder of a value, or its name, in «» if other text is around it."""
         self.found.append(index)
         value = self._values.every[index]
         if self.names is None:
@@ -396,29 +368,3 @@ def unmarked(value: Any) -> Any:
     if isinstance(value, dict):
         return {unmarked(key): unmarked(inner) for key, inner in value.items()}
     return [unmarked(inner) for inner in value] if isinstance(value, list) else value
-
-
-def canonical_json(value: Any) -> bytes:
-    """Returns JSON that is the same for equal values: keys in order, and one kind of number.
-
-    Raises:
-        RecursionError: it is nested too deeply.
-    """
-    try:
-        return _encode(value)
-    except (msgspec.MsgspecError, UnicodeError, TypeError, OverflowError):
-        return json.dumps(value, sort_keys=True).encode()
-
-
-def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
-    """Returns a digest of a line that comes in pieces.
-
-    Args:
-        title: what else tells it from others.
-        pieces: the line; cut otherwise, it has another digest.
-    """
-    digest = blake2b(title.encode(errors="backslashreplace"), digest_size=8)
-    for piece in pieces:
-        digest.update(b"\0")
-        digest.update(piece)
-    return digest.hexdigest()

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import cast
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from acp_proxy.difference.alignment import align, longest_in_order
 from acp_proxy.difference.compared_items import MOST_PASSED, ComparedItems, is_race
@@ -21,20 +21,14 @@ _MOST_COMPARED = 100
 
 @define
 class Changes:
-    """The differences of a sequence.
-
-    Attributes:
-        only_a: what only A has.
-        only_b: what only B has, each behind the item of A after which it stands, or behind -1.
-        changed: items with another content.
-        beside: texts that are equal, in chunks that are not.
-        moved: what is equal, but stands elsewhere.
-    """
+    """The differences of a sequence."""
 
     only_a: list[ItemIndex] = field(factory=list)
     only_b: list[tuple[int, ItemIndex]] = field(factory=list)
+    """Each with the item of A after which it stands, or -1."""
     changed: list[GroupPair] = field(factory=list)
     beside: list[GroupPair] = field(factory=list)
+    """Equal texts whose chunks differ in something else."""
     moved: list[ItemPair] = field(factory=list)
 
 
@@ -51,7 +45,7 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
     if not spans:
         return Changes()
     moved = _moved(a.keys, b.keys, spans)
-    spans = _without(spans, {i for i, _ in moved}, {j for _, j in moved})
+    spans = _without(spans, moved)
     found = Changes(moved=[pair for pair in moved if not _is_free(a, b, same, *pair)])
     texts = resplit_texts(a, b, same, spans, messages)
     found.moved += texts.moved
@@ -88,15 +82,13 @@ def _spans(same: list[ItemPair], size_a: int, size_b: int) -> Iterator[Unaligned
             )
 
 
-def _without(
-    spans: list[UnalignedSpan], gone_a: set[ItemIndex], gone_b: set[ItemIndex]
-) -> list[UnalignedSpan]:
+def _without(spans: list[UnalignedSpan], moved: list[ItemPair]) -> list[UnalignedSpan]:
+    gone_a, gone_b = {i for i, _ in moved}, {j for _, j in moved}
     return [
-        UnalignedSpan(
-            span.place,
-            [i for i in span.a if i not in gone_a],
-            [j for j in span.b if j not in gone_b],
-            span.after,
+        evolve(
+            span,
+            a=[i for i in span.a if i not in gone_a],
+            b=[j for j in span.b if j not in gone_b],
         )
         for span in spans
     ]

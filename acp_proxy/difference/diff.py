@@ -72,6 +72,11 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+def _uncollected(entries: Iterator[DiffEntry]) -> Iterator[DiffEntry]:
+    with _collector_paused():
+        yield from entries
+
+
 def _diff(a: RecordingReader, b: RecordingReader, options: DiffOptions, watch: Watch) -> Diff:
     rules = rules_of(options)
     side_a = read(a, options, rules, watch)
@@ -102,7 +107,7 @@ def _diff(a: RecordingReader, b: RecordingReader, options: DiffOptions, watch: W
         ending=ending,
         latency=latencies(a, b, options),
         aliases=_aliases(side_a, side_b, pairing),
-        entries_of=lambda: comparison.entries(sequences),
+        entries_of=lambda: _uncollected(comparison.entries(sequences)),
     )
 
 

@@ -10,14 +10,16 @@ from typing import Any
 from attrs import frozen
 
 from acp_proxy.difference.alignment import align
-from acp_proxy.difference.canonicalizer import (
+from acp_proxy.difference.canonicalizer import unmarked
+from acp_proxy.difference.frames import (
     CLIENTS,
+    PLACES,
+    ChunkHandler,
     RequestPeers,
     canonical_json,
     digest_of_pieces,
-    unmarked,
+    request_peers_of,
 )
-from acp_proxy.difference.frames import PLACES, ChunkHandler, request_peers_of
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.result import Field
@@ -155,17 +157,7 @@ class Messages:
 
 @frozen
 class SequenceMessages:
-    """The messages of one sequence in both recordings.
-
-    Attributes:
-        a: the messages of A.
-        b: the messages of B.
-        sequence_a: the sequence in A.
-        sequence_b: the sequence in B.
-        session_a: whose sequence it is in A.
-        session_b: whose sequence it is in B.
-        is_exact: whether the spelling of a message counts.
-    """
+    """The messages of one sequence in both recordings."""
 
     a: Messages
     b: Messages
@@ -174,6 +166,7 @@ class SequenceMessages:
     session_a: Scope
     session_b: Scope
     is_exact: bool
+    """Whether the spelling of a message counts."""
 
     def fields(self, of_a: ItemGroup, of_b: ItemGroup) -> tuple[Field, ...]:
         """Returns the places in which items differ.

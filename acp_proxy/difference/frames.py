@@ -6,9 +6,13 @@ they are cut and what is sent in between is chance, as with the chunks of a mess
 text for each terminal (test_frames.py).
 """
 
+import json
+from collections.abc import Iterable
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from acp_proxy.difference.canonicalizer import RequestPeers, canonical_json
+import msgspec
+
 from acp_proxy.protocol.chunk_splitter import TEXT_PLACES, ChunkSplitter, SplitChunk, TextPlace
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.methods import PERMISSION, PUSH
@@ -18,6 +22,7 @@ from acp_proxy.recording import Payload
 
 NO_ANSWER = "an answer to nothing"
 NO_MESSAGE = "a line that is no message"
+_encode = msgspec.json.Encoder(order="sorted").encode
 _ANSWERS = ("response", "error")
 _OUTPUT: TextPlace = ("params", "data")
 """Where pushed output stands."""
@@ -32,6 +37,19 @@ class ItemType(NamedTuple):
     """``session/update tool_call``, ``the answer to session/prompt``."""
     sort: str
     """The kind of its frames; an error is an answer, too."""
+
+
+class RequestPeers(NamedTuple):
+    """Who numbered the requests that a message speaks of, as the direction of those requests."""
+
+    own: str
+    """Of the request that the message is or answers."""
+    named: str
+    """Of a request that it names by its id."""
+
+
+CLIENTS = RequestPeers(Direction.TO_AGENT.value, Direction.TO_AGENT.value)
+"""All requests are the client's."""
 
 
 def item_type_of(frame: Payload, update: str | None, *, is_decision: bool = False) -> ItemType:
@@ -124,6 +142,32 @@ def split_push(raw: bytes) -> SplitChunk | None:
     except (KeyError, TypeError, RecursionError, AttributeError):
         return None
     return SplitChunk(PUSH, _OUTPUT, rest, 0, text) if isinstance(text, str) else None
+
+
+def canonical_json(value: Any) -> bytes:
+    """Returns JSON that is the same for equal values: keys in order, and one kind of number.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+    """
+    try:
+        return _encode(value)
+    except (msgspec.MsgspecError, UnicodeError, TypeError, OverflowError):
+        return json.dumps(value, sort_keys=True).encode()
+
+
+def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
+    """Returns a digest of a line that comes in pieces.
+
+    Args:
+        title: what else tells it from others.
+        pieces: the line; cut otherwise, it has another digest.
+    """
+    digest = blake2b(title.encode(errors="backslashreplace"), digest_size=8)
+    for piece in pieces:
+        digest.update(b"\0")
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 class ChunkHandler:

@@ -27,34 +27,15 @@ _MOST_COMPARED = 64
 
 @define
 class Pairing:
-    """Which sessions and values of both recordings are the same, and their stable names.
-
-    Attributes:
-        sessions: B's session by A's.
-        pairs: values of A by those of B.
-        names_a: of A's values.
-        names_b: of B's; values that are the same have the same name.
-    """
+    """Which sessions and values of both recordings are the same, and their stable names."""
 
     sessions: dict[Scope, Scope]
+    """B's session by A's."""
     pairs: dict[ValueIndex, ValueIndex]
+    """Values of A by those of B."""
     names_a: dict[ValueIndex, str] = field(factory=dict)
     names_b: dict[ValueIndex, str] = field(factory=dict)
-
-    def name(self, a: Values, b: Values) -> None:
-        """Numbers the values by their first appearance in A, and then those that only B has.
-
-        Args:
-            a: the values of A.
-            b: the values of B.
-        """
-        numbers: Counter[str] = Counter()
-        for index, value in _seen(a):
-            self.names_a[index] = _next_name(value.kind, numbers)
-        for index, value in _seen(b):
-            known = self.pairs.get(index)
-            name = self.names_a[known] if known is not None else _next_name(value.kind, numbers)
-            self.names_b[index] = name
+    """Values that are the same have the same name."""
 
 
 def pair(a: SideIndex, b: SideIndex) -> Pairing:
@@ -66,7 +47,7 @@ def pair(a: SideIndex, b: SideIndex) -> Pairing:
     """
     sessions = _pair_sessions(a, b)
     pairing = Pairing(sessions, _ValuePairs(a, b, sessions).found())
-    pairing.name(a.canonicalizer.values, b.canonicalizer.values)
+    _name(pairing, a.canonicalizer.values, b.canonicalizer.values)
     return pairing
 
 
@@ -81,6 +62,18 @@ def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dic
     every = side.canonicalizer.values.every
     by_text = {every[i].text: name for i, name in names.items() if every[i].kind == SESSION}
     return {one: by_text.get(one, one) if one is not None else "connection" for one in sessions}
+
+
+def _name(pairing: Pairing, a: Values, b: Values) -> None:
+    """Numbers the values by their first appearance in A, and then those that only B has."""
+    numbers: Counter[str] = Counter()
+    for index, value in _seen(a):
+        pairing.names_a[index] = _next_name(value.kind, numbers)
+    for index, value in _seen(b):
+        known = pairing.pairs.get(index)
+        pairing.names_b[index] = (
+            _next_name(value.kind, numbers) if known is None else pairing.names_a[known]
+        )
 
 
 def _seen(values: Values) -> Iterator[tuple[ValueIndex, Value]]:

@@ -6,18 +6,15 @@ from functools import reduce
 from operator import getitem
 from typing import Any
 
-from acp_proxy.difference.canonicalizer import (
+from acp_proxy.difference.canonicalizer import Canonical, Canonicalizer
+from acp_proxy.difference.defaults import CALL, LOOKING, PATH
+from acp_proxy.difference.frames import (
     CLIENTS,
-    Canonical,
-    Canonicalizer,
+    PLACES,
+    ChunkHandler,
     RequestPeers,
     canonical_json,
     digest_of_pieces,
-)
-from acp_proxy.difference.defaults import CALL, LOOKING, PATH
-from acp_proxy.difference.frames import (
-    PLACES,
-    ChunkHandler,
     ends_cancelled,
     is_acknowledgement,
     is_decision,
@@ -167,7 +164,7 @@ class _FrameHandler:
         raw, method = frame.raw, frame.method
         if raw is None:
             self._take_large(frame)
-        elif method == UPDATE and (chunk := self._chunks.chunk(frame)) is not None:
+        elif b"_chunk" in raw and (chunk := self._chunks.chunk(frame)) is not None:
             self._builder.add_chunk(self._route(frame, chunk.update), frame.seq, chunk)
         elif (method == PUSH and self._is_pushed(frame, raw)) or (
             method in INITIALIZE and self._is_handshake(frame, raw)

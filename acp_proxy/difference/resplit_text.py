@@ -35,36 +35,26 @@ GroupPair = tuple[ItemGroup, ItemGroup]
 
 @frozen
 class UnalignedSpan:
-    """What lies between two pairs of aligned items, and is not aligned.
-
-    Attributes:
-        place: how many pairs stand before it.
-        a: items of A.
-        b: items of B.
-        after: the last item of A before the pair that ends it; -1 if there is none.
-    """
+    """What lies between two pairs of aligned items, and is not aligned."""
 
     place: int
+    """How many pairs stand before it."""
     a: list[ItemIndex]
     b: list[ItemIndex]
     after: int
+    """The last item of A before the pair that ends it; -1 if there is none."""
 
 
 @define
 class ResplitText:
-    """Texts that are equal and split differently.
-
-    Attributes:
-        a: their parts in A.
-        b: their parts in B.
-        moved: what stands in another order.
-        beside: parts whose chunks differ in more than the text.
-    """
+    """The parts of texts that are equal and split differently."""
 
     a: set[ItemIndex] = field(factory=set)
     b: set[ItemIndex] = field(factory=set)
     moved: list[ItemPair] = field(factory=list)
+    """Items between the parts whose order differs."""
     beside: list[GroupPair] = field(factory=list)
+    """Parts whose chunks differ in more than the text."""
 
 
 def resplit_texts(
@@ -79,7 +69,7 @@ def resplit_texts(
     Args:
         a: the items of A.
         b: the items of B.
-        same: the aligned ones.
+        same: the aligned items.
         spans: what is left between them.
         messages: has the texts.
     """
@@ -131,21 +121,16 @@ def empty_texts(
 
 
 class _EqualText(NamedTuple):
-    """A text that is equal.
-
-    Attributes:
-        first: how many aligned pairs stand before its first part.
-        last: how many stand before its last part.
-        a: its parts in A.
-        b: its parts in B.
-        cuts: the parts of A and of B that overlap.
-    """
+    """A text that is equal."""
 
     first: int
+    """How many aligned pairs stand before its first part."""
     last: int
+    """How many stand before its last part."""
     a: ItemGroup
     b: ItemGroup
     cuts: list[ItemPair]
+    """The parts of A and of B that overlap."""
 
 
 def _equal_texts(
@@ -215,7 +200,7 @@ def _beside(a: ComparedItems, b: ComparedItems, text: _EqualText) -> Iterator[Gr
 
 
 def _moved(texts: list[_EqualText], between: Sequence[ItemPair]) -> list[ItemPair]:
-    """Finds what stands in another order: as little as possible, and rather not parts of a text."""
+    """Returns the fewest pairs whose removal makes both orders equal, rather no parts of texts."""
     points: list[tuple[tuple[int, int], tuple[int, int], ItemPair]] = []
     number = 0
     for text in texts:

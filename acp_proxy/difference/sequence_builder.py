@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from attrs import define, field, frozen
 
-from acp_proxy.difference.canonicalizer import Canonical, Canonicalizer, RequestPeers
+from acp_proxy.difference.canonicalizer import Canonical, Canonicalizer
 from acp_proxy.difference.defaults import REQUEST
-from acp_proxy.difference.frames import ItemType
+from acp_proxy.difference.frames import ItemType, RequestPeers
 from acp_proxy.difference.rules import PlaceState
 from acp_proxy.difference.sequences import (
     ItemIndex,

@@ -20,14 +20,7 @@ from acp_proxy.difference.sequences import ItemIndex, MessageSequence, SequenceK
 
 @define
 class SequenceDiff:
-    """A sequence of both recordings; an empty one where a recording has none.
-
-    Attributes:
-        a_key: which sequence it is in A.
-        b_key: which sequence it is in B.
-        messages: its messages in both.
-        changes: what differs.
-    """
+    """What differs in a sequence, which is empty in a recording that does not have it."""
 
     a_key: SequenceKey
     b_key: SequenceKey
