@@ -1,8 +1,8 @@
 """Takes what the client sends: pairs it with the recording, or notes how it diverges.
 
-In the 1.0 draft the client pushes the output of terminals. How often, and how the output is cut, is
-chance. So recorded pieces may be missing, and nothing waits for them once the program has ended.
-Additional pieces are answered as the recorded ones were, until the terminal is released.
+In the 1.0 draft the client pushes the output of terminals, in random pieces. So recorded pieces may
+be missing, and nothing waits for them once the program has ended. Additional pieces are answered
+like recorded ones, until the terminal is released.
 """
 
 from collections.abc import Iterator

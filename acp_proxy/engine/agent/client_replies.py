@@ -1,8 +1,8 @@
 """Takes the client's answers to the agent's requests: the outcome has to be the recorded one.
 
 An agent that was allowed to write does other things next than one that was refused. So after
-another class of outcome the rest of the recording does not fit, and the session is given up. Other
-content, of a file or of a program's output, is information.
+another class of outcome the rest of the recording does not fit, and the session is abandoned.
+Other content, of a file or of a program's output, is information.
 """
 
 from collections.abc import Iterable, Iterator
@@ -63,7 +63,7 @@ class ClientReplies:
         method, asked = request.ask.method, json_or_none(self._asked(request).raw or b"")
         expected = outcome(method, asked, self._comparer.value(recorded))
         came = outcome(method, asked, live.value)
-        # After a cancellation a client has to answer that a permission request is cancelled.
+        # After session/cancel a client must answer open permission requests with "cancelled".
         if expected == came or (came == CANCELLED and self._is_cancelled(lane)):
             return True
         self._divergences.note(
@@ -197,7 +197,7 @@ def _permission(answer: PermissionAnswer) -> Outcome:
         return ("granted", str(answer.granted))
     if not answer.has_outcome:
         return ("success",)
-    # The kind of an option counts; its id is the agent's own word for it.
+    # The kind of an option counts; the agent may choose any id for it.
     return CANCELLED if answer.is_cancelled else ("selected", answer.kind)
 
 

@@ -1,4 +1,4 @@
-"""The agent's frames of the connection's lane, each of which waits for little.
+"""Decides when the agent's frames of the connection's lane may go out.
 
 Order is kept only among exchanges that were in flight together in the recording. A reply otherwise
 waits for its own request alone. So a client that never opens its history panel stalls nothing.

@@ -1,7 +1,7 @@
 """Pairs the client's messages with their matches, and handles those that have none.
 
-A request is always answered. One that was not recorded gets an error, and its session is given up,
-as it is after an outcome to which the rest of the recording does not fit. Other sessions go on.
+A request is always answered. An unrecorded one gets an error, and its session is abandoned, as it
+is after an outcome to which the rest of the recording does not fit. Other sessions continue.
 """
 
 from collections.abc import Iterator
@@ -99,7 +99,7 @@ class DivergenceHandler:
     def refuse(
         self, live: ClientMessage, *, conflict: MessageMatch | None, lane: Lane | None = None
     ) -> Iterator[Command]:
-        """Logs a message that has no match, answers it with an error, and gives its lane up.
+        """Logs a message that has no match, answers it with an error, and abandons its lane.
 
         Args:
             live: the client's message.
@@ -125,9 +125,9 @@ class DivergenceHandler:
             yield from self.abandon(lane)
 
     def abandon(self, lane: Lane, reason: Divergence | None = None) -> Iterator[Command]:
-        """Gives a session's lane up: its open requests are answered with an error.
+        """Abandons a session's lane, and answers its open requests with an error.
 
-        The connection's lane stays; only for a failed handshake are its requests answered so, too.
+        The connection's lane is never abandoned. After a failed handshake its requests get errors.
 
         Args:
             lane: the lane.

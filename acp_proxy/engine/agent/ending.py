@@ -90,7 +90,7 @@ class ReplayEnding:
         return any(step.seq < left_at for lane in lanes for step in lane.expected)
 
     def _note_output(self, lane: Lane, pieces: list[Step], at: int) -> None:
-        """Logs once how much of a terminal's output did not come, since its pieces are chance."""
+        """Logs how many pieces of output did not come: in one entry, since pieces are random."""
         if pieces:
             what = "piece of terminal output" if len(pieces) == 1 else "pieces of terminal output"
             summary = f"{len(pieces)} {what} fewer came than recorded; no answer to them was played"

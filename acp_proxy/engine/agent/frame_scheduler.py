@@ -23,7 +23,7 @@ class ScheduledFrame:
 
     seq: int
     step: Step | None
-    """None for a notification, of which only the number is held."""
+    """None for a notification: only its number is held."""
     source: Track | WaitingFrame
     due: int
     """When it goes out, in live nanoseconds."""

@@ -108,13 +108,13 @@ class Track:
     lane: Lane | None = None
     """The lane whose frames they are; None for all lanes."""
     queue: deque[int | Step] = field(factory=deque)
-    """Agent's frames and client's messages in recorded order. A bare number is a notification of
-    the agent, of which there may be a million."""
+    """Agent's frames and client's messages in recorded order. A number alone is a notification of
+    the agent; a recording may have a million of them."""
     since: Moments | None = None
     """When the last frame or message of the track passed: live, and in the recording.
 
-    Each is the latest of its kind. A message that came early passed long before the frames that it
-    overtook, and what its sender thought meanwhile is not waited for."""
+    Each is the latest by itself. A message that came early passed long before the frames that it
+    overtook, and its sender's time to think is not repeated."""
     waits_for: Step | None = None
     """The client's message without which the track cannot go on."""
     _arrived: dict[Key, int] = field(factory=dict)

@@ -1,9 +1,9 @@
 """The requests of both peers that have no answer yet, and the turns that are open.
 
-The state machine of a connection follows them; here is which recorded message each of them stands
-for. The machine gets the recorded ids of sessions and the live ids of requests. It is not asked for
-numbers of frames and times, and gets none. Both peers number their own requests, so the same id may
-be open in both directions at once.
+The state machine of a connection follows them; this module maps each to its recorded message. The
+machine gets the recorded ids of sessions and the live ids of requests. Numbers of frames and times
+are not needed, and always zero. Both peers number their own requests, so the same id may be open in
+both directions at once.
 """
 
 from attrs import frozen

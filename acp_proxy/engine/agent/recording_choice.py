@@ -1,4 +1,4 @@
-"""Chooses between several recordings of one agent, of which each start plays the one that fits.
+"""Chooses between several recordings of one agent: each start plays the one that fits.
 
 A client that restarts its agent has recordings of several processes. Which of them a start plays
 depends on the client's first messages: all are played at once, and one that diverges where another

@@ -119,12 +119,12 @@ class Replay:
             return
         for lane in self._overtaken:
             if not lane.abandoned:
-                yield from self._give_up_message(lane, at)
+                yield from self._skip_message(lane, at)
         while self._schedule.relax():
             yield from self._play(at)
 
-    def _give_up_message(self, lane: Lane, at: int) -> Iterator[Command]:
-        """Counts a lane's awaited message as missing; goes on without it, or gives the lane up."""
+    def _skip_message(self, lane: Lane, at: int) -> Iterator[Command]:
+        """Reports a lane's awaited message as missing; skips it, or abandons the lane."""
         missing = lane.note_missing()
         if missing is None:
             return
@@ -165,7 +165,7 @@ class Replay:
         return (self.state.options.stall_ns or 0) / NS_PER_S
 
     def _end(self, at: int) -> Iterator[Command]:
-        """Ends as the client is gone: what it has not sent is missing, and the rest is unplayed."""
+        """Ends since the client is gone: what it has not sent is missing, and the rest unplayed."""
         yield from self._play(at, at_once=True)
         while self._schedule.read_on():
             yield from self._play(at, at_once=True)
@@ -177,7 +177,7 @@ class Replay:
         yield self._finish()
 
     def _give_up(self, at: int) -> Iterator[Command]:
-        """Ends as the client reads nothing any more."""
+        """Ends since the client does not read any more."""
         summary = f"the client has not read what it was sent for {self._stall_s:g} s"
         self.divergences.note(DivergenceKind.STALL, self._schedule.lanes[None], summary, at)
         yield self._finish()

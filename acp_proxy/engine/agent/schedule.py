@@ -116,7 +116,7 @@ class ReplaySchedule:
         if lane is connection or step.exchange in self.exempt.optional:
             self.connection.note_message(step, at)
             return
-        # A session cannot begin before the handshake: what comes there overtakes it, too.
+        # A session begins after the handshake: a message of a session overtakes a missing one.
         awaited = connection.awaited
         if awaited is not None and awaited.method in HANDSHAKE:
             connection.note_overtaken(step)

@@ -24,7 +24,7 @@ class ReplayOptions(PlaybackOptions):
 
 
 class ReplayState:
-    """The parts of the state, each of which alone changes what it holds.
+    """What the classes of a replay share.
 
     Args:
         script: the recording; no other replay may use the same object.

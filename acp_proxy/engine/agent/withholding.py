@@ -4,9 +4,9 @@ A replayed agent makes its client do things. *Inert*, it may only have files rea
 asked; otherwise it may not have files changed or commands run outside the directories that the
 client has named. A request that is withheld is answered from the recording.
 
-The bytes of the frame decide, and not the recording's labels, since a recording may come from
-anybody. For the same reason an inert agent does not send an invalid line that a less strict client
-may take for a message.
+The bytes of the frame decide, not the recording's labels, since a recording is untrusted input. For
+the same reason an inert agent does not send an invalid line that a less strict client may take for
+a message.
 """
 
 import json
@@ -35,7 +35,7 @@ _ACTING = re.compile(rb'(?i)"method"\s*:\s*"\s*(?:fs|terminal)/(?!read_text_file
 _CREATE, _FORM = "terminal/create", "elicitation/create"
 _SUSPICIOUS = (b"fs/", b"terminal/", b"\\u00", b"\\/")
 """What a line contains, in lower case, that asks for a change of files or for a command: the start
-of the method, or an escape with which it can be spelled otherwise."""
+of the method, or an escape that may hide it."""
 
 
 @frozen
@@ -58,7 +58,7 @@ class Withholding:
     _inert: bool = False
     _allow_outside: bool = False
     frames: list[int] = field(factory=list)
-    """Numbers of the frames that were withheld, or of which a part was."""
+    """Numbers of the frames that were withheld, at least in part."""
     _tokens: set[str] = field(factory=set)
     """The ids of withheld requests, until another request with one goes out."""
 
@@ -175,8 +175,9 @@ class Withholding:
 
 def _tokens(message: Message) -> frozenset[str]:
     """The id of a request; nothing if the message is no request or has none."""
-    is_request = message.kind is Kind.REQUEST and message.rpc_id
-    return frozenset({message.rpc_id}) if is_request and message.rpc_id else frozenset()
+    if message.kind is not Kind.REQUEST or not message.rpc_id:
+        return frozenset()
+    return frozenset({message.rpc_id})
 
 
 def _may_be_a_request(raw: bytes) -> bool:
@@ -203,7 +204,7 @@ def _is_ambiguous(raw: bytes) -> bool:
 
 
 def _is_unique(raw: bytes, folded: bytes) -> bool:
-    """Whether a line names its method and its params once at most, and in the usual spelling.
+    """Whether a line has at most one method and one params, without escapes and capitals.
 
     Args:
         raw: the line.
@@ -215,7 +216,7 @@ def _is_unique(raw: bytes, folded: bytes) -> bool:
 
 
 def _unescaped(raw: bytes) -> bytes:
-    """A line without escapes of characters that need none, however it goes on."""
+    """A line without escapes of characters that need none, whether it is valid or not."""
     if b"\\" not in raw:
         return raw
     plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), raw)
@@ -243,4 +244,4 @@ def _named(raw: bytes, names: frozenset[str]) -> list[object] | None:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The members of an object, each as often as it stands there."""
+    """The members of an object, including repeated ones."""

@@ -85,14 +85,12 @@ class Comparer:
     Args:
         bindings: the live values known so far.
         ignored: JSON pointers that are left out; ``*`` in one is any key or item.
-
-    Attributes:
-        ignored: the pointers' parts, as of `parts_of`.
     """
 
     def __init__(self, bindings: Bindings, ignored: Iterable[str] = ()) -> None:
         self._bindings = bindings
         self.ignored = [*map(parts_of, ignored)]
+        """The parts of the pointers."""
 
     @property
     def after_rewriting(self) -> "Comparer":

@@ -16,7 +16,7 @@ ERROR_CODE = -31999
 """Of the error that answers a request which diverged; ACP and JSON-RPC claim -32768 to -32000."""
 
 _MOST = 1000
-"""Divergences that are kept, besides the primary ones, of which each lane has one."""
+"""Divergences that are kept, besides the primary ones; each lane has one of these."""
 _SHOWN_BYTES = 500
 """Bytes of the peer's line that a divergence keeps."""
 SHOWN = 12

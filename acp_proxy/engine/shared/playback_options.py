@@ -59,7 +59,7 @@ class PlaybackOptions:
     order: Order = Order.SESSION
     pacing: Pacing = field(factory=Pacing)
     lenient: bool = False
-    """Whether to go on where a strict playback gives a session up."""
+    """Whether to continue where a strict playback abandons a session."""
     ignored: tuple[str, ...] = ()
     """JSON pointers into the peer's messages that do not count."""
     rewrite_text: bool = False

@@ -103,7 +103,7 @@ class Step:
 
     @property
     def is_push(self) -> bool:
-        """Whether it is a piece of a terminal's output, which is cut by chance."""
+        """Whether it is a piece of a terminal's output, pushed by the client."""
         return self.kind == "request" and self.method == PUSH and not self.from_agent
 
     @property
@@ -118,8 +118,8 @@ class Script(Protocol):
     """A recording, to be played.
 
     Attributes:
-        agent_left_at: the number at which the agent ended its output by itself; None if it was
-            told to stop, by its client's end of input or by a signal, or if that is not known.
+        agent_left_at: the number at which the agent ended its output by itself; None if the end of
+            its input or a signal stopped it, or if that is not known.
         dialect: the conversation's dialect, if it is known.
     """
 
