@@ -160,27 +160,15 @@ class SilenceLog:
         """The longest of the silences that were hangs, in their order."""
         return sorted((silence for _, _, silence in self._long), key=lambda s: s.t_ns)
 
-    def matters(self, party: Party, length_ns: int) -> bool:
-        """Whether a silence would be kept.
-
-        Args:
-            party: who is silent.
-            length_ns: for how long.
-        """
-        return length_ns >= LONG_NS[party] or self._is_longest(length_ns)
-
     def add(self, silence: Silence) -> None:
-        """Keeps a silence that matters."""
-        if self._is_longest(silence.length_ns):
+        """Keeps a silence as far as it is a hang or the longest so far."""
+        if self.longest is None or silence.length_ns > self.longest.length_ns:
             self.longest = silence
         if silence.is_long:
             self.long_count += 1
             heapq.heappush(self._long, (silence.length_ns, next(self._order), silence))
             if len(self._long) > _MOST_LONG:
                 heapq.heappop(self._long)
-
-    def _is_longest(self, length_ns: int) -> bool:
-        return length_ns > (self.longest.length_ns if self.longest is not None else 0)
 
 
 @define(eq=False)
@@ -278,26 +266,19 @@ class WaitTracker:
         if waits is not None and Party.AGENT in waits.silent:
             waits.silent[Party.AGENT] = t_ns, seq
 
-    def stop_reading(self, stream: str, seq: int, t_ns: int) -> None:
-        """Notes that the receiver of a stream does not read, so that its sender is not blamed.
+    def set_reading(self, stream: str, seq: int, t_ns: int, *, reads: bool) -> None:
+        """Notes that the receiver of a stream stops reading, or reads again.
+
+        While it does not read, the sender of the stream is not blamed.
 
         Args:
             stream: the stream.
             seq: the number of the event.
             t_ns: when it was.
+            reads: whether it reads from here on.
         """
-        self._absent[_sender(stream)].add(stream)
-        self._settle_all(seq, t_ns)
-
-    def read_again(self, stream: str, seq: int, t_ns: int) -> None:
-        """Notes that the receiver of a stream reads again.
-
-        Args:
-            stream: the stream.
-            seq: the number of the event.
-            t_ns: when it was.
-        """
-        self._absent[_sender(stream)].discard(stream)
+        absent = self._absent[_sender(stream)]
+        (absent.discard if reads else absent.add)(stream)
         self._settle_all(seq, t_ns)
 
     def leave(self, peer: Party, seq: int, t_ns: int) -> None:
@@ -389,10 +370,11 @@ class WaitTracker:
                 del waits.silent[party]
 
     def _record(self, waits: _SessionWaits, party: Party, to_seq: int | None, t_ns: int) -> None:
-        """Keeps a silence that ends now, if it is long enough to matter."""
-        since = waits.silent.get(party)
-        if since is None or not self.silences.matters(party, t_ns - since[0]):
-            return
+        """Keeps a silence that ends now, if it is a hang or the longest so far."""
+        since, longest = waits.silent.get(party), self.silences.longest
+        shortest_ns = min(LONG_NS[party], 1 if longest is None else longest.length_ns + 1)
+        if since is None or t_ns - since[0] < shortest_ns:
+            return  # before the oldest request is looked for among perhaps many
         request = waits.oldest(party)
         if request is not None:  # else its answer is what ends the silence
             silence = Silence(party, request, since[1], to_seq, since[0], t_ns - since[0])

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.capture.log_format import STREAM_NAMES
 from acp_proxy.inspection.describe.methods import METHODS
+from acp_proxy.inspection.describe.peers import auth_method_ids
 from acp_proxy.inspection.describe.updates import UPDATES
-from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required
+from acp_proxy.inspection.diagnosis.conversation import capabilities
 from acp_proxy.inspection.diagnosis.summary import is_troubled, summarize
 from acp_proxy.inspection.diagnosis.values import PROBLEM
 from acp_proxy.store.reader import RecordingReader
@@ -102,5 +103,7 @@ def look_at(path: Path) -> None:
 @given(half=VALUES)
 def test_any_initialize_has_capabilities(half: Any) -> None:
     """Whatever a peer sent, its capabilities are names."""
-    for names in (capabilities(half), required(half), auth_methods(half)):
+    params = half if isinstance(half, dict) else {}
+    demanded = capabilities(params, "requiredClientCapabilities")
+    for names in (capabilities(params), demanded, auth_method_ids(params)):
         assert all(isinstance(name, str) and name for name in names)

@@ -1,12 +1,18 @@
 """Describes peers: their names, their capabilities, logins, and providers of models."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from acp_proxy.inspection.describe.values import Value, compact, joined, listed, part, parts, word
 from acp_proxy.wording import counted
 
-_V1_GROUPS = {"fs", "auth", "promptCapabilities", "mcpCapabilities", "sessionCapabilities"}
+_HOLDERS = ("clientCapabilities", "agentCapabilities", "capabilities")
+_V1_GROUPS = {
+    "fs", "auth", "session", "mcp",
+    "promptCapabilities", "mcpCapabilities", "sessionCapabilities", "_meta",
+}  # fmt: skip
 """Objects of v1 that mean nothing when empty; any other empty object is a capability."""
+_DEEPEST = 5
 
 
 def peer(value: Value) -> str:
@@ -17,28 +23,42 @@ def peer(value: Value) -> str:
         word(info, "name", "title"),
         word(info, "version"),
     )
-    required = listed(_enabled(part(value, "requiredClientCapabilities")), most=40)
+    required = listed(_short_names(value, "requiredClientCapabilities"), most=40)
     methods = auth_methods(value)
     return joined(
-        joined(who, listed(capabilities(value), most=40), by=": "),
+        joined(who, listed(_short_names(value, *_HOLDERS), most=40), by=": "),
         f"requires {required}" if required else "",
         f"auth {methods}" if methods else "",
         by="; ",
     )
 
 
-def capabilities(value: Value) -> list[str]:
-    """Returns the names of the capabilities that are on, in a peer's part of the initialization."""
-    names: list[str] = []
-    for key in ("clientCapabilities", "agentCapabilities", "capabilities"):
-        groups = _V1_GROUPS if key != "capabilities" else set()
-        names += _enabled(part(value, key), groups)
-    return names
+def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields the capabilities that are on in a peer's part of the initialization.
+
+    Args:
+        value: the part: params or result.
+        holders: the members that hold capabilities; by default those of any dialect.
+
+    Returns:
+        The path of each, and its value: True if it is only on.
+    """
+    for holder in holders or _HOLDERS:
+        groups = {"_meta"} if holder == "capabilities" else _V1_GROUPS
+        for key, inner in part(value, holder).items():
+            if inner != {} or key not in groups:
+                yield from _enabled((key,), inner)
+
+
+def auth_method_ids(value: Value) -> list[str]:
+    """Returns the ids of the ways to log in, of those without one the names."""
+    found = (word(way, "id", "methodId", "name") for way in parts(value, "authMethods"))
+    return [name for name in found if name]
 
 
 def auth_methods(value: Value) -> str:
-    """Lists the names of the ways to log in."""
-    return listed(word(m, "id", "methodId", "name") for m in parts(value, "authMethods"))
+    """Lists the ways to log in."""
+    return listed(auth_method_ids(value))
 
 
 def login(params: Value) -> str:
@@ -79,18 +99,20 @@ def _provider(value: Value) -> str:
     return joined(word(value, "providerId"), f"({where})" if where else "")
 
 
-def _enabled(group: Value, groups: Collection[str] = (), path: str = "") -> Iterator[str]:
-    for key, value in group.items():
-        name = path + key.removesuffix("Capabilities")
-        match value:
-            case None | False:
-                continue
-            case True:
-                yield name
-            case dict() if value:
-                yield from list(_enabled(value, groups, f"{name}.")) or [name]
-            case dict():
-                if path or key not in groups:
-                    yield name
-            case _:
-                yield f"{name}={compact(value)}"
+def _enabled(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    match value:
+        case None | False:
+            return
+        case dict() if value and len(path) < _DEEPEST:
+            for key, inner in value.items():
+                yield from _enabled((*path, key), inner)
+        case dict():
+            yield path, True
+        case _:
+            yield path, value
+
+
+def _short_names(value: Value, *holders: str) -> Iterator[str]:
+    for path, found in enabled(value, *holders):
+        name = ".".join(key.removesuffix("Capabilities") for key in path)
+        yield name if found is True else f"{name}={compact(found)}"

@@ -41,12 +41,22 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
         lasts = scope if scope in ("", "once", "always") else f"for {scope}"
         return joined("granted" if granted else "denied", remember, lasts, by=", ")
     outcome = part(result, "outcome") or result
-    chosen = word(outcome, "optionId")
-    options = parts(asked, "options") if asked is not None else []
-    option = next((o for o in options if chosen and word(o, "optionId") == chosen), {})
+    option = chosen_option(outcome, asked or {})
     name = word(option, "name")
-    what = joined(word(option, "kind"), f"'{name}'" if name else "") or chosen
-    return joined(word(outcome, "outcome"), what)
+    what = joined(word(option, "kind"), f"'{name}'" if name else "")
+    return joined(word(outcome, "outcome"), what or word(option, "optionId"))
+
+
+def chosen_option(outcome: Value, asked: Value) -> Value:
+    """Returns the option that an outcome selects; only its id if the request does not offer it.
+
+    Args:
+        outcome: of the answer to a permission request.
+        asked: the params of the request.
+    """
+    chosen = word(outcome, "optionId")
+    offered = (one for one in parts(asked, "options") if word(one, "optionId") == chosen)
+    return next(offered, {"optionId": chosen}) if chosen else {}
 
 
 def elicitation(params: Value) -> str:

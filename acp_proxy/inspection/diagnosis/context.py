@@ -11,9 +11,8 @@ from acp_proxy.inspection.diagnosis.conversation import (
     read_invalid_lines,
     read_turns,
 )
-from acp_proxy.inspection.diagnosis.errors import read_errors
+from acp_proxy.inspection.diagnosis.errors import Rules, read_errors
 from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts
-from acp_proxy.inspection.diagnosis.legality import Rules
 from acp_proxy.inspection.diagnosis.requests import read_unanswered
 from acp_proxy.inspection.diagnosis.tool_calls import running_calls
 from acp_proxy.inspection.diagnosis.values import (
@@ -157,7 +156,7 @@ class DiagnosisContext:
 
 
 def named_calls(running: dict[int, str]) -> str:
-    """Names tool calls, the first three of them."""
+    """Returns a phrase that names the first three tool calls and counts the others."""
     names = [f'tool call "{title}" (#{seq})' for seq, title in list(running.items())[:3]]
     more = len(running) - len(names)
     return " and ".join([*names, counted(more, "other")] if more else names)

@@ -1,11 +1,16 @@
-"""Reads what a summary has of the conversation itself: peers, sessions, turns, invalid lines."""
+"""Reads what a summary has of the conversation itself: peers, sessions, turns, invalid lines.
+
+A capability is named by its path, by which it is found in the frame and in the specification:
+``fs.readTextFile``, ``promptCapabilities.image``, ``session.mcp.http``. Custom ones stand under
+``_meta``, or begin with an underscore, and are listed like all others.
+"""
 
 from collections import Counter
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
-from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required
+from acp_proxy.inspection.describe.peers import auth_method_ids, enabled
+from acp_proxy.inspection.describe.values import HEAD, Value, compact, message_of, part, word
 from acp_proxy.inspection.diagnosis.messages import (
     LARGEST,
     messages_of_exchanges,
@@ -26,6 +31,8 @@ from acp_proxy.store.reader import RecordingReader
 if TYPE_CHECKING:
     from acp_proxy.store.exchange_queries import ExchangeRow
 
+_LONGEST, _MOST = 200, 500
+"""Characters of a capability, and capabilities of a peer, that are listed."""
 _OPENING = {
     "session/new": "new", "session/load": "load", "session/resume": "resume",
     "session/fork": "fork",
@@ -59,9 +66,36 @@ def read_capabilities(peers: dict[str, Value]) -> Capabilities:
     return Capabilities(
         [*map(plain, capabilities(params))],
         [*map(plain, capabilities(result))],
-        [*map(plain, required(result))],
-        [*map(plain, auth_methods(result))],
+        [*map(plain, capabilities(result, "requiredClientCapabilities"))],
+        [plain(_short(name)) for name in auth_method_ids(result)[:_MOST]],
     )
+
+
+def capabilities(half: Value, *holders: str) -> list[str]:
+    """Returns the names of a peer's capabilities, sorted; custom ones last.
+
+    Args:
+        half: the params of an initialize request, or its result, in any dialect.
+        holders: the members that hold them; by default those of any dialect.
+    """
+    found = {_short(_name(path, value)) for path, value in enabled(half, *holders)}
+    return sorted(found - {""}, key=lambda name: (_is_custom(name), name))[:_MOST]
+
+
+def _name(path: tuple[str, ...], value: Any) -> str:
+    name = ".".join(path)
+    if value is True or value == []:
+        return name
+    values = map(compact, value) if isinstance(value, list) else [compact(value)]
+    return f"{name}: {', '.join(values)}"
+
+
+def _is_custom(name: str) -> bool:
+    return name.startswith("_") or "._" in name
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
 
 
 def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[SessionSummary]:

@@ -3,20 +3,193 @@
 A refusal (-32600 to -32602) of a request that breaks a rule of its dialect is its sender's problem.
 An internal error (-32603) is the answerer's. What a fault has answered is the fault's. Any other
 error is listed without blame: a missing login or a missing file is a mistake of neither peer.
+
+The table of rules has, for each dialect, the methods that each peer may call with the params that
+they require. It decides only what a request lacks, if it lacks anything. What no specification
+requires is not reported, nor is a method whose name begins with ``_``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from attrs import frozen
 
 from acp_proxy.inspection.describe.errors import code_name, describe_error
 from acp_proxy.inspection.describe.methods import METHODS
-from acp_proxy.inspection.diagnosis.legality import Rules
+from acp_proxy.inspection.describe.values import part
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges
 from acp_proxy.inspection.diagnosis.values import ErrorTally
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, exchanges
 from acp_proxy.store.reader import RecordingReader
+
+Params = dict[str, str]
+"""The required params of a method, each with its type."""
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,), "number": (int, float, str), "list": (list,), "object": (dict,),
+    "value": (object,),
+}  # fmt: skip
+
+
+def _table(text: str) -> dict[tuple[str, str], Params]:
+    """Reads a table: a line for each method, ``>`` to the agent or ``<`` to the client."""
+    found = {}
+    for line in filter(None, text.splitlines()):
+        arrow, method, *params = line.split()
+        direction = "to-agent" if arrow == ">" else "to-client"
+        found[direction, method] = dict(param.split(":") for param in params)
+    return found
+
+
+_SHARED = """
+> logout
+> session/list
+> session/resume sessionId:string cwd:string
+> session/delete sessionId:string
+> session/close sessionId:string
+> session/fork sessionId:string cwd:string
+> session/prompt sessionId:string prompt:list
+> session/set_config_option sessionId:string configId:string value:value
+> session/cancel sessionId:string
+< elicitation/create message:string mode:string
+"""
+_REQUIRED = {
+    V1: _table(f"""{_SHARED}
+> initialize protocolVersion:number
+> authenticate methodId:string
+> session/new cwd:string mcpServers:list
+> session/load sessionId:string cwd:string mcpServers:list
+> session/set_mode sessionId:string modeId:string
+> session/set_model sessionId:string modelId:string
+< session/request_permission sessionId:string toolCall:object options:list
+< fs/read_text_file sessionId:string path:string
+< fs/write_text_file sessionId:string path:string content:string
+< terminal/create sessionId:string command:string
+< terminal/output sessionId:string terminalId:string
+< terminal/wait_for_exit sessionId:string terminalId:string
+< terminal/kill sessionId:string terminalId:string
+< terminal/release sessionId:string terminalId:string
+"""),
+    V2: _table(f"""{_SHARED}
+> initialize protocolVersion:number info:object
+> auth/login methodId:string
+> auth/logout
+> session/new cwd:string
+< session/request_permission sessionId:string title:string options:list
+"""),
+    DRAFT: _table("""
+> initialize protocolVersion:number clientInfo:object capabilities:object
+> authenticate method:string credentials:object
+> session/new workingDirectory:string
+> session/load sessionId:string
+> session/prompt sessionId:string content:list
+> session/set_mode sessionId:string mode:string
+> session/set_config_option sessionId:string key:string value:value
+> session/cancel sessionId:string
+> terminal/output terminalId:string data:string
+< session/request_permission sessionId:string operation:string resource:string
+< fs/read_text_file path:string
+< fs/write_text_file path:string content:string
+< terminal/create command:string
+< terminal/wait_for_exit terminalId:string
+< terminal/kill terminalId:string
+< terminal/release terminalId:string
+"""),
+}
+"""The methods of each dialect by direction, with the params that they require."""
+
+_OFFERED: dict[str, dict[tuple[str, str], str]] = {
+    V1: {
+        ("to-agent", "session/load"): "agentCapabilities.loadSession",
+        **{
+            ("to-agent", f"session/{name}"): f"agentCapabilities.sessionCapabilities.{name}"
+            for name in ("list", "resume", "fork", "delete", "close")
+        },
+        ("to-agent", "logout"): "agentCapabilities.auth.logout",
+        ("to-client", "fs/read_text_file"): "clientCapabilities.fs.readTextFile",
+        ("to-client", "fs/write_text_file"): "clientCapabilities.fs.writeTextFile",
+        ("to-client", "elicitation/create"): "clientCapabilities.elicitation",
+        **{
+            ("to-client", f"terminal/{name}"): "clientCapabilities.terminal"
+            for name in ("create", "output", "wait_for_exit", "kill", "release")
+        },
+    },
+    DRAFT: {
+        ("to-agent", "session/load"): "capabilities.loadSession",
+        ("to-client", "fs/read_text_file"): "capabilities.fs.read",
+        ("to-client", "fs/write_text_file"): "capabilities.fs.write",
+        ("to-client", "terminal/create"): "capabilities.terminal",
+    },
+}
+"""The capability without which a peer may not call a method, by its path in the receiver's half."""
+
+
+@frozen
+class Rules:
+    """What a connection allows."""
+
+    dialect: str | None
+    announced: Mapping[str, dict[str, Any]]
+    """By direction of a request, what its receiver announced in the initialization; empty if that
+    was not seen."""
+
+    def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
+        """Returns what is wrong with a request, to be read after ``sent METHOD``.
+
+        Args:
+            direction: where it was sent.
+            method: its method.
+            message: the request.
+
+        Returns:
+            Empty if it is allowed, or if that is not known.
+        """
+        known = _REQUIRED.get(self.dialect or "")
+        if known is None or method is None or method.startswith("_"):
+            return ""
+        required = known.get((direction, method))
+        if required is not None:
+            return self._lacking(required, message) or self._unoffered(direction, method)
+        if (other := _opposite(direction), method) in known:
+            return f"which only the {_sender(other)} may send in {self.dialect}"
+        if any(method in {name for _, name in table} for table in _REQUIRED.values()):
+            return f"which {self.dialect} does not have"
+        return "" if method in METHODS else "which nobody knows"
+
+    def _lacking(self, required: Params, message: dict[str, Any]) -> str:
+        params = message.get("params")
+        if not isinstance(params, dict):
+            return "without params" if required else ""
+        for name, kind in required.items():
+            if name not in params:
+                return f'without "{name}", which {self.dialect} requires'
+            if not isinstance(params[name], _TYPES[kind]):
+                return f'with a "{name}" that is no {kind}'
+        return ""
+
+    def _unoffered(self, direction: str, method: str) -> str:
+        path = _OFFERED.get(self.dialect or "", {}).get((direction, method))
+        half = self.announced.get(direction)
+        if path is None or not half:
+            return ""
+        *outer, last = path.split(".")
+        for name in outer:
+            half = part(half, name)
+        if half.get(last) in (None, False):
+            receiver = _sender(_opposite(direction))
+            return f"which the {receiver} does not offer ({path.partition('.')[2]})"
+        return ""
+
+
+def _opposite(direction: str) -> str:
+    return "to-client" if direction == "to-agent" else "to-agent"
+
+
+def _sender(direction: str) -> str:
+    return "client" if direction == "to-agent" else "agent"
+
 
 _MOST_ERRORS = 10_000
 _REFUSED = (-32600, -32601, -32602)

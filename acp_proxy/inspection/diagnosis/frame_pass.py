@@ -134,7 +134,6 @@ class _FramePass:
             case "eof" if stream == "to-agent":
                 waits.leave(Party.CLIENT, event.seq, event.t_ns)
             case "note" if isinstance(stream, str):
-                if event.data.get("action") == "stalled":
-                    waits.stop_reading(stream, event.seq, event.t_ns)
-                elif event.data.get("action") == "resumed":
-                    waits.read_again(stream, event.seq, event.t_ns)
+                if (action := event.data.get("action")) in ("stalled", "resumed"):
+                    reads = action == "resumed"
+                    waits.set_reading(stream, event.seq, event.t_ns, reads=reads)

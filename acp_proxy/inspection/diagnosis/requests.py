@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from acp_proxy.inspection.describe.methods import METHODS
+from acp_proxy.inspection.describe.questions import chosen_option
 from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import tool_name
-from acp_proxy.inspection.describe.values import HEAD, Value, part, parts, word
+from acp_proxy.inspection.describe.values import HEAD, Value, part, word
 from acp_proxy.inspection.diagnosis.messages import (
     StoredMessage,
     messages_of_exchanges,
@@ -155,8 +156,5 @@ def _answer(row: ExchangeRow, params: Value, answered: StoredMessage | None) -> 
     if isinstance(granted := result.get("granted"), bool):
         return "granted" if granted else "denied"
     outcome = part(result, "outcome") or result
-    chosen = word(outcome, "optionId")
-    for option in parts(params, "options"):
-        if chosen and word(option, "optionId") == chosen:
-            return plain(word(option, "kind") or chosen)[:80]
+    chosen = word(chosen_option(outcome, params), "kind", "optionId")
     return plain(chosen or word(outcome, "outcome", "action") or "answered")[:80]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.inspection.diagnosis.legality import Rules
+from acp_proxy.inspection.diagnosis.errors import Rules
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.effects import TABLE, Effect, effect_of
 from tests import documents

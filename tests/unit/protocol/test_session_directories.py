@@ -8,7 +8,7 @@ import pytest
 
 from acp_proxy.filters import parse
 from acp_proxy.inspection.trim import trim
-from acp_proxy.protocol.session_directories import SessionDirectories
+from acp_proxy.protocol.connection_state import SessionDirectories
 from acp_proxy.store.exchange_queries import exchanges_by_own_session, turn_spans
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import LogWriter, notification, request, result

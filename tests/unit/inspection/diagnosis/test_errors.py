@@ -8,7 +8,7 @@ import pytest
 
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.capture.log_format import TO_AGENT, TO_CLIENT
-from acp_proxy.inspection.diagnosis.legality import Rules
+from acp_proxy.inspection.diagnosis.errors import Rules
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.store.reader import RecordingReader
 from tests.documents import Example, draft, official

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required
+from acp_proxy.inspection.describe.peers import auth_method_ids
+from acp_proxy.inspection.diagnosis.conversation import capabilities
 
 PROTOCOL = Path(__file__).parents[3] / "data" / "protocol"
 
@@ -90,20 +91,20 @@ def test_the_draft_has_lists_and_numbers() -> None:
         "mcpCapabilities.transport: stdio, http",
         "terminal.maxConcurrent: 5",
     ]
-    assert required(result) == ["fs.read"]
+    assert capabilities(result, "requiredClientCapabilities") == ["fs.read"]
 
 
 def test_ways_to_log_in() -> None:
     """They go by their ids, in the agent's order, in either dialect."""
     ways = [{"id": "oauth", "name": "Browser"}, {"methodId": "key"}, {"name": "Guest"}, {}, 7]
-    assert auth_methods({"authMethods": ways}) == ["oauth", "key", "Guest"]
+    assert auth_method_ids({"authMethods": ways}) == ["oauth", "key", "Guest"]
 
 
 @pytest.mark.parametrize(
     "half",
     [
-        None,
-        [],
+        {},
+        {"capabilities": None, "agentCapabilities": "all"},
         {"clientCapabilities": [], "agentCapabilities": True, "authMethods": {}},
         {"capabilities": {"a": {"b": {"c": {"d": {"e": {"f": {"g": True}}}}}}}},
         {"capabilities": {"": True, "x" * 10_000: [None, {}, 1.5]}},
@@ -112,7 +113,7 @@ def test_ways_to_log_in() -> None:
 def test_whatever_came_has_names(half: Any) -> None:
     """Bad traffic is data; no name is longer than a line."""
     assert all(0 < len(name) <= 201 for name in capabilities(half))
-    assert required(half) == auth_methods(half) == []
+    assert capabilities(half, "requiredClientCapabilities") == auth_method_ids(half) == []
 
 
 @pytest.mark.parametrize("path", sorted(PROTOCOL.glob("messages-*.jsonl")), ids=lambda p: p.stem)
