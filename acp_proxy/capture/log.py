@@ -144,7 +144,7 @@ class CaptureLog(NullLog):
         pieces: list[bytes] = []
         for kind, stream, t_ns, payload in records:
             pieces += (HEADER.pack(MAGIC, kind, stream, len(payload), t_ns), payload)
-        if self._append_whole(b"".join(pieces)):
+        if self._append_whole(b"".join(pieces), records[0][2]):
             return
         for kind, stream, t_ns, payload in records:
             if kind == DATA:
@@ -155,13 +155,13 @@ class CaptureLog(NullLog):
             if kind == EFFECT or not (self.has_gap or is_too_large):
                 self._append_event(kind, payload, stream)
 
-    def _append_whole(self, data: bytes) -> bool:
+    def _append_whole(self, data: bytes, t_ns: int) -> bool:
         with self._lock:
             if self._gap is not None or self.size + len(data) > self._limit:
                 return False
             problem = self._write(data)
             if problem is not None:
-                self._open_gap(problem, time.monotonic_ns())
+                self._open_gap(problem, t_ns)
             return problem is None
 
     def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:

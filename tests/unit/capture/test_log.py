@@ -19,9 +19,12 @@ from acp_proxy.capture.log_format import (
     BASE_SIZE,
     CLOSE,
     DATA,
+    EFFECT,
     END,
+    FAULT,
     GAP,
     HEADER_SIZE,
+    PART,
     SIGNAL,
     STDERR,
     TO_AGENT,
@@ -335,6 +338,52 @@ def test_a_trim_that_fails_ends_the_log(monkeypatch: pytest.MonkeyPatch, log: Ca
     log.event(CLOSE, {"reason": "x"})
     assert read_all(log.path) == []
     assert os.fstat(log.fd).st_size == 0
+
+
+# Chunks with the notes on them
+
+NOTED = [(DATA, TO_AGENT, 7, b"line\n"), (PART, TO_AGENT, 7, b"other\n"), (FAULT, TO_AGENT, 7, b"")]
+EFFECTS = [(EFFECT, TO_AGENT, 8, b"rule=r")]
+
+
+def test_a_chunk_and_its_notes_are_one_write(
+    log: CaptureLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All records are read as they were given."""
+    sizes, write = [], os.write
+
+    def counted(fd: int, data: bytes) -> int:
+        sizes.append(write(fd, data))
+        return sizes[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", counted)
+        log.append_all([*NOTED, *EFFECTS])
+    found = [(r.kind, r.stream, r.t_ns, r.payload) for r in read_all(log.path)]
+    assert found == [*NOTED, *EFFECTS]
+    assert sizes == [log.size]
+
+
+def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
+    """They would be read as notes on the line before; a side effect has no line."""
+    broken.append_all(NOTED)
+    assert broken.has_gap
+    mend(broken)
+    broken.append_all(EFFECTS)
+    broken.append_all(NOTED)
+    assert [r.kind for r in read_all(broken.path)] == [DATA, GAP, EFFECT, DATA, PART, FAULT]
+    (gap,) = fields(broken, GAP)
+    assert gap == {"reason": [os.strerror(errno.ENOSPC)], "since": ["7"], "to-agent": ["5"]}
+
+
+def test_notes_are_not_held_to_the_size_cap() -> None:
+    """The changed bytes are, so that a note may stand without them."""
+    with new_log(max_size=ROOM_FOR_1000) as log:
+        changed = (PART, TO_AGENT, 7, b"x" * 2000)
+        log.append_all([NOTED[0], changed, NOTED[2]])
+        assert [r.kind for r in read_all(log.path)] == [DATA, FAULT]
+        log.append_all([(DATA, TO_AGENT, 8, b"y" * 2000), *NOTED[1:], *EFFECTS])
+        assert [r.kind for r in read_all(log.path)] == [DATA, FAULT, GAP, EFFECT]
 
 
 # --max-size
