@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import asdict
 
-from bench.build import Programs, build
+from bench.build import BenchError, Programs, build
 from bench.cases import CASES, Case
 from bench.diffs import FRAMES, measure_diffs
-from bench.errors import BenchError
 from bench.kills import Kill, run_kills
 from bench.report import HEADER, Rounds, as_json, number, rows, table
 from bench.subjects import PROXY, Subject, measure, subjects
@@ -103,7 +102,7 @@ def _run_cases(
 def _rounds(
     case: Case, found: Sequence[Subject], programs: Programs, rounds: int
 ) -> tuple[Rounds, dict[str, str]]:
-    """Run one case; a subject that fails once is left out, for its rounds are no longer whole."""
+    """Run one case; a subject that fails once is left out, since its rounds are incomplete."""
     taking_part = [
         subject
         for subject in found
@@ -126,7 +125,7 @@ def _rounds(
 
 
 def _run_diffs(rounds: int, results: dict[str, Any], *, quick: bool) -> None:
-    """Print what comparing two long recordings takes."""
+    """Print how long the comparison of two long recordings takes."""
     times = measure_diffs(min(rounds, 3), FRAMES // 10 if quick else FRAMES)
     for time in times:
         click.echo(time.line())
@@ -134,7 +133,7 @@ def _run_diffs(rounds: int, results: dict[str, Any], *, quick: bool) -> None:
 
 
 def _run_kills(programs: Programs, count: int, seed: int | None, results: dict[str, Any]) -> bool:
-    """Print what the kills showed; return whether they could not be carried out."""
+    """Print the results of the kills; return whether they failed to run."""
     seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed
     click.echo(f"{count} kills, seed {seed}")
 

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from attrs import frozen
 
-from bench.errors import BenchError
-
 SOURCES = Path(__file__).parent / "c"
 CACHE = Path(__file__).parents[1] / ".cache" / "bench"
 FLAGS = ("-O2", "-Wall", "-pthread")
+
+
+class BenchError(Exception):
+    """A measurement failed; the text has the reason."""
 
 
 @frozen
@@ -37,7 +39,7 @@ class Programs:
 
     @property
     def copier(self) -> Path:
-        """The floor: a man in the middle that copies bytes and does nothing else."""
+        """The floor: a program between the two that copies bytes and does nothing else."""
         return self.folder / "copier"
 
 

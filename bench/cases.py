@@ -1,4 +1,4 @@
-"""What is measured: each case, its figures, and what is asked of them."""
+"""What is measured: each case, its figures, and their goals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LINE = 64 * 1024 * 1024
 
 @frozen
 class Goal:
-    """What a figure must hold and what it aims at; shown beside it, never asserted."""
+    """The limit and the aim of a figure; shown beside it, never asserted."""
 
     must: float
     aim: float
@@ -31,11 +31,11 @@ class Metric:
     goal: Goal | None = None
     more_is_better: bool = False
     less_direct: bool = False
-    """Whether the figure of the direct pipe in the same round is taken off."""
+    """Whether the figure of the direct pipe in the same round is subtracted."""
 
     @property
     def name(self) -> str:
-        """What the table calls it."""
+        """Its name in the table."""
         return f"{self.label} - direct" if self.less_direct else self.label
 
 
@@ -56,7 +56,7 @@ class Case:
     repeats: int = 1
     """How many runs make one round; their median counts."""
     keeps: bool = False
-    """Whether what is kept on disk is looked at, for which the recording has to be finished."""
+    """Whether the size on disk is measured, for which the recording has to be finished."""
     python_floor: bool = False
     """Whether the copier in Python is measured too."""
     with_faults: bool = False
@@ -64,13 +64,13 @@ class Case:
 
     @property
     def driver_arguments(self) -> list[str]:
-        """The words after the driver's name."""
+        """The arguments of the driver."""
         numbers = (self.count, self.size, self.hold_ms, self.settle_ms)
         return [self.verb, *map(str, numbers)]
 
     @property
     def agent_arguments(self) -> list[str]:
-        """The words after the agent's name."""
+        """The arguments of the agent."""
         match self.verb:
             case "stream":
                 return ["stream", str(self.count), str(self.size), str(self.gap_us)]
@@ -108,7 +108,7 @@ def volume(must: float, aim: float) -> Metric:
 
 
 def peak(must: float, aim: float) -> Metric:
-    """Return the figure of the most memory that the processes between had, kB as MB."""
+    """Return the figure of the peak memory of the processes between, kB as MB."""
     return Metric("peak_kb", "peak memory", "MB", 1.024e-3, Goal(must, aim))
 
 

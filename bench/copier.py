@@ -6,7 +6,7 @@ from _thread import start_new_thread
 
 
 def copy(source: int, target: int) -> None:
-    """Copy until one end is gone, then close the other."""
+    """Copy until one end is closed, then close the other."""
     try:
         while data := os.read(source, 1 << 16):
             rest = memoryview(data)

@@ -1,4 +1,4 @@
-"""What a diff of two long recordings takes: reading them, and what comes on top.
+"""Measures how long a diff of two long recordings takes: reading them, and the rest.
 
 Two conversations of 100,000 frames each: a chat that streams text, and one tool call after another.
 In the second one of a hundred calls has another title, and every id is another one.
@@ -47,7 +47,7 @@ class DiffTime:
     differences: int
 
     def line(self) -> str:
-        """For a person."""
+        """Returns a line for the terminal."""
         return (
             f"diff of 2 x {self.frames:,} frames, {self.name}: rows {self.rows:.2f} s,"
             f" read {self.read:.2f} s, align {self.align:.2f} s, all {self.whole:.2f} s"
@@ -83,13 +83,13 @@ def _measured(name: str, paths: list[Path], rounds: int) -> DiffTime:
 
 
 class _Clock:
-    """Takes the time that reading takes, as whoever watches it."""
+    """Measures the time of reading, in place of a progress bar."""
 
     def __init__(self) -> None:
         self.read = 0.0
 
     def watch(self, items: Iterable[Any], _total: int, _label: str) -> Iterator[Any]:
-        """Passes items on; what is done with each counts as well."""
+        """Passes items on; the time that the consumer takes counts as well."""
         start = time.perf_counter()
         yield from items
         self.read += time.perf_counter() - start

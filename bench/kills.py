@@ -1,4 +1,4 @@
-"""Kills acp-proxy in the middle of its work and looks for bytes that it passed on but did not keep.
+"""Kills acp-proxy in the middle of its work and looks for bytes that it forwarded but lost.
 
 The moment is chance, under three loads: as fast as it goes, brisk, and slow enough for the
 recorder to catch up. After the kill the client reads what is still in its pipe; then the
@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING
 
 from attrs import frozen
 
-from bench.errors import BenchError
+from bench.build import BenchError
 from bench.subjects import RECORDING, environment, finish_recording, proxy
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ SAYS = (
 
 @frozen
 class Kill:
-    """What one kill showed."""
+    """The result of one kill."""
 
     gap_us: int
     after_s: float
@@ -58,7 +58,7 @@ class Kill:
 def run_kills(
     programs: Programs, count: int, random: Random, each: Callable[[Kill], None]
 ) -> list[Kill]:
-    """Kill `count` recorders; `each` is told of every one.
+    """Kill `count` recorders; `each` gets every result.
 
     Raises:
         BenchError: no recording could be read afterwards, or the output stayed open.

@@ -1,4 +1,4 @@
-"""Turns the figures of all rounds into a table for a person."""
+"""Turns the figures of all rounds into a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rounds: TypeAlias = "dict[str, list[dict[str, float]]]"
 
 FLOORS = ("direct", "copier", "python")
 MEASURES = (*FLOORS, "acp-proxy")
-"""What the others are compared with, each with those before it too."""
+"""The subjects that others are compared with, each also with those before it."""
 HEADER = (
     f"{'':32}{'':10}{'median':>12}{'min .. max':>20}"
     f"{'x direct':>10}{'x copier':>10}{'x python':>10}{'x proxy':>10}  {'must hold':20}{'aim'}"
@@ -34,7 +34,7 @@ class Row:
 
     @property
     def goal(self) -> Goal | None:
-        """What the figure has to hold, if anything has to."""
+        """The limit of the figure, if it has one."""
         goal = None if self.subject in FLOORS else self.metric.goal
         return None if goal is None or goal.floor == self.subject else goal
 
@@ -97,7 +97,7 @@ def as_json(row: Row) -> dict[str, Any]:
 
 
 def number(value: float) -> str:
-    """Return a number with three digits that matter."""
+    """Return a number with three significant digits."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

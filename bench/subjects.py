@@ -1,4 +1,4 @@
-"""What is measured against what, and how one of them is run once."""
+"""The programs that are compared, and how one of them is run once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from bench.errors import BenchError
+from bench.build import BenchError
 
 if TYPE_CHECKING:
     from bench.build import Programs
@@ -29,16 +29,16 @@ RECORDING = "rec.db"
 
 @frozen
 class Subject:
-    """Something that may stand between client and agent."""
+    """A program that may run between client and agent."""
 
     name: str
     prefix: tuple[str, ...] = ()
-    """What comes before the agent's command; `{tmp}` is the folder of the run."""
+    """The words before the agent's command; `{tmp}` is the directory of the run."""
     records: bool = False
     in_python: bool = False
-    """Whether it is only a floor for what is written in Python."""
+    """Whether it is only a floor for programs in Python."""
     has_faults: bool = False
-    """Whether it carries a plan out."""
+    """Whether it applies a plan of faults."""
 
     def command(self, folder: Path, agent: list[str]) -> list[str]:
         """Return the whole command for one run."""
@@ -46,7 +46,7 @@ class Subject:
 
 
 def subjects(programs: Programs) -> tuple[Subject, ...]:
-    """Return everything that can be measured here; acp-proxy only where it is installed."""
+    """Return all subjects that can be measured here; acp-proxy only where it is installed."""
     python_copier = Path(__file__).with_name("copier.py")
     floors = (
         Subject("direct"),
@@ -78,13 +78,13 @@ def measure(case: Case, subject: Subject, programs: Programs) -> dict[str, float
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return an environment in which no setting of the user's changes what is measured."""
+    """Return an environment without settings that would change the figures."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("ACP_PROXY_")}
     return {**kept, "ACP_PROXY_RECORDINGS": str(folder), "XDG_DATA_HOME": str(folder)}
 
 
 def finish_recording(folder: Path) -> str:
-    """Have what is left of the log indexed; return what was said on standard error."""
+    """Index the rest of the log; return the lines on standard error."""
     command = [str(PROXY), "inspect", "show", str(folder / RECORDING)]
     try:
         done = subprocess.run(
@@ -146,7 +146,7 @@ def _drive(command: list[str], folder: Path) -> dict[str, float]:
 
 
 def _finishing_cpu_s(folder: Path) -> float:
-    """Finish the recording; return what that cost if the recorder had left it undone."""
+    """Finish the recording; return what that cost if the recorder did not do it."""
     undone = (folder / f"{RECORDING}.log").exists()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     said = finish_recording(folder)
