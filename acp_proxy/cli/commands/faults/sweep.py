@@ -51,14 +51,8 @@ _NO_PLAN = "(no faults)"
     metavar="S",
     help="Seconds after which a client counts as hung.",
 )
-@click.option(
-    "--seed",
-    type=int,
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="The seed of plans that have none.",
-)
+@click.option("--seed", type=int, default=1, show_default=True, metavar="N",
+              help="The seed of plans that have none.")  # fmt: skip
 @file_option("--junit", "junit_file", text="Write the outcomes as JUnit XML.")
 @click.option("--json", is_flag=True, help="One JSON object per run.")
 def sweep(

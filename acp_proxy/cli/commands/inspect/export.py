@@ -56,12 +56,8 @@ _STREAMS = {
     help="jsonl: the lossless text form. raw: the bytes of the lines and their newlines. pytest: "
     "a test and its recording.",
 )
-@click.option(
-    "--turn",
-    callback=turns_type,
-    metavar="N..M",
-    help="With --format pytest: only what these turns need.",
-)
+@click.option("--turn", callback=turns_type, metavar="N..M",
+              help="With --format pytest: only what these turns need.")  # fmt: skip
 @click.option("--dir", type=click.Choice(list(_STREAMS)), help="Only one stream.")
 @file_option(
     "-o", "--output", text="Where to write, in place of standard output. The file must not exist."

@@ -32,12 +32,8 @@ from acp_proxy.store.text_import import import_transcript
     """,
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Where the database goes, in place of the recordings directory.",
-)
+@click.option("-o", "--output", metavar="FILE",
+              help="Where the database goes, in place of the recordings directory.")  # fmt: skip
 @click.option(
     "--name", metavar="NAME", callback=recording_name, help="A new name for the recording."
 )
@@ -69,12 +65,14 @@ def _import(file: str, output: str | None, name: str | None) -> tuple[str | None
         directory, stem = Path(output).parent, Path(output).name.removesuffix(".db")
         if not stem or stem in (".", "..") or Path(output).is_dir():
             raise Refusal(f"expected the path of a file with --output, got {output!r}")
-    with _refusing_os_errors(directory):
+    path = STDIN if file == "-" else Path(file)
+    try:
         if output is None:
             make_private(str(directory))
         with _lines(file) as lines:
-            path = STDIN if file == "-" else Path(file)
             made = import_transcript(lines, path, directory, stem=stem, name=name)
+    except OSError as e:
+        raise Refusal(f"cannot make a database in {directory}: {reason(e)}") from None
     return f"{stem}.db" if stem else None, made
 
 
@@ -89,11 +87,3 @@ def _lines(file: str) -> Iterator[Iterable[bytes]]:
         except OSError as e:
             raise NotARecording(Path(file), reason(e)) from None
         yield progress(source, label="importing")
-
-
-@contextmanager
-def _refusing_os_errors(directory: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as e:
-        raise Refusal(f"cannot make a database in {directory}: {reason(e)}") from None

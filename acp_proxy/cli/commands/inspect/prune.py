@@ -44,18 +44,10 @@ def _of(kind: str, examples: str) -> Callable[..., float | None]:
     """,
 )
 @directory_argument
-@click.option(
-    "--older-than",
-    metavar="AGE",
-    callback=_of("an age", "30s, 10m, 12h, 30d or 4w"),
-    help="What was last written longer ago: 12h, 30d.",
-)
-@click.option(
-    "--larger-than",
-    metavar="SIZE",
-    callback=_of("a size", "500kB, 500MB, 2GB or 2GiB"),
-    help="The oldest, until the rest takes no more than SIZE: 500MB, 2GB.",
-)
+@click.option("--older-than", metavar="AGE", callback=_of("an age", "30s, 10m, 12h, 30d or 4w"),
+              help="What was last written longer ago: 12h, 30d.")  # fmt: skip
+@click.option("--larger-than", metavar="SIZE", callback=_of("a size", "500kB, 500MB, 2GB or 2GiB"),
+              help="The oldest, until the rest takes no more than SIZE: 500MB, 2GB.")  # fmt: skip
 @click.option("--noted", is_flag=True, help="Also those that have a note.")
 @click.option("--dry-run", is_flag=True, help="Delete nothing; say what would be deleted.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
