@@ -24,7 +24,7 @@ def refusal(token: str | None, divergence: Divergence) -> Send:
         token: the request's live id, as JSON; None for ``null``.
         divergence: what the error describes.
     """
-    return _error(token, ERROR_CODE, f"replay: {divergence.summary}", divergence)
+    return _error(token, ERROR_CODE, divergence.summary, divergence)
 
 
 def cancelled_request(token: str, divergence: Divergence) -> Send:
@@ -34,7 +34,7 @@ def cancelled_request(token: str, divergence: Divergence) -> Send:
         token: the request's live id, as JSON.
         divergence: what the error describes.
     """
-    return _error(token, _CANCELLED_CODE, "replay: cancelled", divergence)
+    return _error(token, _CANCELLED_CODE, "cancelled", divergence)
 
 
 def cancelled_answer(token: str, *, is_v2: bool) -> Send:
@@ -66,7 +66,8 @@ def _error(token: str | None, code: int, message: str, divergence: Divergence) -
         "lane": divergence.lane,
         "differences": [asdict(difference) for difference in divergence.closest],
     }
-    return _line(token, {"code": code, "message": message, "data": data}, "error")
+    error = {"code": code, "message": f"replay: {message}", "data": data}
+    return _line(token, error, "error")
 
 
 def _line(token: str | None, value: dict[str, Any], name: str = "result") -> Send:

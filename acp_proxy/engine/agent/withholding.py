@@ -193,12 +193,8 @@ def _is_ambiguous(raw: bytes) -> bool:
     """
     if _is_unique(raw, _unescaped(raw).lower()):
         return False
-    try:
-        members = json.loads(raw, object_pairs_hook=_Pairs)
-    except (ValueError, RecursionError):
+    if (members := _members(raw)) is None:
         return True
-    if not isinstance(members, _Pairs):
-        return False
     names = [name for name, _ in members if name.lower() in ("method", "params")]
     return names not in ([], ["method"], ["params"], ["method", "params"], ["params", "method"])
 
@@ -228,11 +224,7 @@ def _named(raw: bytes, names: frozenset[str]) -> list[object] | None:
 
     Readers differ in which of two members of one name they take, and whether capitals matter.
     """
-    try:
-        members = json.loads(raw, object_pairs_hook=_Pairs)
-    except (ValueError, RecursionError):
-        return None
-    all_params = [value for name, value in members if name == "params"]
+    all_params = [value for name, value in _members(raw) or () if name == "params"]
     params = all_params[0] if len(all_params) == 1 else None
     if not isinstance(params, _Pairs):
         return None
@@ -241,6 +233,15 @@ def _named(raw: bytes, names: frozenset[str]) -> list[object] | None:
         if name.lower().replace("_", "") in names and value is not None:
             found += value if isinstance(value, list) and not isinstance(value, _Pairs) else [value]
     return found
+
+
+def _members(raw: bytes) -> "_Pairs | None":
+    """The members of a message; None if it cannot be read, or is no object."""
+    try:
+        value = json.loads(raw, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, _Pairs) else None
 
 
 class _Pairs(list[tuple[str, Any]]):
