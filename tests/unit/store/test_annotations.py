@@ -124,7 +124,9 @@ def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
         set_note(recorder.path, "words")
 
 
-def test_a_locked_recording_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_recording_is_reported_as_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While another program writes, the advice is to try again."""
     monkeypatch.setattr("acp_proxy.store.annotations._PATIENCE_S", 0.0)
     path = record_conversation(tmp_path / "x.db")
@@ -136,7 +138,7 @@ def test_a_locked_recording_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert note_of(path) is None
 
 
-def test_what_is_no_recording_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
     """A file of somebody else's is refused and not changed."""
     (tmp_path / "text.db").write_text("hello")
     with contextlib.closing(sqlite3.connect(tmp_path / "songs.db")) as other:
@@ -216,7 +218,7 @@ def test_a_file_that_somebody_has_open_stays(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_beside_a_recording_is_named(tmp_path: Path) -> None:
-    """Nobody need have the recording open: what lies there is told, and not touched."""
+    """No program needs to have the recording open: the files are named, and not touched."""
     path = record_conversation(tmp_path / "x.db")
     planted = tmp_path / "x.db-wal"
     planted.touch()

@@ -1,4 +1,4 @@
-"""The messages of a batch: what each belongs to, and what a summary tells of them."""
+"""The messages of a batch: what each belongs to, and what a summary shows of them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_summary_reads_the_messages_of_batches() -> None:
 
 
 def test_an_error_within_a_batch_keeps_its_code() -> None:
-    """An error in a batch is told by its code and its text."""
+    """An error in a batch is described by its code and its text."""
     with recording((">", [prompt(2, "x")]), ("<", [error(2, -32603, "boom")])) as reader:
         texts = [problem.text for problem in summarize(reader).findings]
     assert texts == [
@@ -73,7 +73,7 @@ def test_an_error_within_a_batch_keeps_its_code() -> None:
     ]
 
 
-def test_an_unanswered_request_of_a_batch_is_told_by_its_own_text() -> None:
+def test_an_unanswered_request_of_a_batch_is_described_by_its_own_text() -> None:
     """Of two requests in one batch, the one that is unanswered is described."""
     both = [request(1, "session/list"), prompt(2, "Hello")]
     with recording((">", both), ("<", result(1, sessions=[]))) as reader:

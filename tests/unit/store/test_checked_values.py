@@ -90,7 +90,7 @@ def test_an_export_holds_little(large: Path) -> None:
     assert peak < HELD
 
 
-def test_the_commands_say_what_they_cut(large: Path) -> None:
+def test_the_commands_report_what_they_cut(large: Path) -> None:
     """A screen has the beginning and the real size; what is for programs has all of it."""
     shown = run("inspect", "log", large, f"seq:{SEQ}").stdout
     assert "[the first 64 kB of 16.8 MB]" in shown
@@ -188,7 +188,7 @@ def read_all(path: Path) -> None:
     ],
 )
 def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) -> None:
-    """A text of many megabytes in another column is told in one line, and not held."""
+    """A text of many megabytes in another column is reported in one line, and not held."""
     path = change(record_conversation(tmp_path / "x.db"), sql, MUCH)
     assert MUCH > LONGEST_TEXT
     tracemalloc.start()

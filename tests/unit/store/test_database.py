@@ -58,7 +58,7 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
         assert names(tmp_path) == {"x.db"}
 
 
-def test_what_a_reader_kept_from_closing_is_folded_in_later(tmp_path: Path) -> None:
+def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
     """A write-ahead log that stayed for a reader's sake is folded in once the reader is gone."""
     path = tmp_path / "x.db"
     writer = database.create(path)

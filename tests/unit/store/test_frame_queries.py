@@ -22,7 +22,7 @@ def chat(tmp_path: Path) -> Iterator[RecordingReader]:
         yield reader
 
 
-def test_updates_outside_turns_stand_within_the_stretches(tmp_path: Path) -> None:
+def test_updates_outside_turns_are_found_within_the_stretches(tmp_path: Path) -> None:
     """Neither end of a stretch counts, nor what belongs to a turn."""
     with LogWriter(tmp_path / "x.db") as recorder:
         chunk = update("s", "agent_message_chunk", content=text("a"))

@@ -86,7 +86,7 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
 
 
 def test_a_damaged_row_is_damage(recorder: LogWriter) -> None:
-    """A kind that stands for nothing is not passed over."""
+    """An unknown kind is not skipped."""
     chunk(recorder)
     recorder.close()
     recorder.finish()

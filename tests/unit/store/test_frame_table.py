@@ -87,7 +87,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Recording
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(filters)
-def test_a_filter_finds_what_it_means(readers: list[RecordingReader], text: str) -> None:
+def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader], text: str) -> None:
     """Frames, frames with events, and heads: all are what a look at every row would choose."""
     chosen = parse(text)
     for reader in readers:
@@ -113,7 +113,7 @@ def test_a_filter_goes_on_from_a_number(path: Path) -> None:
 
 
 @pytest.mark.parametrize("indexed", [0, 1, 2, 3, 4])
-def test_a_request_is_found_by_what_its_answer_named(tmp_path: Path, indexed: int) -> None:
+def test_a_request_is_found_by_the_ids_in_its_answer(tmp_path: Path, indexed: int) -> None:
     """A session finds session/new and a terminal terminal/create, wherever the answers are kept."""
     said = [
         ("to_agent", {"id": 1, "method": "session/new", "params": {"cwd": "/"}}),
@@ -201,7 +201,7 @@ def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
     assert found == list(range(3, 5002, 2))
 
 
-def test_what_no_column_tells_is_not_translated() -> None:
+def test_a_term_without_a_column_is_not_translated() -> None:
     """A condition that SQL cannot say lets everything through and admits it."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
         where = translate(condition, "labels")
@@ -209,7 +209,7 @@ def test_what_no_column_tells_is_not_translated() -> None:
 
 
 @pytest.mark.parametrize("spoil", ["kind = 99", "flags = 0", "method = 12345", "t_ns = 'x'"])
-def test_codes_that_stand_for_nothing_are_damage(tmp_path: Path, spoil: str) -> None:
+def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
     """A number that no recorder has written is never guessed at."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
@@ -218,7 +218,7 @@ def test_codes_that_stand_for_nothing_are_damage(tmp_path: Path, spoil: str) -> 
         list(reader.heads())
 
 
-def test_a_filter_of_thousands_of_terms_finds_what_it_means(tmp_path: Path) -> None:
+def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
     """SQLite would refuse so many; each row is asked then."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:

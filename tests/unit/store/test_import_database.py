@@ -41,7 +41,7 @@ def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_what_is_there_is_never_touched(tmp_path: Path) -> None:
+def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
     """A database, a file of any kind and a log that will be one each keep their name."""
     (tmp_path / "x.db").write_bytes(b"mine")
     (tmp_path / "x-3.db").symlink_to("nowhere")
@@ -69,9 +69,7 @@ def test_a_recording_can_be_named_anew(tmp_path: Path) -> None:
         assert reader.recording.name == "mine"
 
 
-def test_nothing_is_left_of_what_goes_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong line, a disk that is full and a kill between lines leave an empty directory."""
     with pytest.raises(UnreadableRecording, match="line 2"):
         make(HEADER + b"{", tmp_path)
@@ -93,14 +91,14 @@ def test_nothing_is_left_of_what_goes_wrong(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_directory_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
     """It is not made on the way."""
     with pytest.raises(FileNotFoundError):
         make(HEADER, tmp_path / "none")
 
 
 def test_rows_can_be_ours_alone() -> None:
-    """Without a path they are in a file that nobody sees."""
+    """Without a path they are in a temporary file."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
     assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)

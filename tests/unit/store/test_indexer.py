@@ -86,7 +86,9 @@ def recording(rows: sqlite3.Connection) -> dict[str, Any]:
 # Frames
 
 
-def test_frames_have_what_the_contract_says(recorder: LogWriter, rows: sqlite3.Connection) -> None:
+def test_frames_have_the_columns_of_the_contract(
+    recorder: LogWriter, rows: sqlite3.Connection
+) -> None:
     """A frame has its number, times, kind, labels, bytes and newline."""
     write_conversation(recorder)
     index(recorder, rows)
@@ -147,7 +149,7 @@ def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connectio
 def test_the_recording_follows_the_conversation(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The one row says what was known at the start, then who talks, then how it ended."""
+    """The one row has what was known at the start, then both peers, then how it ended."""
     index(recorder, rows)
     begun = recording(rows)
     assert begun["command"] == '["agent", "--acp"]'
@@ -168,7 +170,7 @@ def test_the_recording_follows_the_conversation(
     assert ended["ended_at"] == "2025-06-15T15:06:40.007000+00:00"
 
 
-def test_what_a_person_edits_stays(recorder: LogWriter, rows: sqlite3.Connection) -> None:
+def test_edits_by_a_person_stay(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """A recording that is renamed while it runs keeps its new name."""
     index(recorder, rows)
     with rows:
@@ -189,7 +191,7 @@ def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> No
 
 
 def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """A text that many frames share stands in one row, in whichever batch it came first."""
+    """A text that many frames share is in one row, from the batch in which it came first."""
     for _ in range(3):
         recorder.to_client(update("s", "plan"), update("t", "plan"))
         index(recorder, rows, limit=1)
@@ -230,7 +232,7 @@ def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> Non
 
 
 def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """A line is a frame when its newline or the end of its stream stands in the log."""
+    """A line is a frame when the log has its newline or the end of its stream."""
     recorder.chunk(TO_CLIENT, b'{"method":')
     recorder.chunk(TO_AGENT, b"first\n")
     machine = index(recorder, rows)
@@ -247,7 +249,7 @@ def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) ->
     assert frames(rows, "seq, raw, newline")[2:] == [(4, b"rest", "")]
 
 
-def test_settling_ends_what_the_writer_left(recorder: LogWriter, rows: sqlite3.Connection) -> None:
+def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """The unfinished lines of a writer that died are frames, and its recording is incomplete."""
     for stream in (STDERR, TO_CLIENT, TO_AGENT):
         recorder.chunk(stream, b"unfinished")
@@ -324,7 +326,7 @@ def test_junk_in_the_log_costs_only_itself(recorder: LogWriter, rows: sqlite3.Co
 )
 @pytest.mark.parametrize("limit", [1, 1 << 30])
 @pytest.mark.parametrize("last", [b"last", b"las\n", b"la\r\n"])
-def test_what_was_not_written_on_is_marked(
+def test_undelivered_frames_are_marked(
     recorder: LogWriter,
     rows: sqlite3.Connection,
     lost: int,
@@ -433,7 +435,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """Whoever asks whether all is indexed hears no as long as a batch waits for its commit."""
+    """The index is not whole as long as a batch waits for its commit."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()

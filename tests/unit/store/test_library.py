@@ -23,13 +23,13 @@ def test_a_log_alone_counts(tmp_path: Path) -> None:
     assert paths(tmp_path) == [tmp_path / "a.db", tmp_path / "b.db"]
 
 
-def test_what_is_no_directory_has_no_recordings(tmp_path: Path) -> None:
-    """A directory that is not there, or is none, holds nothing."""
+def test_a_missing_directory_has_no_recordings(tmp_path: Path) -> None:
+    """A path that does not exist, or is no directory, has no recordings."""
     (tmp_path / "file").touch()
     assert paths(tmp_path / "nowhere") == paths(tmp_path / "file") == []
 
 
-def test_an_entry_says_what_a_list_shows(tmp_path: Path) -> None:
+def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
     """Frames, turns, the first prompt and the bytes on the disk are in an entry."""
     path = record_conversation(tmp_path / "x.db")
     entry = read_listed(path)
@@ -60,8 +60,8 @@ def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
     assert read_listed(recorder.path).size == recorder.path.stat().st_size
 
 
-def test_what_cannot_be_read_is_listed_with_its_problem(tmp_path: Path) -> None:
-    """A broken file neither hides nor spoils the list; it is at its end, and says what is wrong."""
+def test_an_unreadable_recording_is_listed_with_its_problem(tmp_path: Path) -> None:
+    """A broken file neither hides nor spoils the list; it comes last, with its problem."""
     (tmp_path / "b.db").write_text("no database")
     record_conversation(tmp_path / "a.db")
     good, bad = list_recordings(tmp_path)
@@ -102,7 +102,7 @@ def test_texts_are_recordings(tmp_path: Path) -> None:
 
 
 def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> None:
-    """A list goes on, and says which line is wrong."""
+    """A list goes on, and names the line that is wrong."""
     text = write_text(tmp_path / "a.jsonl", "story")
     text.write_bytes(text.read_bytes() + b"{}\n")
     entry = read_listed(text)

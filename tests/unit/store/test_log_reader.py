@@ -68,7 +68,7 @@ def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
         assert list(other.records(0, first.end + 1)) == [first, second]
 
 
-def test_what_is_written_meanwhile_is_read(log: CaptureLog) -> None:
+def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
     """A reader at the end of a log that grows finds what was added."""
     with reader(log.path) as other:
         assert records(other, log.size) == []
@@ -143,7 +143,7 @@ def test_junk_at_the_end_is_not_counted(log: CaptureLog) -> None:
     ids=["magic", "no kind", "kind", "stream", "length", "time"],
 )
 def test_a_record_with_an_impossible_header_is_skipped(log: CaptureLog, header: bytes) -> None:
-    """A header that nobody would write takes its record with it, and no other."""
+    """A header that no recorder writes makes its own record unreadable, and no other."""
     splice(log, read_all(log.path)[0].end, header, instead=HEADER_SIZE)
     with reader(log.path) as other:
         assert [record.payload for record in records(other)] == [b"one", b"three"]
@@ -159,7 +159,7 @@ def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
 
 
 def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
-    """What does not begin as a log does is none; one whose first record is torn is empty."""
+    """A file with another beginning is no log; a log whose first record is torn is empty."""
     path = tmp_path / "x.log"
     for junk in (
         b"SQLite format 3\0" + b"\0" * 100,

@@ -57,7 +57,7 @@ def test_a_name_given_by_option_finds_it(library: Path) -> None:
     assert resolve("given", library, HERE) == library / "file.db"
 
 
-def test_latest_prefers_what_was_made_here(library: Path) -> None:
+def test_latest_prefers_recordings_of_this_directory(library: Path) -> None:
     """`latest` is the newest of the current directory, or of all if it has none."""
     assert resolve("latest", library, HERE) == library / "second.db"
     assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
@@ -85,7 +85,7 @@ def test_only_recordings_with_a_recorder_run(library: Path) -> None:
         assert found.passed_over[0] == library / "third.db"
 
 
-def test_latest_passes_over_what_cannot_be_read(library: Path) -> None:
+def test_latest_skips_unreadable_recordings(library: Path) -> None:
     """A broken file is not the latest recording."""
     (library / "zzz.db").write_text("no database")
     assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
@@ -111,15 +111,15 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
         ("no/where", "no recording at no/where; `acp-proxy inspect list` shows them"),
     ],
 )
-def test_an_unknown_word_is_told(library: Path, word: str, answer: str) -> None:
+def test_an_unknown_word_is_an_error(library: Path, word: str, answer: str) -> None:
     """What is not found is named, with what was expected and where to look."""
     with pytest.raises(NoSuchRecording) as caught:
         resolve(word, library, HERE)
     assert str(caught.value).startswith(answer.format(library))
 
 
-def test_latest_of_nothing_says_how_to_begin(tmp_path: Path) -> None:
-    """Where there is no recording, the answer says how to make one."""
+def test_latest_without_recordings_explains_how_to_begin(tmp_path: Path) -> None:
+    """The error explains how to make a recording."""
     with pytest.raises(
         NoSuchRecording, match="put `acp-proxy record --` before an agent's command"
     ):

@@ -40,7 +40,7 @@ def prune(
     return [old.path for old in found if delete(old.path)]
 
 
-def test_pruning_by_age_deletes_what_is_older(tmp_path: Path) -> None:
+def test_pruning_by_age_deletes_older_recordings(tmp_path: Path) -> None:
     """Recordings that were last written before the age are deleted, the others stay."""
     for name, days in (("a", 10), ("b", 3), ("c", 0)):
         age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
@@ -76,7 +76,7 @@ def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, fl
         assert {"a.db.log", "b.db", "b.db.log"} <= set(names(tmp_path))
 
 
-def test_what_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
+def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
     """Where the oldest is running, the next oldest goes in its place."""
     with LogWriter(tmp_path / "a.db") as running:
         write_conversation(running)
@@ -98,7 +98,7 @@ def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_what_cannot_be_read_is_not_ours_to_delete(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
     """Another program's files, broken ones and the new recording itself are left alone."""
     (tmp_path / "a.db").write_text("somebody's")
     (tmp_path / "b.db").touch()

@@ -67,7 +67,7 @@ def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
-    """A column could be a gigabyte that stands nowhere."""
+    """A column could be a gigabyte that is nowhere in the file."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, "ALTER TABLE recording ADD COLUMN much AS (zeroblob(1000000000))")
     with pytest.raises(DamagedRecording, match="recording is a table with computed columns"):
@@ -109,7 +109,7 @@ def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> N
     assert after == before
 
 
-def test_what_a_recorder_makes_is_plain(tmp_path: Path) -> None:
+def test_a_recorder_makes_plain_tables(tmp_path: Path) -> None:
     """The tables of a recording pass, and so does what a person adds for himself."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, "CREATE TABLE mine (x)", "CREATE INDEX faster ON frame_rows (rpc_id)",

@@ -143,7 +143,7 @@ def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_nothing_is_doubled_or_lost_whatever_the_indexer_does(tmp_path: Path, seed: int) -> None:
+def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, seed: int) -> None:
     """A follower gets each frame once while rows are made and the log is emptied meanwhile."""
     chance = random.Random(seed)
     seen: list[int] = []
@@ -262,7 +262,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
 
 
-def test_refreshing_what_is_finished_is_nothing(tmp_path: Path) -> None:
+def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None:
     """A recording that is not live stays what it is."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
@@ -275,10 +275,10 @@ def test_refreshing_what_is_finished_is_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [0, 4, 12])
 @pytest.mark.parametrize("closed", [True, False])
-def test_what_a_recorder_left_is_finished_by_the_next_reader(
+def test_the_next_reader_finishes_a_dead_recording(
     tmp_path: Path, indexed: int, closed: bool
 ) -> None:
-    """A log, with or without some rows, becomes one plain file; its state says how it ended."""
+    """A log, with or without some rows, becomes one plain file; its state is how it ended."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, indexed)
         if closed:
@@ -303,7 +303,7 @@ def test_a_killed_recorders_last_line_is_a_frame(tmp_path: Path) -> None:
     assert (bytes(frame["raw"]), frame["newline"]) == (b'{"jsonrpc"', "")
 
 
-def test_an_incomplete_recording_says_why_and_when(tmp_path: Path) -> None:
+def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None:
     """A recording whose recorder died ends with the last thing it logged."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
@@ -386,7 +386,7 @@ def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("closed", [True, False])
 @pytest.mark.parametrize("indexed", [0, 4])
-def test_who_finishes_a_recording_is_not_its_recorder(
+def test_a_finishing_reader_is_not_taken_for_the_recorder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
     """A reader that comes while another one finishes does not take that for a running recorder."""
@@ -416,10 +416,10 @@ def test_who_finishes_a_recording_is_not_its_recorder(
 
 @pytest.mark.parametrize("indexed", ["nothing", "a part", "everything"])
 @pytest.mark.parametrize("moment", ["while it opens", "while it is open"])
-def test_what_another_reader_indexes_is_not_read_twice(
+def test_frames_that_another_reader_indexes_are_not_read_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, indexed: str
 ) -> None:
-    """Who finishes a recording may write its rows at any moment of a second reader's life."""
+    """A finishing reader may write rows at any moment of a second reader's life."""
     settle = Indexer.settle
 
     def finish() -> None:
@@ -470,7 +470,7 @@ def test_a_follower_learns_that_its_recorder_died(
 
 
 def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> None:
-    """The mark that he left on the log is in nobody's way."""
+    """The permissions that it left on the log do not hinder the next reader."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     recorder.log_path.chmod(0o400)
@@ -482,7 +482,7 @@ def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> No
 def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its log can be written again, so that it can be locked everywhere, and nobody has it."""
+    """Its log can be written again, so that it can be locked everywhere, and is not locked."""
 
     def have_no_room(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
@@ -527,10 +527,10 @@ def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("how", "mode"), [(fcntl.LOCK_SH, 0o600), (fcntl.LOCK_EX, 0o400)])
-def test_who_comes_too_late_to_finish_a_recording_leaves_no_mark(
+def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
-    """Unless it is that of another one, who finishes it: nobody may take him for the recorder."""
+    """Unless another reader is finishing it, which must not be taken for the recorder."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as late, recorder.log_path.open("rb") as early:
@@ -543,8 +543,8 @@ def test_who_comes_too_late_to_finish_a_recording_leaves_no_mark(
         assert log_recovery.finish_dead(recorder.path, early.fileno(), recorder.log_path)
 
 
-def test_a_recorder_is_taken_for_one_though_its_log_was_locked_before(tmp_path: Path) -> None:
-    """Only who finishes a recording leaves the mark of it, not who looks whether it may."""
+def test_a_recorder_is_recognized_after_its_log_was_locked(tmp_path: Path) -> None:
+    """Only a reader that finishes a recording changes the permissions, not one that tries to."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
             with RecordingReader(recorder.path) as reader:
@@ -553,7 +553,7 @@ def test_a_recorder_is_taken_for_one_though_its_log_was_locked_before(tmp_path: 
 
 
 @pytest.mark.parametrize("state", ["recording", "unindexed"])
-def test_a_lost_log_is_told(tmp_path: Path, state: str) -> None:
+def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
     """A recording that should have a log and has none is opened with a warning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
@@ -685,7 +685,7 @@ def test_a_log_without_its_beginning(tmp_path: Path) -> None:
     assert recorder.log_path.exists()
 
 
-def test_a_log_that_does_not_say_what_it_is(tmp_path: Path) -> None:
+def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
     """A log whose first record is not the start is refused, and left alone."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(chunk(1))
@@ -807,8 +807,8 @@ def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("what", ["database", "log", "rest of a log"])
-def test_damage_is_told_and_never_a_surprise(tmp_path: Path, what: str, seed: int) -> None:
-    """Whatever has happened to a file, a reader reads it or says that it cannot be read."""
+def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> None:
+    """Whatever has happened to a file, a reader reads it or reports that it cannot be read."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, {"database": 12, "log": 0, "rest of a log": 4}[what])
         recorder.close()
@@ -828,7 +828,7 @@ def test_damage_is_told_and_never_a_surprise(tmp_path: Path, what: str, seed: in
             read(recorder.path)
 
 
-def test_what_cannot_be_read_is_not_left_open(tmp_path: Path) -> None:
+def test_an_unreadable_recording_is_closed(tmp_path: Path) -> None:
     """A reader that gives up has closed every file."""
     if not Path("/dev/fd").exists():
         pytest.skip("expected /dev/fd, to count open files")
@@ -846,7 +846,7 @@ def test_what_cannot_be_read_is_not_left_open(tmp_path: Path) -> None:
 
 
 def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
-    """Tells the story; so many of its frames become rows, and the rest stays in the log."""
+    """Writes the conversation; some of its frames become rows, the rest stays in the log."""
     write_conversation(recorder)
     content = recorder.log_path.read_bytes()
     if not indexed:
@@ -861,7 +861,7 @@ def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
 
 
 @pytest.mark.parametrize("changes", [True, False])
-def test_damage_is_reported_where_nobody_was_at_work(
+def test_damage_is_reported_at_once_if_the_files_did_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
     """What cannot be read while its files change is read again; else it is damaged."""

@@ -1,4 +1,4 @@
-"""Who ended a recorded agent: it itself, or whoever told it to stop."""
+"""The events with which an agent ended by itself, or was stopped."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
         pytest.param([OUTPUT_ENDED, exited(signal=15), told(15)], None, id="the whole group told"),
     ],
 )
-def test_an_agent_ended_by_itself_or_was_told(events: list[dict[str, Any]], at: int | None) -> None:
+def test_an_agent_ended_by_itself_or_was_stopped(
+    events: list[dict[str, Any]], at: int | None
+) -> None:
     """What came first counts: its own end, or a reason to end."""
     assert ended_by_itself_at(rows(*events)) == at
 
@@ -79,8 +81,8 @@ def test_an_agent_ended_by_itself_or_was_told(events: list[dict[str, Any]], at: 
         (told(28), ""),
     ],
 )
-def test_an_event_tells_who_leaves(event: dict[str, Any], who: str) -> None:
-    """The agent, the client, a signal that stops the agent, or nobody: never two of them."""
+def test_an_event_shows_which_peer_leaves(event: dict[str, Any], who: str) -> None:
+    """The agent, the client, a signal that stops the agent, or none of them: never two."""
     (one,) = rows(event)
     answers = {
         "agent": is_agent_leaving(one),

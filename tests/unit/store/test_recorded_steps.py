@@ -49,7 +49,7 @@ def test_steps_know_their_exchange(tmp_path: Path) -> None:
     recorded.close()
 
 
-def test_what_a_client_may_leave_out(tmp_path: Path) -> None:
+def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
     """A request of the connection, but no handshake; a notification is not required at all."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/list {}
@@ -65,7 +65,7 @@ def test_what_a_client_may_leave_out(tmp_path: Path) -> None:
 
 
 def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
-    """Requests and replies with one id are told apart; an agent's batch is one step."""
+    """Requests and replies with one id are distinguished; an agent's batch is one step."""
     recorded = record(tmp_path, HELLO + """
         3 <- #5 _x/ask {}
         4 -> [{"id":5,"method":"_x/a"},{"id":5,"result":{}},{"method":"_x/n"},3]
@@ -125,7 +125,7 @@ def test_messages_that_lie_ahead_are_found_by_method(tmp_path: Path) -> None:
     recorded.close()
 
 
-def test_who_left_first(tmp_path: Path) -> None:
+def test_the_peer_that_left_first(tmp_path: Path) -> None:
     """The agent's end counts if it came before the client's."""
     assert record(tmp_path, HELLO).script().agent_left_at is None
     died = record(tmp_path, HELLO + "<- end")
@@ -139,7 +139,7 @@ def test_the_dialect_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("indexed", [0, 1, 2])
-def test_what_is_only_in_the_log_is_played_as_well(tmp_path: Path, indexed: int) -> None:
+def test_frames_that_only_the_log_has_are_played_as_well(tmp_path: Path, indexed: int) -> None:
     """While a recording is written, or another reader finishes it, its steps are the same."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)

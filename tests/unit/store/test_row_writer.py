@@ -40,8 +40,8 @@ def test_frames_and_events_share_a_numbering() -> None:
         assert found == [("session/new", "s", 1, 7)]
 
 
-def test_what_a_fault_and_a_mask_did_is_kept() -> None:
-    """A frame says what touched it, and a fault that fired has its row."""
+def test_faults_and_masks_are_kept() -> None:
+    """A frame names the rule that touched it, and a fault that fired has its row."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, notification("x"), delivered="partial", fault="cut",
@@ -109,7 +109,7 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
         assert counts == [[1]] * 5
 
 
-def test_only_who_will_go_on_is_remembered() -> None:
+def test_state_is_stored_only_for_a_next_indexer() -> None:
     """An indexer's batches say where they end; rows that are all there will be do not."""
     with new_database() as rows:
         RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()

@@ -59,7 +59,7 @@ def rows(connection: sqlite3.Connection, sql: str, *parameters: Any) -> list[tup
 
 
 def plan(connection: sqlite3.Connection, sql: str) -> str:
-    """Says how SQLite goes about a query."""
+    """Returns the plan of SQLite for a query."""
     return "; ".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}"))
 
 
@@ -76,7 +76,7 @@ def test_the_views_are_there(story: sqlite3.Connection) -> None:
     assert names == {"frames", "timeline", "unanswered", "latency"} == set(VIEWS)
 
 
-def test_the_file_says_what_it_is(story: sqlite3.Connection) -> None:
+def test_the_file_has_our_application_id(story: sqlite3.Connection) -> None:
     """Format and application stand in the file's header, where `file` finds them."""
     assert rows(story, "PRAGMA user_version") == [(VERSION,)]
     assert rows(story, "PRAGMA application_id") == [(APPLICATION_ID,)]
@@ -182,7 +182,7 @@ def test_the_timeline_previews_whatever_bytes_there_are(
         assert len(preview) <= 200
 
 
-def test_unanswered_says_how_long_somebody_waited(story: sqlite3.Connection) -> None:
+def test_unanswered_shows_how_long_a_peer_waited(story: sqlite3.Connection) -> None:
     """`unanswered` has the open requests, with the seconds until the end of the recording."""
     assert rows(story, "SELECT * FROM unanswered") == [
         (6, "to-agent", "session/set_mode", "3", "s-1", 16, 0.007)
@@ -222,7 +222,9 @@ def _error(number: int) -> dict[str, Any]:
         "seq BETWEEN 5 AND 9",
     ],
 )
-def test_what_people_filter_by_has_an_index(story: sqlite3.Connection, condition: str) -> None:
+def test_columns_that_people_filter_by_have_an_index(
+    story: sqlite3.Connection, condition: str
+) -> None:
     """Frames of a method, a tool call or a terminal are found without reading all."""
     found = plan(story, f"SELECT * FROM frames WHERE {condition}")
     assert "SEARCH f USING" in found

@@ -70,7 +70,7 @@ RECORDINGS: dict[str, Callable[[Path], None]] = {
 
 
 def plant_pipe(place: Path, _victim: Path) -> None:
-    """A pipe, which nobody writes to."""
+    """A pipe without a writer."""
     os.mkfifo(place)
 
 

@@ -151,7 +151,7 @@ def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
 # What lines look like
 
 
-def test_a_line_says_what_cannot_be_known_otherwise(tmp_path: Path) -> None:
+def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
     """The header has the recording; a usual frame has a time, a stream and a message."""
     header, start, first, second, *_ = lines_of(record_conversation(tmp_path / "x.db"))
     assert header["acp_proxy"] == 1
@@ -163,7 +163,7 @@ def test_a_line_says_what_cannot_be_known_otherwise(tmp_path: Path) -> None:
     assert second["message"]["result"]["agentInfo"] == {"name": "ag", "version": "3.4"}
 
 
-def test_a_line_says_what_is_unusual(tmp_path: Path) -> None:
+def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
     """Line endings, slow arrival, what was not delivered and what is no JSON are named."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_AGENT, b'{"a"')
@@ -212,7 +212,7 @@ def test_styles_of_serializers(raw: bytes, style: Style) -> None:
         b'{"a":0.10}', b'{"a":2.5e-7}',
     ],
 )  # fmt: skip
-def test_what_another_tool_might_change_is_no_json_here(raw: bytes) -> None:
+def test_a_line_that_another_tool_might_change_is_kept_as_text(raw: bytes) -> None:
     """A value that not every tool gives back as it was is kept as a string."""
     assert find_style(raw) is None
 

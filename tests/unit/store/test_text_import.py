@@ -40,7 +40,7 @@ def complaint(text: bytes) -> str:
 # What a person may do
 
 
-def test_remarks_may_stand_anywhere() -> None:
+def test_remarks_may_occur_anywhere() -> None:
     """Comments, blank lines, spaces, Windows line ends and a byte order mark are no data."""
     plain = HEADER + b'{"stream":"stderr","text":"a"}\n{"event":"note"}\n'
     edited = (
@@ -83,7 +83,7 @@ def _said(talk: list[tuple[bytes, bytes]]) -> bytes:
     return b"".join(b'{"stream":"to-%b","message":{%b}}\n' % line for line in talk)
 
 
-def test_what_a_header_leaves_out_is_found_in_the_frames() -> None:
+def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
     """Dialect, version and names; what it does say stays."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK))["recording"]
     assert row["dialect"] == "draft-1.0"
@@ -96,7 +96,7 @@ def test_what_a_header_leaves_out_is_found_in_the_frames() -> None:
     assert (row["dialect"], row.get("dialect_reason")) == ("v2", None)
 
 
-def test_a_later_frame_tells_the_dialect_where_no_handshake_does() -> None:
+def test_a_later_frame_shows_the_dialect_without_a_handshake() -> None:
     """As it does while a connection is recorded."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK[2:]))["recording"]
     assert row["dialect"] == "draft-1.0"
@@ -104,7 +104,7 @@ def test_a_later_frame_tells_the_dialect_where_no_handshake_does() -> None:
     assert "dialect" not in row
 
 
-def test_a_header_may_say_the_dialect() -> None:
+def test_a_header_may_name_the_dialect() -> None:
     """Where the frames do not: in the draft, files belong to the one turn that is open."""
     frames = _said([(b"agent", b'"id":1,"method":"session/prompt","params":{"sessionId":"s"}')])
     frames += _said(DRAFT_TALK[3:])
@@ -169,7 +169,7 @@ def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
     ],
 )
 def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
-    """The complaint says what of the header is wrong."""
+    """The error names what is wrong in the header."""
     found = complaint(b"# a remark\n" + HEADER.replace(old, new))
     assert found.startswith("line 2: ")
     assert said in found
@@ -254,7 +254,7 @@ def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
 
 
 def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
-    """Who a recording is can be told without reading it all."""
+    """The header has the id of a recording, so the rest need not be read."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"# a\n" + HEADER + b"nonsense\n")
     assert header_of(path).id == "c0ffee000001"
