@@ -1,7 +1,7 @@
-"""An agent in this process that says what was recorded, for any recording, to a verification.
+"""An agent in this process that sends what was recorded to a verification.
 
-It says each recorded frame once the client's frames before it in its lane have come. What it does
-otherwise than the recorded agent is told to it as an act.
+It sends each recorded frame once the client's frames before it in its lane have come. An act
+replaces what it sends.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def verify(
 
     Args:
         path: the recording's.
-        act: what the agent says instead of each frame.
-        choose: which frame it says next, of those whose turn it is, one of each lane at most.
+        act: what the agent sends instead of each frame.
+        choose: which frame it sends next, of those that may be sent, one of each lane at most.
         leaves: whether it leaves at last, if the recorded agent did.
         **options: of the engine.
     """
@@ -134,7 +134,7 @@ class _Agent:
         act: Callable[[Step, bytes], list[bytes]],
         choose: Callable[[list[Saying]], Saying],
     ) -> None:
-        """Says all that it can say, and lets time pass while it cannot say anything."""
+        """Sends all that may be sent, and lets time pass while nothing may."""
         while not self._engine.is_over:
             if ready := self._ready():
                 saying = choose(ready)

@@ -1,4 +1,4 @@
-r"""Verifications written as transcripts: what was recorded, and what a live agent says.
+r"""Verifications written as transcripts: what was recorded, and what a live agent sends.
 
     recorded = record('''
         1-2 handshake
@@ -10,7 +10,7 @@ r"""Verifications written as transcripts: what was recorded, and what a live age
     ''')
 
 A recording is written as in `tests.playbook`. Played, ``<- 2`` is the agent saying frame 2 as it
-was recorded, and below it stands all that the client says then: ``-> 3`` is frame 3 byte for byte,
+was recorded, and below it stands all that the client sends then: ``-> 3`` is frame 3 byte for byte,
 ``refusal #2`` the error that tells the agent of a divergence, ``end`` the end of its input,
 anything else the message itself. ``<- end`` is the agent leaving. In ``.. 2s`` the engine is woken
 when it asked to be, and not otherwise.
@@ -46,7 +46,7 @@ class LiveAgent(Played):
     arrow = "->"
 
     def play(self, *written: str) -> list[str]:
-        """Plays lines of a transcript; returns what the client says."""
+        """Plays lines of a transcript; returns what the client sends."""
         return [line for line in self._play([*written]) if line not in written]
 
     def part(self, size: int) -> None:

@@ -115,8 +115,8 @@ def test_a_refusal_describes_the_divergence(record: Callable[..., RecordedTransc
     """)
     live = verify(recorded)
     live.play("<- #6 _x/z {}", "<- 2", "<- 4", f"<- {read('/p/g')}", again, again)
-    said = [json.loads(line) for line in live.bytes.splitlines()]
-    errors = [one["error"] for one in said if "error" in one]
+    sent = [json.loads(line) for line in live.bytes.splitlines()]
+    errors = [one["error"] for one in sent if "error" in one]
     assert [error["data"] for error in errors] == [
         {"divergence": "unmatched", "recorded": [], "lane": "connection"},
         {"divergence": "unmatched", "recorded": [recorded.seq(8)], "lane": "s"},
@@ -222,8 +222,8 @@ def test_near_misses_list_ids_last(
         -> end
     """)
     misses = live.divergences[0].near_misses
-    told = [(miss.seq, [one.pointer for one in miss.differences]) for miss in misses]
-    assert told == [
+    found = [(miss.seq, [one.pointer for one in miss.differences]) for miss in misses]
+    assert found == [
         (recorded.seq(6), ["/params/command", "/params/callId"]),
         (recorded.seq(10), ["/params/args/0", "/params/callId"]),
         (recorded.seq(8), ["/params/env/0", "/params/command", "/params/callId"]),
@@ -328,8 +328,8 @@ def test_only_the_question_that_was_accepted_is_accepted(
     call = '#0 elicitation/create {"sessionId": "s", %s}'
     recorded = call % '"mode": "form", "message": "Deploy to staging?"'
     live = asking(record, f'<- {recorded}\n-> #0 result {{"action": "accept", "content": {{}}}}')
-    said = live.play(f"<- {call % asked}")
-    assert said == (["-> 7"] if is_answered else ["-> refusal #0"])
+    sent = live.play(f"<- {call % asked}")
+    assert sent == (["-> 7"] if is_answered else ["-> refusal #0"])
 
 
 def test_a_command_is_identified_by_its_arguments(

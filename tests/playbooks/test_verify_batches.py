@@ -21,7 +21,7 @@ BOTH = f"""
 
 
 def answer(token: object, text: str) -> str:
-    """An answer to a request for a file, with spaces that are nobody else's."""
+    """An answer to a request for a file, with spaces by which it is recognized."""
     return f'{{ "id":{json.dumps(token)},"jsonrpc":"2.0", "result":{{"content":"{text}"}}}}'
 
 
@@ -58,8 +58,8 @@ def test_a_batch_with_a_request_does_not_wait_for_its_answers(
 ) -> None:
     """An answer that is requested later is sent with the rest of the batch."""
     ask = '{"jsonrpc": "2.0", "id": 7, "method": "_x/y"}'
-    story = f"<- {read('/p/a', '10')}\n-> [{answer(10, 'A')}, {ask}]\n<- #7 result 1"
-    live = asking(record, story)
+    conversation = f"<- {read('/p/a', '10')}\n-> [{answer(10, 'A')}, {ask}]\n<- #7 result 1"
+    live = asking(record, conversation)
     live.check(f"""
         .. 27s
         -> [{ask}]

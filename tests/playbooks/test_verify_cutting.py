@@ -51,8 +51,8 @@ def test_the_cutting_of_a_text_does_not_matter(
 ) -> None:
     """A complete text counts as one; of an incomplete one the characters count."""
     first, (*before, last) = ([chunk(text) for text in texts] for texts in cut)
-    said = "\n".join(f"<- {what}" for what in [*first, UPDATE % 2, *before])
-    live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n{said}\n.. 9s")
+    sent = "\n".join(f"<- {what}" for what in [*first, UPDATE % 2, *before])
+    live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n{sent}\n.. 9s")
     live.check(f"<- {last}\n-> 10\n<- 11\n-> end")
     assert (live.found, live.informed) == ([], [])
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.playbook import RecordedTranscript
 
-STORY = """
+CONVERSATION = """
     1-4 session
     5 -> #2 session/prompt {"sessionId": "s"}
     6 <- #2 result {"stopReason": "end_turn"}
@@ -29,7 +29,7 @@ def test_a_session_that_cannot_be_created_is_given_up(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """It is reported once; other lanes go on."""
-    live = verify(record(STORY)).check(f"""
+    live = verify(record(CONVERSATION)).check(f"""
         -> 1
         <- 2
         -> 3
@@ -47,18 +47,18 @@ def test_a_session_that_cannot_be_loaded_is_given_up(
 ) -> None:
     """This does not hold if it was created in this run."""
     load = '#2 session/load {"sessionId": "%s", "cwd": "/p"}'
-    story = f'{STORY}\n9 -> {load % "old"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "old"}}'
+    conversation = f'{CONVERSATION}\n9 -> {load % "old"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "old"}}'
     played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> 9"
-    live = verify(record(story)).check(f"{played}\n<- #2 {ERROR}\n-> end")
+    live = verify(record(conversation)).check(f"{played}\n<- #2 {ERROR}\n-> end")
     assert live.found == ["outcome-differs primary in old 10", "unplayed cascade in old 11"]
-    story = f'{STORY}\n9 -> {load % "s"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "s"}}\n12 <- #4 result {{}}'
-    live = verify(record(story)).check(f"{played}\n<- #2 {ERROR}\n-> 11\n<- 12\n-> end")
+    conversation = f'{CONVERSATION}\n9 -> {load % "s"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "s"}}\n12 <- #4 result {{}}'
+    live = verify(record(conversation)).check(f"{played}\n<- #2 {ERROR}\n-> 11\n<- 12\n-> end")
     assert live.found == []
 
 
 def test_a_failed_handshake_gives_up_all_lanes(record: Callable[..., RecordedTranscript]) -> None:
     """Their divergences are reported as cascades."""
-    live = verify(record(STORY)).check(f"""
+    live = verify(record(CONVERSATION)).check(f"""
         -> 1
         <- #0 {ERROR}
         -> end
@@ -74,10 +74,12 @@ def test_a_failed_handshake_gives_up_all_lanes(record: Callable[..., RecordedTra
 def test_an_abandoned_lane_counts_as_not_played(record: Callable[..., RecordedTranscript]) -> None:
     """So do answers that are not requested any longer; an agent may leave then."""
     asked = '<- #0 _x/y {"sessionId": "s"}\n-> #0 result {}'
-    story = f'{STORY}\n{asked}\n-> session/cancel {{"sessionId": "s"}}'
-    live = verify(record(story)).check(f"-> 1\n<- 2\n-> 3\n<- #1 {ERROR}\n-> 7\n<- 8\n-> end")
+    conversation = f'{CONVERSATION}\n{asked}\n-> session/cancel {{"sessionId": "s"}}'
+    live = verify(record(conversation)).check(
+        f"-> 1\n<- 2\n-> 3\n<- #1 {ERROR}\n-> 7\n<- 8\n-> end"
+    )
     assert (live.report.unsaid, live.report.is_played_out) == (3, False)
-    recorded = record(f"{STORY}\n9 <- _x/y {{}}")
+    recorded = record(f"{CONVERSATION}\n9 <- _x/y {{}}")
     live = verify(recorded).check(f"-> 1\n<- 2\n-> 3\n<- #1 {ERROR}\n-> 7\n<- 8\n<- end\n-> end")
     assert live.found == ["outcome-differs primary in s 4", "unplayed cascade in s 5"]
     recorded = record("1 -> #0 initialize {}\n2 <- #0 result {}")
@@ -90,7 +92,7 @@ def test_another_result_does_not_stop_the_conversation(
     record: Callable[..., RecordedTranscript], answer: str
 ) -> None:
     """Only the comparison of the recordings reports it."""
-    live = verify(record(STORY)).check(f"""
+    live = verify(record(CONVERSATION)).check(f"""
         -> 1
         <- 2
         -> 3
@@ -108,7 +110,7 @@ def test_silence_is_a_stall_while_an_answer_is_pending(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """The summary says what is pending, and since when."""
-    live = verify(record(STORY)).check("""
+    live = verify(record(CONVERSATION)).check("""
         -> 1
         <- 2
         -> 3
@@ -155,7 +157,7 @@ def test_a_stall_names_the_oldest_pending_answer_first(
 
 def test_without_a_limit_there_is_no_stall(record: Callable[..., RecordedTranscript]) -> None:
     """The client then waits without end."""
-    verify(record(STORY), stall_ns=None).check("""
+    verify(record(CONVERSATION), stall_ns=None).check("""
         -> 1
         .. 5000s
         <- 2
@@ -165,7 +167,7 @@ def test_without_a_limit_there_is_no_stall(record: Callable[..., RecordedTranscr
 
 def test_an_agent_that_does_not_read_is_a_stall(record: Callable[..., RecordedTranscript]) -> None:
     """The driver notices that writing has stalled."""
-    live = verify(record(STORY)).check("-> 1")
+    live = verify(record(CONVERSATION)).check("-> 1")
     live._feed(WriteStalled(live.now))
     assert live.found == [
         "stall primary in connection 1",
@@ -178,10 +180,10 @@ def test_an_agent_that_leaves_too_early_is_reported(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """That is while an answer is pending, or before all was sent."""
-    live = verify(record(STORY)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
+    live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
     assert live.found == ["agent-left primary in s 5"]
     assert "the agent left before it had answered session/prompt" in live.divergences[0].summary
-    trailing = f"{STORY}\n9 <- _x/y {{}}\n10 -> _x/z {{}}"
+    trailing = f"{CONVERSATION}\n9 <- _x/y {{}}\n10 -> _x/z {{}}"
     played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8"
     live = verify(record(trailing)).check(f"{played}\n<- end\n-> end")
     assert live.found == ["agent-left primary in connection 10"]
@@ -189,7 +191,7 @@ def test_an_agent_that_leaves_too_early_is_reported(
 
 def test_an_agent_may_leave_when_all_was_sent(record: Callable[..., RecordedTranscript]) -> None:
     """Nothing is lost then."""
-    trailing = f"{STORY}\n9 <- _x/y {{}}"
+    trailing = f"{CONVERSATION}\n9 <- _x/y {{}}"
     live = verify(record(trailing)).check(
         "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n<- end\n-> end"
     )
@@ -215,16 +217,16 @@ def test_nothing_is_missing_after_the_recorded_point_of_leaving(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """A message that was recorded before it is missing."""
-    story = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
-    live = verify(record(story % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
+    conversation = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
+    live = verify(record(conversation % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
     assert live.found == []
-    live = verify(record(story % "4 -> _x/z {}\n<- end")).check("-> 1\n<- 2\n<- end\n-> end")
+    live = verify(record(conversation % "4 -> _x/z {}\n<- end")).check("-> 1\n<- 2\n<- end\n-> end")
     assert live.found == ["agent-left primary in connection 4"]
 
 
 def test_an_additional_answer_is_reported(record: Callable[..., RecordedTranscript]) -> None:
     """It answers a request again, or no request; unless the recorded agent did the same."""
-    live = verify(record(STORY)).check("""
+    live = verify(record(CONVERSATION)).check("""
         -> 1
         <- 2
         -> 3
@@ -237,7 +239,7 @@ def test_an_additional_answer_is_reported(record: Callable[..., RecordedTranscri
         "answered-twice primary in connection",
         "unknown-reply-id cascade in connection",
     ]
-    recorded = record(f"{STORY}\n9 <- #77 result {{}}\n10 <- #3 result {{}}")
+    recorded = record(f"{CONVERSATION}\n9 <- #77 result {{}}\n10 <- #3 result {{}}")
     live = verify(recorded).check(
         "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> end\n<- 9\n<- 10"
     )
@@ -248,7 +250,7 @@ def test_an_additional_answer_after_the_end_is_reported(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """The agent may still send messages after the end of its input."""
-    live = verify(record(STORY)).check("""
+    live = verify(record(CONVERSATION)).check("""
         -> 1
         <- 2
         -> 3
@@ -265,7 +267,7 @@ def test_an_additional_answer_after_the_end_is_reported(
 
 def test_an_invalid_line_is_information(record: Callable[..., RecordedTranscript]) -> None:
     """The comparison counts it; as many as were recorded are not reported."""
-    live = verify(record(STORY)).check("-> 1\n<- | hello\n<- 2\n-> 3")
+    live = verify(record(CONVERSATION)).check("-> 1\n<- | hello\n<- 2\n-> 3")
     assert (live.found, live.informed) == ([], ["malformed-input in connection"])
     live = verify(record("1 <- | hello\n2 -> #0 _x/y {}\n3 <- #0 result 1")).check("-> 2\n<- 1")
     assert live.informed == []
@@ -291,7 +293,7 @@ def test_an_invalid_line_of_the_client_is_sent_in_its_place(
 
 def test_endless_output_is_a_flood(record: Callable[..., RecordedTranscript]) -> None:
     """The limit is a hundred thousand lines without an answer."""
-    live = verify(record(STORY)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
+    live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     for _ in range(100_000):
         live._do("<-", '{"jsonrpc":"2.0","method":"x"}')
     assert live.found == []
@@ -304,7 +306,7 @@ def test_an_endless_line_is_a_flood_and_no_silence(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """Its bytes are activity, and are not counted twice."""
-    live = verify(record(STORY), stall_ns=3 * 10**9).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
+    live = verify(record(CONVERSATION), stall_ns=3 * 10**9).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     live.part(1 << 20)
     for _ in range(10):
         live.check(".. 2s")
@@ -347,7 +349,7 @@ DRIP = '<- _x/drip {"sessionId": "s"}'
 
 def test_the_time_limit_ends_a_verification(record: Callable[..., RecordedTranscript]) -> None:
     """Nothing is sent after that."""
-    live = verify(record(STORY), timeout_ns=60 * 10**9)
+    live = verify(record(CONVERSATION), timeout_ns=60 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n.. 10s\n<- 4\n-> 5")
     for _ in range(49):
         live.check(f"{DRIP}\n.. 1s")
@@ -363,7 +365,7 @@ def test_the_time_limit_is_no_stall_if_only_last_messages_are_missing(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """Everything was sent and answered."""
-    recorded = record(f"{STORY}\n9 <- _x/y {{}}")
+    recorded = record(f"{CONVERSATION}\n9 <- _x/y {{}}")
     live = verify(recorded, timeout_ns=4 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n.. 4s\n-> end")
     assert (live.found, live.engine.is_hopeless) == ([], False)

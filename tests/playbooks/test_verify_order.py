@@ -152,8 +152,8 @@ def test_the_wait_for_updates_has_a_limit(
         7 <- #2 result {{}}
     """)
     live = verify(recorded).check(HAS_SESSION)
-    said = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(130)]
-    assert [place for place, news in enumerate(said) if "-> 6" in news] == [124]
+    sent = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(130)]
+    assert [place for place, news in enumerate(sent) if "-> 6" in news] == [124]
     assert "other things came for 50.0 s" in live.divergences[0].summary
 
 
@@ -177,8 +177,8 @@ def test_other_messages_do_not_put_off_the_end(
 ) -> None:
     """The wait for the last messages has a limit."""
     live = verify(record(f"{SESSION} 5 <- {UPDATE % 1}")).check(HAS_SESSION)
-    said = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(50)]
-    assert [place for place, news in enumerate(said) if "-> end" in news] == [37]
+    sent = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(50)]
+    assert [place for place, news in enumerate(sent) if "-> end" in news] == [37]
     assert live.sent[-1] == ("end", 15_000.0)
     assert (live.found, live.engine.is_played_out) == ([], True)
 
@@ -279,11 +279,13 @@ def test_recorded_order_waits_for_all_messages(
 
 def test_causal_order_answers_at_once(record: Callable[..., RecordedTranscript]) -> None:
     """The order of the requests and of the recorded answers does not matter."""
-    story = f'<- #5 _x/a {{}}\n-> #5 result 1\n<- {read("/p/f")}\n-> #0 result {{"content": "A"}}'
-    live = asking(record, story, order=Order.CAUSAL)
+    conversation = (
+        f'<- #5 _x/a {{}}\n-> #5 result 1\n<- {read("/p/f")}\n-> #0 result {{"content": "A"}}'
+    )
+    live = asking(record, conversation, order=Order.CAUSAL)
     live.check(f"<- {read('/p/f')}\n-> 9\n<- #5 _x/a {{}}\n-> 7\n<- {END}\n-> end")
     assert (live.found, live.informed) == ([], [])
-    live = asking(record, story)
+    live = asking(record, conversation)
     live.check(f"<- {read('/p/f')}\n.. 0.9s\n<- #5 _x/a {{}}\n-> 7\n-> 9")
 
 

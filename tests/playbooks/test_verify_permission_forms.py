@@ -112,15 +112,15 @@ def test_a_draft_request_covers_what_its_tool_call_announced(
 ) -> None:
     """The same operation with another input is another request."""
     mcp = {"operation": "mcp_tool", "toolCallId": "c"}
-    story = f"""
+    conversation = f"""
         <- {draft_announce(tool="search", input={"q": "parser"})}
         <- {draft_ask(**mcp)}
         -> {GRANTED}
     """
-    live = drafted(record, story)
+    live = drafted(record, conversation)
     live.check(f"<- 6\n<- {draft_ask(**mcp)}\n-> 8\n<- {END}\n-> end")
     assert live.found == []
-    live = drafted(record, story)
+    live = drafted(record, conversation)
     evil = draft_announce(tool="search", input={"q": "passwords"})
     live.check(f"<- {evil}\n<- {draft_ask(**mcp)}\n-> {DENIED}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 7"]
@@ -146,9 +146,9 @@ def test_a_draft_request_in_a_cancelled_turn_is_denied(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """The draft has no outcome `cancelled`."""
-    story = f'-> session/cancel {{"sessionId": "s"}}\n<- {draft_ask(**READ)}\n-> {GRANTED}'
+    conversation = f'-> session/cancel {{"sessionId": "s"}}\n<- {draft_ask(**READ)}\n-> {GRANTED}'
     start = START.replace('{"protocolVersion": 1}', '{"protocolVersion": 1, "capabilities": {}}')
-    live = verify(record(f"{start}\n{story}\n<- {END}")).check(f"{STARTED}\n-> 6")
+    live = verify(record(f"{start}\n{conversation}\n<- {END}")).check(f"{STARTED}\n-> 6")
     other = draft_ask(operation="file_delete", resource="/")
     live.check(f"<- {other}\n-> {DENIED}\n<- {END}\n-> end")
     assert (live.found, live.informed) == ([], ["late in s"])
@@ -172,8 +172,8 @@ def test_an_id_stands_for_what_was_announced(record: Callable[..., RecordedTrans
         [announce("other", **LS), announce("third", **RM)],
     ):
         live = asking(record, BARE)
-        said = "\n".join(f"<- {update}" for update in first)
-        live.check(f"{said}\n<- {bare('other')}\n-> 8\n<- {END}\n-> end")
+        sent = "\n".join(f"<- {update}" for update in first)
+        live.check(f"{sent}\n<- {bare('other')}\n-> 8\n<- {END}\n-> end")
         assert live.found == []
 
 
@@ -190,8 +190,8 @@ def test_an_id_for_something_else_is_refused(record: Callable[..., RecordedTrans
         [],
     ):
         live = asking(record, BARE)
-        said = "\n".join(f"<- {update}" for update in first)
-        live.check(f"{said}\n<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
+        sent = "\n".join(f"<- {update}" for update in first)
+        live.check(f"{sent}\n<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
         assert live.found == ["permission-differs primary in s 7"]
 
 
@@ -273,10 +273,10 @@ def test_nothing_else_is_granted_in_a_batch(record: Callable[..., RecordedTransc
     """Each request of a batch is compared, and so is each answer."""
     one, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
-    story = f"<- [{member(one)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"
-    live = asking(record, story).check(f"<- 6\n-> 7\n<- {END}\n-> end")
+    conversation = f"<- [{member(one)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"
+    live = asking(record, conversation).check(f"<- 6\n-> 7\n<- {END}\n-> end")
     assert live.found == []
-    live = asking(record, story)
+    live = asking(record, conversation)
     live.check(f"""
         <- [{member(one)},{member(permission(RM, token=2))}]
         -> {outcome("n", 2)}

@@ -165,10 +165,10 @@ def test_other_options_do_not_matter(
     named = ("y:allow_once:Yes", "b:allow_once:Both", "a:allow_always:Always", "n:reject_once:No")
     live = asking(record, f"<- {permission(LS, *named)}\n-> {selected(chosen)}", lenient=lenient)
     came = permission(LS).replace(options(ALLOW, REJECT), options(*offered))
-    said = selected(str(answer)) if answer else outcome(None)
+    sent = selected(str(answer)) if answer else outcome(None)
     live.check(f"""
         <- {came}
-        -> {7 if answer == chosen else said}
+        -> {7 if answer == chosen else sent}
         <- {END}
         -> end
     """)
@@ -299,8 +299,10 @@ def test_a_request_in_a_cancelled_turn_is_cancelled(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """The protocol requires `cancelled`, and no rejection."""
-    story = f'-> session/cancel {{"sessionId": "s"}}\n<- {permission(LS)}\n-> {selected("y")}'
-    live = verify(record(f"{START}\n{story}\n<- {END}")).check(f"{STARTED}\n-> 6")
+    conversation = (
+        f'-> session/cancel {{"sessionId": "s"}}\n<- {permission(LS)}\n-> {selected("y")}'
+    )
+    live = verify(record(f"{START}\n{conversation}\n<- {END}")).check(f"{STARTED}\n-> 6")
     live.check(f"<- {permission(RM)}\n-> {outcome(None)}\n<- {END}\n-> end")
     assert (live.found, live.informed) == ([], ["late in s"])
 

@@ -48,7 +48,7 @@ class Case:
     """The params of updates about its tool call."""
     cwd: str = "/w"
     is_nameless: bool = False
-    """Whether it says too little to be told from another one."""
+    """Whether it names nothing that distinguishes it from another one."""
 
     @property
     def is_draft(self) -> bool:
@@ -127,9 +127,9 @@ def found_in(name: str, messages: list[dict[str, Any]]) -> Iterator[Case]:
 def has_only_texts(request: dict[str, Any], updates: list[dict[str, Any]]) -> bool:
     """Whether a tool call has only a kind, and texts."""
     case = Case("", request, tuple(updates))
-    told = [*effective(case)]
+    found = [*effective(case)]
     kinds = {"kind", "operation", "type", "tool", "text"}
-    return not any(way[-1] not in kinds for _, way in told)
+    return not any(way[-1] not in kinds for _, way in found)
 
 
 @cache

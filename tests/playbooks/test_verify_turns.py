@@ -129,8 +129,8 @@ def test_a_request_that_misses_its_turn_is_not_waited_for(
     if version == 2:
         assert live.play(".. 1s") == []
         live.play(f"<- {IDLE}")
-    (said, at), now = live.sent[-1], (live.now - START_NS) / 10**6
-    assert (said, at) == (("9", now) if version == 1 else ("10", now))
+    (sent, at), now = live.sent[-1], (live.now - START_NS) / 10**6
+    assert (sent, at) == (("9", now) if version == 1 else ("10", now))
     assert (live.found, live.informed) == ([], [])
 
 

@@ -148,16 +148,16 @@ def test_updates_are_counted_from_the_answer_that_names_the_session(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """The prompt waits for the rest, even if the session was unknown before."""
-    said = 'session/update {"sessionId": "%s", "update": {"n": %d}}'
+    update = 'session/update {"sessionId": "%s", "update": {"n": %d}}'
     recorded = record(f"""
         1 -> #0 initialize {{}}
         2 <- #0 result {{}}
         3 -> #1 session/new {{"cwd": "/"}}
         4 -> #2 session/new {{"cwd": "/"}}
-        5 <- {said % ("a", 1)}
+        5 <- {update % ("a", 1)}
         6 <- #1 result {{"sessionId": "a"}}
         7 <- #2 result {{"sessionId": "b"}}
-        8 <- {said % ("a", 2)}
+        8 <- {update % ("a", 2)}
         9 -> #3 session/prompt {{"sessionId": "a"}}
         10 <- #3 result {{"stopReason": "end_turn"}}
     """)
@@ -166,10 +166,10 @@ def test_updates_are_counted_from_the_answer_that_names_the_session(
         <- 2
         -> 3
         -> 4
-        <- {said % ("a", 1)}
+        <- {update % ("a", 1)}
         <- 6
         <- 7
-        <- {said % ("a", 2)}
+        <- {update % ("a", 2)}
         -> 9
         <- 10
         -> end

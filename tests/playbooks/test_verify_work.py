@@ -84,8 +84,8 @@ def test_the_work_for_requests_in_another_order_is_linear(
         def ask(n: int, call: str) -> str:
             return permission({"rawInput": {"command": f"do {n}"}, "toolCallId": call}, token=n)
 
-        story = "\n".join(f"<- {ask(n, 'a')}\n-> {selected('y', n)}" for n in range(many))
-        live = asking(record, story)
+        conversation = "\n".join(f"<- {ask(n, 'a')}\n-> {selected('y', n)}" for n in range(many))
+        live = asking(record, conversation)
         done = calls(lambda: live.play(*(f"<- {ask(n, 'b')}" for n in reversed(range(many)))))
         assert live.found == []
         return done
@@ -99,7 +99,7 @@ def test_other_sessions_add_no_work(
 ) -> None:
     """They may be done, or wait for their answers."""
 
-    def hearing(many: int) -> int:
+    def work(many: int) -> int:
         made = "\n".join(
             f'-> #{n} session/new {{"cwd": "/p"}}\n<- #{n} result {{"sessionId": "s{n}"}}'
             for n in range(many)
@@ -114,7 +114,7 @@ def test_other_sessions_add_no_work(
         assert live.found == []
         return done
 
-    assert hearing(MANY) < 1.1 * hearing(FEW)
+    assert work(MANY) < 1.1 * work(FEW)
 
 
 def test_a_thousand_refusals_are_a_flood(

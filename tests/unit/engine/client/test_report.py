@@ -32,6 +32,6 @@ def test_every_kind_of_divergence_is_documented() -> None:
     """The page lists the kinds that this engine reports, and no others."""
     package = Path(__file__).parents[4] / "acp_proxy" / "engine" / "client"
     source = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
-    told = {kind.value for kind in DivergenceKind if f"DivergenceKind.{kind.name}" in source}
+    reported = {kind.value for kind in DivergenceKind if f"DivergenceKind.{kind.name}" in source}
     text = section(page("verify.md"), "Where the conversation diverges")
-    assert set(first_cells(text)) == told
+    assert set(first_cells(text)) == reported
