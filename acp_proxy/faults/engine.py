@@ -75,8 +75,10 @@ class FaultEngine:
             newline: how it ended; empty for a last line that did not.
             at: when its last byte was read, monotonic nanoseconds.
         """
-        message, labels, total = self._read(direction, raw, newline, at)
-        queue = self._queues[direction]
+        self._frames += 1
+        message, queue = read(raw), self._queues[direction]
+        total, queue.total = queue.total, queue.total + len(raw) + len(newline)
+        labels = self._label(direction, message, at)
         outputs: list[Output]
         if (by := queue.ended_by) is not None:
             outputs = [Fired(by.name, by.kind, direction, raw, None, self._frames, is_again=True)]
@@ -94,7 +96,7 @@ class FaultEngine:
                 outputs += other.cancel(direction, message, labels, at)
         return outputs
 
-    def observe(self, direction: Direction, raw: bytes, newline: bytes, at: int) -> None:
+    def observe(self, direction: Direction, raw: bytes, at: int) -> None:
         """Takes note of a frame that has passed in a direction that no rule can touch.
 
         Answers that come later belong to it.
@@ -102,10 +104,10 @@ class FaultEngine:
         Args:
             direction: where it went.
             raw: the line, without its newline.
-            newline: how it ended.
             at: when its last byte was read, monotonic nanoseconds.
         """
-        self._read(direction, raw, newline, at)
+        self._frames += 1
+        self._label(direction, read(raw), at)
 
     def end(self, direction: Direction, at: int) -> Iterator[Output]:
         """Ends a direction: what is held goes out, then it is closed.
@@ -119,15 +121,6 @@ class FaultEngine:
         if not queue.is_closed:
             queue.is_closed = True
             yield DirectionEnd(direction)
-
-    def _read(
-        self, direction: Direction, raw: bytes, newline: bytes, at: int
-    ) -> tuple[Message, Transition, int]:
-        """Reads and counts a frame; returns how many bytes of its direction came before, too."""
-        self._frames += 1
-        message, queue = read(raw), self._queues[direction]
-        total, queue.total = queue.total, queue.total + len(raw) + len(newline)
-        return message, self._label(direction, message, at), total
 
     def _row(
         self, direction: Direction, raw: bytes, message: Message, labels: Transition

@@ -57,7 +57,7 @@ class EngineGuard:
         """
         if not self._has_given_up:
             try:
-                self._engine.observe(direction, cut.raw, cut.newline, t_ns)
+                self._engine.observe(direction, cut.raw, t_ns)
             except Exception as e:
                 self._fail(e)
 
