@@ -60,7 +60,7 @@ class Case:
     python_floor: bool = False
     """Whether the copier in Python is measured too."""
     with_faults: bool = False
-    """Whether acp-proxy is measured with a fault that never fires, too."""
+    """Whether acp-proxy is measured with faults, too."""
 
     @property
     def driver_arguments(self) -> list[str]:
@@ -139,7 +139,7 @@ CASES = (
     ),
     Case(
         "faults",
-        "round trips of 300 B with a fault that never fires",
+        "round trips of 300 B with a fault that never fires, or always",
         "roundtrip",
         times(
             ("p50_us", "p50", Goal(5.0, 4.0, "copier")),

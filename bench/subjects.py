@@ -53,7 +53,7 @@ def subjects(programs: Programs) -> tuple[Subject, ...]:
         Subject("copier", (str(programs.copier),)),
         Subject("python", (sys.executable, str(python_copier)), in_python=True),
     )
-    return (*floors, proxy(), touched()) if PROXY.exists() else floors
+    return (*floors, proxy(), touched(), fired()) if PROXY.exists() else floors
 
 
 def proxy(name: str = "acp-proxy", *options: str) -> Subject:
@@ -65,6 +65,11 @@ def proxy(name: str = "acp-proxy", *options: str) -> Subject:
 def touched() -> Subject:
     """Return acp-proxy with a rule that never fires and has to be checked at each frame."""
     return proxy("touched", "--fault", "drop where=text:never-said")
+
+
+def fired() -> Subject:
+    """Return acp-proxy with a rule that fires at each frame, and delays none."""
+    return proxy("fired", "--fault", "latency latency_ms=0")
 
 
 def measure(case: Case, subject: Subject, programs: Programs) -> dict[str, float]:
