@@ -64,6 +64,6 @@ def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRu
         try:
             begun = seq, t_ns, _STREAMS[stream], _KINDS[kind], line
         except (KeyError, TypeError):
-            raise Mistyped(f"frame {seq} has a code that stands for nothing") from None
+            raise Mistyped(f"frame {seq} has an unknown code") from None
     if begun is not None:
         yield FrameRun(*begun, *execute(last_before, (_BEYOND,)).fetchone())

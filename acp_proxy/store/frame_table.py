@@ -199,7 +199,7 @@ def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[FrameHead
             # What a NamedTuple does itself, in half the time.
             yield tuple.__new__(FrameHead, values)
         except (KeyError, TypeError):
-            raise Mistyped(f"frame {seq} has a code that stands for nothing") from None
+            raise Mistyped(f"frame {seq} has an unknown code") from None
 
 
 def _payloads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[Payload]:
@@ -212,7 +212,7 @@ def _payloads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[Payloa
             # What a NamedTuple does itself, in half the time.
             yield tuple.__new__(Payload, (seq, t_ns, *words, turn, texts[call], raw))
         except (KeyError, TypeError):
-            raise Mistyped(f"frame {seq} has a code that stands for nothing") from None
+            raise Mistyped(f"frame {seq} has an unknown code") from None
 
 
 def _payload_of(row: Row, largest: int) -> Payload:

@@ -40,7 +40,7 @@ class IndexerState:
     latest: dict[Stream, int] = field(factory=dict)
     """The number of the last line that was received on each stream."""
     parts: dict[Stream, list[Segment]] = field(factory=dict)
-    """Where the pieces of a line stand that a fault has changed or made up."""
+    """The places of the pieces of a line that a fault has changed or made up."""
     correlation: State = field(factory=State)
     recording: Recording | None = None
 

@@ -39,7 +39,7 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
         here: the current directory, whose own recordings ``latest`` prefers.
 
     Raises:
-        NoSuchRecording: none goes by that name, or several do.
+        NoSuchRecording: none has that name, or several do.
     """
     if word == "latest":
         return latest(directory, here).path
@@ -113,7 +113,7 @@ def _preferred(known: list[_Known], here: Path, newest: _Known) -> LatestRecordi
 
 
 def _readable(every: Iterable[Path]) -> list[_Known]:
-    """Reads those of some recordings that can be read, newest first."""
+    """Reads the recordings that can be read, newest first."""
     found = []
     for path in every:
         with contextlib.suppress(UnreadableRecording):
@@ -142,9 +142,9 @@ def _without_texts_of_databases(found: Iterable[_Known]) -> list[_Known]:
 
 
 def _other(word: str, directory: Path) -> str | None:
-    """Describes what a word leads to that is no recording; None if there is nothing at all.
+    """Describes a path that leads to no recording; None if it does not exist.
 
-    Nothing there is opened: it may be a pipe, which would make us wait.
+    Nothing there is opened: it may be a pipe, which would block.
     """
     for place in (Path(word), directory / word) if word else ():
         if (problem := trouble_with(place)) is not None:

@@ -2,7 +2,7 @@
 
 A chunk of a stream is split into lines, and the header of each line is read. A record of faults
 changes the last line of its stream or adds one. Every other record is an event, some of which also
-change the recording's row. What a log has that no recorder writes is passed over, never raised.
+change the recording's row. What no recorder writes is skipped, and never raises an error.
 """
 
 import json
@@ -42,7 +42,7 @@ class RecordHandler:
     """Handles the records of one log in their order.
 
     Args:
-        state: what is remembered between two batches.
+        state: of the indexer.
         log: for lines that began in an earlier chunk, or are too large to hold.
         rows: takes frames and events.
     """
@@ -53,7 +53,7 @@ class RecordHandler:
         self._rows = rows
 
     def handle(self, record: LogRecord) -> None:
-        """Adds to the rows what a record holds."""
+        """Adds the content of a record to the rows."""
         self._state.last_ns = record.t_ns
         stream = _STREAMS.get(record.stream)
         of_line = self._OF_LINES.get(record.kind)
@@ -85,7 +85,7 @@ class RecordHandler:
             )
 
     def note_handshake(self) -> None:
-        """Adds to the recording's row what the handshake so far has of the two peers."""
+        """Adds to the recording's row what the handshake shows of the two peers."""
         state = self._state
         if state.recording is not None:
             state.recording = evolve(state.recording, **asdict(state.correlation.handshake))
@@ -130,7 +130,7 @@ class RecordHandler:
         return message, newline, LargeLine(size, partial(self._log.pieces, line.segments, size))
 
     def _finish_line(self, stream: Stream, t_ns: int) -> None:
-        """Makes a frame of what stands after the last newline of a stream that has ended."""
+        """Makes a frame of the bytes after the last newline of a stream that has ended."""
         lost = self._state.undelivered.pop(stream, 0)
         line = self._state.framers[stream].finish(t_ns)
         if line is not None:
@@ -233,7 +233,6 @@ class RecordHandler:
             self._state.recording = evolve(self._state.recording, **known)
 
     def _iso(self, t_ns: int) -> str:
-        """The wall clock's time at a moment of the monotonic clock."""
         moment = datetime.fromtimestamp(0, UTC) + timedelta(
             microseconds=(self._state.wall_ns + t_ns - self._state.origin_ns) // 1000
         )
@@ -256,7 +255,6 @@ class RecordHandler:
 
 
 def _newline_of(line: Line, end: bytes) -> bytes:
-    """What ended a line, by its last bytes; nothing if its stream ended first."""
     if not line.terminated:
         return b""
     return b"\r\n" if end.endswith(b"\r\n") else b"\n"

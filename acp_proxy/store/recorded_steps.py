@@ -53,8 +53,9 @@ class RecordedSteps:
     Args:
         reader: the recording.
         as_said: whether the agent's requests and notifications are wanted as it sent them, where
-            faults have changed them for the client. Answers are what the client got, since what it
-            did next was because of them.
+            faults have changed them for the client. Answers are those that the client received,
+            since
+            what it did next followed from them.
     """
 
     def __init__(self, reader: RecordingReader, *, as_said: bool = False) -> None:
@@ -116,7 +117,7 @@ class RecordedSteps:
 
     @contextlib.contextmanager
     def _damage_reported(self) -> Iterator[None]:
-        """Raises what a broken file makes us raise as damage, and not as the client's mistake."""
+        """Raises the errors of a broken file as damage, and not as the client's mistake."""
         try:
             yield
         except (sqlite3.Error, ValueError, LookupError, TypeError) as e:
@@ -147,7 +148,7 @@ class RecordedSteps:
         self._held += size + _AHEAD * 256
 
     def _large(self, seq: int) -> bytes:
-        """A line that is larger than what is read otherwise.
+        """Reads a line that is larger than those that are read otherwise.
 
         Raises:
             UnreadableRecording: it is too large to be held.
@@ -161,7 +162,7 @@ class RecordedSteps:
         return b"".join(self._reader.pieces(seq))
 
     def _is_as_received(self, kind: Kind) -> bool:
-        """Whether a frame of the agent is wanted as its client got it."""
+        """Whether a frame of the agent is wanted as its client received it."""
         return not self._as_said or kind in (Kind.RESPONSE, Kind.ERROR)
 
     def _steps(self, row: tuple[Any, ...]) -> list[Step]:

@@ -20,9 +20,9 @@ _MAGIC = bytes.fromhex("d9d505f920a163d7")
 """Begins a rollback journal, and ends one that names a super-journal."""
 _WAL_MAGICS = (bytes.fromhex("377f0682"), bytes.fromhex("377f0683"))
 _SHARED_STARTS = (struct.pack("=I", 3007000), b"\0")
-"""The version that stands in it, in the machine's byte order; or nothing yet."""
+"""The version at its start, in the machine's byte order; or nothing yet."""
 _APPLICATION_ID = 68
-"""Where it stands in a database's header."""
+"""Its offset in a database's header."""
 _WAL_MODE = b"\2\2"
 
 

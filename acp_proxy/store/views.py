@@ -92,7 +92,7 @@ def _tailed(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def _merged_recording(connection: sqlite3.Connection) -> str:
-    """What the tail knows of the recording; what a person may edit stands in the rows."""
+    """The recording's row of the tail, but for the columns that a person may edit."""
     columns = connection.execute("SELECT name FROM pragma_table_info('recording', 'main')")
     edited = {name: f"coalesce(m.{name}, t.{name}) AS {name}" for name in ("name", "note")}
     quoted = [

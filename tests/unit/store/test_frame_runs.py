@@ -94,6 +94,6 @@ def test_a_damaged_row_is_damage(recorder: LogWriter) -> None:
         database.execute("UPDATE frame_rows SET kind = 99 WHERE seq = 3")
     with (
         RecordingReader(recorder.path) as reader,
-        pytest.raises(DamagedRecording, match="stands for nothing"),
+        pytest.raises(DamagedRecording, match="unknown code"),
     ):
         list(reader.runs(0))
