@@ -3,7 +3,7 @@
 A text ends where its agent sends something else, and where its chunks begin to differ in more than
 their texts. So two swapped frames, or one chunk with another `_meta`, split a text differently that
 is still equal word for word; then only the frame, or the other member, is a difference.
-test_two_frames_that_were_swapped_are_one_move swaps them in every capture, and
+test_swapped_frames_are_one_move swaps them in every capture, and
 test_resplit_text.py has each case alone.
 """
 

@@ -2,7 +2,7 @@
 
 Where a request is missing, nothing tells which session its response belongs to, nor the session of
 the values in it. The response stands in another sequence then, but its template and its id are the
-same, so only the request is missing: test_a_request_that_is_gone_is_only_in_a tries that with every
+same, so only the request is missing: test_a_removed_request_is_only_in_a tries that with every
 capture. A response that creates a session is of that session, and one that refuses to is of none:
 two such responses to one request have changed into each other (test_unpaired_responses.py).
 """

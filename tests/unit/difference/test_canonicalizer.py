@@ -1,4 +1,4 @@
-"""Where values stand: as keys, in texts that name others, in directories of all kinds."""
+"""Values are recognized as keys, in texts, and in directories of all kinds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
 @pytest.mark.parametrize(
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
-def test_keys_that_are_values_stay_apart(keys: tuple[str, str]) -> None:
+def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
     """However alike they look without their values."""
 
     def run(one: int, other: int) -> Run:
@@ -51,14 +51,14 @@ def test_keys_that_are_values_stay_apart(keys: tuple[str, str]) -> None:
         assert entry.fields[0].pointer.startswith("/params/update/rawOutput/«")
 
 
-def test_keys_that_are_values_come_as_they_were_written() -> None:
-    """Two runs spell them otherwise, which must not give them another order."""
+def test_keys_that_are_values_keep_their_order() -> None:
+    """Two runs have different keys there, which must not change the order."""
     a, b = (_output(Run(n), {UUIDS[n]: 1, UUIDS[1 - n]: 2}) for n in (0, 1))
     assert compare(a, b)[0].is_equal
 
 
 def test_a_rule_is_learned_for_keys_that_are_values() -> None:
-    """Any of them; one that names it as it is called here would help nobody."""
+    """With ``*`` for any key, since the key differs in each run."""
     a, b = (_output(Run(n), {UUIDS[n]: word}) for n, word in ((0, "a"), (1, "b")))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == (("/params/update/rawOutput/*",), Counts())
@@ -79,7 +79,7 @@ def test_any_number_of_keys_may_be_values() -> None:
 
 
 def _asked(number: int, *, parent_first: bool) -> Run:
-    """Two tool calls at once that both name the one which they were started by."""
+    """Two parallel tool calls that both name the call which started them."""
     run = Run(number)
     meta = {"claude": {"parent": run.call("parent")}}
     run.tell("tool_call", toolCallId=run.call("parent"), title="Task", kind="think")
@@ -96,8 +96,8 @@ def test_calls_that_name_another_may_still_race() -> None:
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
-def test_a_call_that_names_one_that_looks_does_not_look() -> None:
-    """So it counts whether it was done before something else is read."""
+def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
+    """So its order counts against a call that reads something else."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
@@ -117,8 +117,8 @@ def test_a_call_that_names_one_that_looks_does_not_look() -> None:
     assert counts == Counts(moved=1)
 
 
-def test_what_races_still_does_when_a_part_of_it_stands_apart() -> None:
-    """That two calls run at once is known from all that is said of them."""
+def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
+    """All updates show which calls run in parallel, also those that are apart."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -164,8 +164,8 @@ def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[
         "not method:session/new",
     ],
 )
-def test_what_a_filter_leaves_out_still_introduces_values(words: str) -> None:
-    """What it lets through may name a directory, or the id of a call."""
+def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> None:
+    """The other frames may contain the directory, or the id of a call."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)
@@ -188,7 +188,7 @@ def test_what_a_filter_leaves_out_still_introduces_values(words: str) -> None:
     "pointer",
     ["/params", "/params/update", "/params/update/content", "/params/update/content/text"],
 )
-def test_what_lies_below_a_place_is_left_out_too(pointer: str) -> None:
+def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
     """Also where a text is read by itself."""
     a = Run(0).words("one").tell("plan", entries=[]).words("two").end()
     b = Run(1).words("two").tell("plan", entries=[]).words("something else").end()
@@ -196,8 +196,8 @@ def test_what_lies_below_a_place_is_left_out_too(pointer: str) -> None:
     assert compare(a, b, ignored=(pointer,))[0].is_equal
 
 
-def test_numbers_of_processes_are_looked_for_in_their_message() -> None:
-    """Whichever of many they are."""
+def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
+    """Each of many is recognized."""
 
     def run(number: int) -> Run:
         pids = range(5000 + number * 777, 5300 + number * 777)
@@ -210,7 +210,7 @@ def test_numbers_of_processes_are_looked_for_in_their_message() -> None:
 
 
 def test_a_directory_may_be_half_a_character_short() -> None:
-    """What cannot be encoded can be compared."""
+    """Texts that UTF-8 cannot encode are compared."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)
@@ -226,7 +226,7 @@ def test_a_directory_may_be_half_a_character_short() -> None:
 
 
 def test_a_directory_is_known_among_many() -> None:
-    """Whatever sessions an agent lists before."""
+    """Although the agent lists many sessions before."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -240,8 +240,8 @@ def test_a_directory_is_known_among_many() -> None:
     assert compare(run(0), run(1))[0].is_equal
 
 
-def test_each_side_may_have_as_many_directories() -> None:
-    """Those of the other one take no room."""
+def test_each_side_has_its_own_limit_of_directories() -> None:
+    """Directories of the other recording do not count against it."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -256,8 +256,8 @@ def test_each_side_may_have_as_many_directories() -> None:
 # What is nested too deeply
 
 
-def test_a_chunk_that_is_nested_too_deeply_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the decoder takes what we cannot walk through."""
+def test_a_chunk_that_is_nested_too_deeply_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decoder accepts a deeper message than the canonicalizer."""
     canonical = Canonicalizer.canonical
 
     def shallow(self: Canonicalizer, message: Any, *rest: Any) -> Any:

@@ -18,7 +18,7 @@ def telling(number: int, *told: str) -> Run:
     return made.end()
 
 
-def test_calls_that_run_at_once_are_told_of_in_any_order() -> None:
+def test_parallel_calls_may_be_reported_in_any_order() -> None:
     """Which of them is first is for their tools to decide."""
     at_once = ("a begun", "b begun", "a done", "b done")
     turned = ("b begun", "a begun", "b done", "a done")
@@ -32,7 +32,7 @@ def test_calls_that_run_at_once_are_told_of_in_any_order() -> None:
         (("a begun", "b begun", "a done", "b done"), ("b begun", "b done", "a begun", "a done")),
     ],
 )
-def test_calls_that_run_at_once_on_one_side_only_have_an_order(
+def test_calls_that_run_in_parallel_on_one_side_only_have_an_order(
     one: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
     """Whichever side that is: one after the other is another thing than both at once."""
@@ -56,7 +56,7 @@ def reading(number: int, *told: str, kind: str = "read") -> Run:
     return made.end()
 
 
-def test_what_is_only_looked_at_has_no_order() -> None:
+def test_calls_that_only_read_have_no_order() -> None:
     """Reads, searches and fetches, if nothing else is said in between; edits have one."""
     in_turn = ("a begun", "a done", "b begun", "b done")
     turned = ("b begun", "b done", "a begun", "a done")
@@ -76,7 +76,7 @@ def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
     assert compare(reading(0, *told), reading(1, *overtaken))[0].is_equal
 
 
-def test_a_call_that_comes_to_edit_does_not_only_look() -> None:
+def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
     """Agents learn late what a tool does; and what only comes to look has no order."""
 
     def run(number: int, *names: str, kinds: tuple[str, str]) -> Run:
@@ -118,7 +118,7 @@ def plans(number: int, *told: dict[str, int]) -> Run:
     return made.end()
 
 
-def test_what_has_changed_is_what_it_is_likest() -> None:
+def test_a_changed_item_is_paired_with_the_most_similar_one() -> None:
     """The fewest fields differ then; without a choice it is the one in its place."""
     two, one = ({"a": 1, "b": 1}, {"a": 2, "b": 2}), {"a": 2, "b": 9}
     found, entries = compare(plans(0, *two), plans(1, one))
@@ -136,7 +136,7 @@ def test_what_has_changed_is_what_it_is_likest() -> None:
     }
 
 
-def test_several_that_have_changed_stay_in_order() -> None:
+def test_several_changed_items_are_paired_in_order() -> None:
     """Even if one alone would be likest to one that another has to be."""
     a = plans(0, {"a": 1, "b": 1}, {"a": 2, "b": 2})
     b = plans(1, {"a": 7, "b": 7}, {"a": 1, "b": 8}, {"a": 9, "b": 2})
@@ -149,7 +149,7 @@ def test_several_that_have_changed_stay_in_order() -> None:
     }
 
 
-def test_two_changes_beside_what_is_repeated_are_two() -> None:
+def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
     """The one that is the same is the one between them."""
 
     def run(number: int, *told: str) -> Run:
@@ -162,7 +162,7 @@ def test_two_changes_beside_what_is_repeated_are_two() -> None:
     assert found.counts == Counts(changed=2)
 
 
-def test_a_call_that_is_gone_moves_no_names() -> None:
+def test_a_missing_call_does_not_shift_the_names_of_others() -> None:
     """Others keep theirs, whatever their numbers are."""
 
     def calls(run: Run, *names: str) -> Run:

@@ -63,14 +63,14 @@ VALUES: dict[str, tuple[Callable[[Run, Any], Run], Any, Any]] = {
 
 
 @pytest.mark.parametrize(("say", "one", "other"), VALUES.values(), ids=VALUES)
-def test_what_differs_between_any_two_runs_is_no_difference(
+def test_values_that_differ_between_any_two_runs_are_no_difference(
     say: Callable[[Run, Any], Run], one: Any, other: Any
 ) -> None:
     """Each run has its own ids, and its own times."""
     assert compare(say(Run(0), one).end(), say(Run(1), other).end())[0].is_equal
 
 
-def test_ids_of_plans_still_tell_plans_apart() -> None:
+def test_plans_with_different_ids_are_different_plans() -> None:
     """A second plan is another difference than the first one told again."""
     a = plan(plan(Run(0), ("p1", "s1")), ("p1", "s1")).end()
     b = plan(plan(Run(1), ("q1", "s1")), ("q2", "s1")).end()

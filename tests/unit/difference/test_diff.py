@@ -55,7 +55,7 @@ def told(run: Run) -> Run:
     )
 
 
-def test_two_runs_are_equal_whatever_is_never_the_same() -> None:
+def test_ids_times_and_directories_of_two_runs_may_differ() -> None:
     """Ids, directories, times, process ids, wherever they stand."""
     found, entries = compare(told(Run(0)), told(Run(1)))
     assert (found.counts, entries) == (Counts(), [])
@@ -157,7 +157,7 @@ def test_the_handshake_has_values_too() -> None:
     assert compare(run(0, a=deep), run(1, a={"e": deep}))[0].counts.handshake
 
 
-def test_what_is_told_again_later_is_told_twice() -> None:
+def test_a_repeated_update_is_counted_twice() -> None:
     """Only right behind itself does it say nothing new."""
 
     def run(number: int, *names: str) -> Run:
@@ -171,7 +171,7 @@ def test_what_is_told_again_later_is_told_twice() -> None:
     assert compare(run(0, "cwd", "x", "cwd"), run(1, "cwd", "x"))[0].counts == Counts(only_a=1)
 
 
-def test_what_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None:
+def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None:
     """Neither is ever equal to something else."""
 
     def large(number: int, letter: str) -> Run:
@@ -189,7 +189,7 @@ def test_what_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None:
 
 
 @pytest.mark.parametrize("cwd", ["/app", "/workspace", "/root", "/tmp"])
-def test_a_directory_of_one_step_is_one_too(cwd: str) -> None:
+def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
     """In containers that is where the project is; the system's own have to be known to be meant."""
 
     def run(number: int, cwd: str) -> Run:
@@ -211,8 +211,8 @@ def test_values_in_the_output_of_commands_have_names() -> None:
     assert compare(run(0), run(1))[0].is_equal
 
 
-def test_a_directory_below_a_known_one_is_no_other() -> None:
-    """What runs in one runs there, and not anywhere."""
+def test_a_directory_below_a_known_one_gets_no_name() -> None:
+    """The directory of a command counts."""
 
     def run(number: int, below: str) -> Run:
         made = Run(number)
@@ -241,13 +241,13 @@ def test_a_null_is_a_line() -> None:
     assert compare(a, b)[0].counts == Counts(only_b=1)
 
 
-def test_what_looks_like_a_name_is_none() -> None:
+def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
     """A session that is called so, say."""
     a = Run(0).tell("plan", entries=[], of=Run(0).session)
     assert not compare(a, Run(1).tell("plan", entries=[], of="session:1"))[0].is_equal
 
 
-def test_what_is_called_alike_may_be_of_two_kinds() -> None:
+def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
     """A call and its terminal, even if their id is found in a text first."""
 
     def run(number: int, one: str) -> Run:
@@ -258,7 +258,7 @@ def test_what_is_called_alike_may_be_of_two_kinds() -> None:
     assert compare(run(0, UUIDS[0]), run(1, UUIDS[1]))[0].is_equal
 
 
-def test_sessions_are_told_by_what_was_said_in_them() -> None:
+def test_sessions_are_paired_by_their_contents() -> None:
     """Not by the order in which they were made."""
 
     def two(number: int, *words: str) -> Run:
@@ -276,7 +276,7 @@ def test_sessions_are_told_by_what_was_said_in_them() -> None:
     assert found.counts == Counts(changed=1)
 
 
-def test_how_things_are_is_told_when_the_agent_pleases() -> None:
+def test_updates_of_a_state_may_come_at_any_time() -> None:
     """Such an update may come elsewhere, and again with nothing new."""
     commands = [{"name": "a", "description": "b"}]
     a = Run(0).tell("available_commands_update", availableCommands=commands).words("hi")
@@ -307,7 +307,7 @@ def test_capabilities_come_first() -> None:
     assert found.handshake == (Field("/result/agentCapabilities/loadSession", a=True, only="a"),)
 
 
-def test_what_is_no_message_is_compared_as_text() -> None:
+def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
     """Stray lines and batches, too."""
     a = Run(0).add(IN, "debug: started in /home/a/project").add(IN, [notification("x"), result(9)])
     b = Run(1).add(IN, "debug: started in /home/bx/project").add(IN, [notification("x"), result(8)])
@@ -327,8 +327,8 @@ def test_short_ids_are_ordinary_words() -> None:
     assert compare(run(0, "edit"), run(1, "toolu_1"))[0].is_equal
 
 
-def test_a_directory_near_the_root_is_named_nowhere_else() -> None:
-    """Texts are full of such words; typed places are not."""
+def test_a_system_directory_is_not_recognized_inside_texts() -> None:
+    """Texts contain such words for other reasons; typed places do not."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -369,7 +369,7 @@ def test_the_structure_is_what_was_done() -> None:
     assert found.counts == Counts(only_a=2)
 
 
-def test_the_outcome_forgives_what_was_done() -> None:
+def test_the_outcome_does_not_depend_on_the_steps() -> None:
     """But not what the agent can do, nor that it refuses."""
     a, b = Run(0).words("x").end(), Run(1).tell("plan", entries=[]).end()
     assert compare(a, b, expect=Expect.OUTCOME)[0].is_equal
@@ -389,8 +389,8 @@ def test_options_ignore_and_name() -> None:
     assert compare(a, b, chosen=parse("not method:session/update"))[0].is_equal
 
 
-def test_a_name_is_not_the_same_everywhere() -> None:
-    """That is what it is for."""
+def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
+    """Two places with one value in A need one value in B."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -398,7 +398,7 @@ def test_a_name_is_not_the_same_everywhere() -> None:
 
 
 def test_two_directories_can_be_one() -> None:
-    """As `verify` knows it of the one that it has made."""
+    """As in `verify`, which makes a directory for the live agent."""
     a = Run(0).words("wrote /home/a/project/x").end()
     b = Run(1).words("wrote /home/a/project/x").end()
     assert not compare(a, b)[0].is_equal
@@ -435,7 +435,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
     return run.words("done").end()
 
 
-def test_a_kind_can_stand_apart() -> None:
+def test_one_kind_of_message_can_be_compared_apart() -> None:
     """Its place among others does not count then; that it is there, once, does."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     found, (entry,) = compare(a, b)

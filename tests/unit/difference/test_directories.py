@@ -1,4 +1,4 @@
-"""Directories and numbers are what they are, however they are spelled."""
+"""Directories and numbers are recognized in any spelling."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_number_is_its_value(a: float, b: float) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, True), (0, False), (1, "1"), (1, 1.5), (None, 0)])
-def test_another_value_is_another(a: Any, b: Any) -> None:
+def test_different_values_are_a_difference(a: Any, b: Any) -> None:
     """Though Python may find both equal."""
     runs = [Run(0).tell("plan", n=n).end() for n in (a, b)]
     assert compare(*runs)[0].counts == Counts(changed=1)

@@ -1,4 +1,4 @@
-"""A comparison takes no more than it has to: work is counted, and so is memory."""
+"""A comparison takes bounded work and memory."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ def changed(items: list[int], chance: random.Random, edits: int) -> list[int]:
     ("kinds", "edits", "looks"),
     [(1, 1, 2), (3, 300, 40), (FRAMES, 1000, 3), (FRAMES, 50_000, 10)],
 )
-def test_long_lanes_are_aligned_with_few_looks(kinds: int, edits: int, looks: int) -> None:
-    """Each item is looked at so often on average, however many kinds of them there are."""
+def test_long_sequences_are_aligned_with_few_comparisons(
+    kinds: int, edits: int, looks: int
+) -> None:
+    """Each item is read a few times on average, however many kinds there are."""
     chance = random.Random(kinds)
     a = [chance.randrange(kinds) for _ in range(FRAMES)]
     b = changed(a, chance, edits)
@@ -65,8 +67,8 @@ def peak(frames: int, size: int) -> int:
     return most
 
 
-def test_memory_grows_with_frames_and_not_with_what_they_say() -> None:
-    """By about ten bytes a chunk, and by none for a longer one."""
+def test_memory_grows_with_frames_and_not_with_their_texts() -> None:
+    """By about ten bytes for a chunk, whatever its length."""
     peak(10, 60)  # whatever is made once
     short, long = peak(5000, 60), peak(5000, 600)
     assert long < short + 100_000

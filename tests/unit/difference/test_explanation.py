@@ -18,7 +18,7 @@ def told(a: Any, b: Any) -> list[Field]:
 @pytest.mark.parametrize(
     "name", ["id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri"]
 )
-def test_items_are_told_apart_by_their_names(name: str) -> None:
+def test_list_items_are_matched_by_their_names(name: str) -> None:
     """One that is gone makes no others differ, though they have changed as well."""
     a = [{name: one, "v": 1} for one in ("first", "second", "third")]
     b = [{name: one, "v": 2} for one in ("second", "third")]
@@ -34,7 +34,7 @@ def test_items_are_told_apart_by_their_names(name: str) -> None:
     ]
 
 
-def test_items_without_names_are_told_apart_by_their_places() -> None:
+def test_list_items_without_names_are_matched_by_their_places() -> None:
     """Those that are the same are no places."""
     assert told([1, 2, 3], [1, 5, 3]) == [Field("/1", 2, 5)]
     assert told([1, 2, 3], [1, 3]) == [Field("/1", a=2, only="a")]
@@ -45,7 +45,7 @@ def test_items_without_names_are_told_apart_by_their_places() -> None:
     assert told([{"id": 7, "v": 1}], [{"id": 7, "v": 2}]) == [Field("/0/v", 1, 2)]
 
 
-def test_an_item_that_is_called_otherwise_is_another() -> None:
+def test_a_list_item_with_another_name_is_another_item() -> None:
     """In its place, as far as there is one."""
     a, b = [{"id": "x", "v": 1}], [{"id": "y", "v": 2}, {"id": "z"}]
     assert told(a, b) == [
@@ -55,7 +55,7 @@ def test_an_item_that_is_called_otherwise_is_another() -> None:
     ]
 
 
-def test_keys_are_told_in_the_order_of_a() -> None:
+def test_keys_are_reported_in_the_order_of_a() -> None:
     """And then those that only B has; their order does not count."""
     assert told({"z": 1, "y": 2}, {"y": 2, "z": 1}) == []
     assert told({"z": 1, "a/b": 2}, {"x": 1, "a/b": 3, "~": None}) == [

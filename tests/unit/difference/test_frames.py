@@ -44,7 +44,7 @@ def test_the_number_and_the_cut_of_pushes_do_not_count(
     assert (found.is_equal, entries) == (True, [])
 
 
-def test_other_output_is_told_as_one_text() -> None:
+def test_different_output_is_reported_as_one_text() -> None:
     """What differs is told of all that one terminal has written."""
     a, b = pushes(Run(0), ("t", "ab"), ("t", "c")), pushes(Run(1), ("t", "a"), ("t", "bd"))
     _, (entry,) = compare(a, b)
@@ -60,7 +60,7 @@ def test_output_of_another_stream_is_another_text() -> None:
     assert [field.pointer for field in entry.fields] == ["/params/stream"]
 
 
-def test_a_push_that_the_agent_refuses_is_told() -> None:
+def test_a_push_that_the_agent_refuses_is_reported() -> None:
     """Acknowledgements say nothing, and errors do."""
     a, b = Run(0), Run(1)
     for run in (a, b):

@@ -30,7 +30,7 @@ def said(number: int, *values: Any) -> Run:
         (["123456"], ["654321"]),
     ],
 )
-def test_a_name_is_proposed_for_what_looks_minted(a: list[Any], b: list[Any]) -> None:
+def test_an_alias_is_proposed_for_values_that_look_generated(a: list[Any], b: list[Any]) -> None:
     """Large numbers, and words with digits that go one to one."""
     learned = rules(said(0, *a), said(1, *b))
     assert (learned.aliases, learned.ignored, learned.rest) == ((PLACE,), (), Counts())
@@ -53,7 +53,7 @@ def test_a_name_is_proposed_for_what_looks_minted(a: list[Any], b: list[Any]) ->
         pytest.param([4711], [None], id="one that is gone"),
     ],
 )  # fmt: skip
-def test_no_name_is_proposed_for_what_is_no_name(a: list[Any], b: list[Any]) -> None:
+def test_no_alias_is_proposed_for_other_values(a: list[Any], b: list[Any]) -> None:
     """It is left out, which whoever reads the rules can see."""
     learned = rules(said(0, *a), said(1, *b))
     assert (learned.aliases, learned.ignored, learned.rest) == ((), (PLACE,), Counts())
@@ -80,7 +80,7 @@ def test_an_item_of_a_list_can_be_left_out() -> None:
     assert (learned.ignored, learned.rest) == ((f"{PLACE}/*",), Counts())
 
 
-def test_what_the_handshake_has_is_learned_too() -> None:
+def test_rules_are_learned_from_the_handshake_too() -> None:
     """Build numbers, say."""
     a, b = Run(0).end(), Run(1).end()
     for run in (a, b):

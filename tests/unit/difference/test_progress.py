@@ -1,4 +1,4 @@
-"""Who waits for a comparison sees how far it is."""
+"""A comparison shows its progress."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Watch:
 
 
 def test_every_frame_of_both_is_seen() -> None:
-    """First those of A; each counts, also one that is not compared."""
+    """First those of A; frames that are not compared count as well."""
     a, b = Run(0).words("one", "two").end(), Run(1).words("one two").add(IN, "").end()
     watch = Watch()
     with a.open() as of_a, b.open() as of_b:
@@ -60,8 +60,8 @@ def test_every_frame_of_both_is_seen() -> None:
     assert watch.seen == [("reading", 8, 8), ("reading", 8, 8)]
 
 
-def test_so_is_each_time_that_rules_are_tried() -> None:
-    """There are as many as it takes to find them all."""
+def test_each_round_of_learning_shows_progress() -> None:
+    """There are as many rounds as it takes to find all rules."""
     a, b = (Run(n).tell("plan", ref=f"ref-{n}770", cost=n).end() for n in (0, 1))
     watch = Watch()
     with a.open() as of_a, b.open() as of_b:
@@ -71,8 +71,8 @@ def test_so_is_each_time_that_rules_are_tried() -> None:
     assert {*watch.seen} == {("reading", 7, 7)}
 
 
-def test_who_watches_may_stop() -> None:
-    """What is wrong while one waits is told at once."""
+def test_an_error_of_the_progress_bar_ends_the_comparison() -> None:
+    """It is raised at once."""
 
     def refuse(items: Iterable[Any], _: int, __: str) -> Iterator[Any]:
         yield next(iter(items))

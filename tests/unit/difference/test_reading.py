@@ -37,7 +37,7 @@ FRAMES = 6
 
 
 def told(recorder: LogWriter) -> None:
-    """A session in which nothing goes wrong."""
+    """A session without a problem."""
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
     recorder.to_client(result(1, sessionId="s-1"), HELLO, update("s-1", "plan", entries=[]))
@@ -49,7 +49,7 @@ def compared(
     b: Callable[[LogWriter], None],
     pauses: tuple[tuple[int, int], ...] = (),
 ) -> Diff:
-    """What is different between two stories."""
+    """Compares two recorded conversations."""
     paths = []
     for name, tell in (("a", a), ("b", b)):
         with LogWriter(directory / f"{name}.db") as recorder:
@@ -63,7 +63,7 @@ def compared(
 
 
 def made_up(recorder: LogWriter) -> None:
-    """The same session, in which faults say something of their own."""
+    """The same session with frames that faults made up."""
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
     for stream, said in (
@@ -78,7 +78,7 @@ def made_up(recorder: LogWriter) -> None:
 
 
 def spoiled(recorder: LogWriter) -> None:
-    """The same session, of which faults let only a part arrive, and that spoiled."""
+    """The same session, of which faults dropped and changed frames."""
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
     recorder.to_client(result(1, sessionId="s-1"), HELLO)
@@ -92,7 +92,7 @@ def spoiled(recorder: LogWriter) -> None:
 def test_a_recording_is_compared_as_it_was_received(
     tmp_path: Path, other: Callable[[LogWriter], None]
 ) -> None:
-    """What faults have made up was said by nobody; what they have spoiled was said before."""
+    """Frames that faults made up do not count; those that faults changed count as received."""
     found = compared(tmp_path, told, other)
     assert (found.counts, found.a.frames, found.b.frames) == (Counts(), FRAMES, FRAMES)
     (tmp_path / "turned").mkdir()
@@ -100,7 +100,7 @@ def test_a_recording_is_compared_as_it_was_received(
     assert (found.counts, found.a.frames, found.b.frames) == (Counts(), FRAMES, FRAMES)
 
 
-def test_what_the_agent_says_beside_the_protocol_is_not_compared(tmp_path: Path) -> None:
+def test_stderr_blank_lines_and_events_are_not_compared(tmp_path: Path) -> None:
     """Lines of stderr, blank ones on any stream, and events."""
 
     def noisy(recorder: LogWriter) -> None:
@@ -123,8 +123,8 @@ def test_an_empty_line_is_no_frame() -> None:
     assert compare(Run(0), Run(0).add(IN, ""), exact=True)[0].is_equal
 
 
-def test_each_side_tells_how_many_frames_it_has() -> None:
-    """They need not be as many."""
+def test_each_side_has_its_own_number_of_frames() -> None:
+    """The numbers may differ."""
     found, (entry,) = compare(Run(0).end(), Run(1).tell("plan").end())
     assert (entry.change, found.a.frames, found.b.frames) == (Change.ONLY_B, 6, 7)
 
@@ -169,7 +169,7 @@ def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
     assert found.counts.total > 0
 
 
-def test_what_its_client_held_up_is_in_no_table_of_latencies(tmp_path: Path) -> None:
+def test_exchanges_that_were_open_in_a_pause_have_no_latency(tmp_path: Path) -> None:
     """An exchange that was open in a pause is left out, and a method of which nothing is left."""
 
     def told(recorder: LogWriter) -> None:
@@ -186,7 +186,7 @@ def test_what_its_client_held_up_is_in_no_table_of_latencies(tmp_path: Path) -> 
 
 
 def test_latencies_are_no_difference(tmp_path: Path) -> None:
-    """However long one had to wait."""
+    """Whatever the difference is."""
     found = compared(
         tmp_path,
         lambda recorder: asked(recorder, "x/y", 1, 2, 3),

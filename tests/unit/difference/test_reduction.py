@@ -214,7 +214,7 @@ def differs_in(a: Run, b: Run) -> str:
 
 
 @pytest.mark.parametrize(("a", "b", "where"), {**TOLD, **ASKED}.values(), ids=[*TOLD, *ASKED])
-def test_it_counts_for_whom_it_should(a: list[Said], b: list[Said], where: str) -> None:
+def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], where: str) -> None:
     """And which of both runs is first makes no difference."""
     runs = Run(0), Run(0)
     for run, said in zip(runs, (a, b), strict=True):
@@ -223,7 +223,7 @@ def test_it_counts_for_whom_it_should(a: list[Said], b: list[Said], where: str) 
 
 
 @pytest.mark.parametrize(("a", "b", "where"), HANDSHAKES.values(), ids=HANDSHAKES)
-def test_a_handshake_counts_for_whom_it_should(a: Said, b: Said, where: str) -> None:
+def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, where: str) -> None:
     """What the agent can do is an outcome, what the client can do is not."""
     runs = Run(0).end(), Run(0).end()
     for run, said in zip(runs, (a, b), strict=True):

@@ -40,7 +40,7 @@ def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
         ("one X two three Y four", "one two X three Y four"),
     ],
 )
-def test_what_was_swapped_with_a_piece_of_a_text_is_one_move(a: str, b: str) -> None:
+def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
     """The text is the same, and so it is no difference that it was cut elsewhere."""
 
     def run(number: int, told: str) -> Run:
@@ -69,7 +69,7 @@ def test_one_odd_chunk_in_a_text_is_one_field() -> None:
     assert (entry.a_frames, entry.b, entry.b_frames) == (3, 7, 1)
 
 
-def test_an_empty_chunk_says_nothing() -> None:
+def test_an_empty_chunk_is_no_difference() -> None:
     """Wherever it comes to stand by itself; with something beside it, that is told."""
     plan: dict[str, Any] = {"entries": []}
     a = Run(0).words("", "one").tell("plan", **plan)
@@ -89,7 +89,7 @@ def test_an_empty_chunk_says_nothing() -> None:
         ("a1 bc2", 0),
     ],
 )
-def test_where_a_message_ends_is_told(b: str, told: int) -> None:
+def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
     """By the ids that its chunks have, and not by how they are cut."""
 
     def run(number: int, pieces: str) -> Run:
@@ -157,7 +157,7 @@ def _cancelled(number: int, *late: str, reason: str = "cancelled", said: str = "
     return run.words(*late).end(reason)
 
 
-def test_what_was_on_its_way_when_the_turn_was_cancelled_does_not_count() -> None:
+def test_text_that_comes_after_a_cancel_does_not_count() -> None:
     """How much that is depends on how soon the agent hears of it."""
     for late in ((), ("three ",), ("three ", "four ")):
         assert compare(_cancelled(0, "three "), _cancelled(1, *late))[0].is_equal
@@ -165,7 +165,7 @@ def test_what_was_on_its_way_when_the_turn_was_cancelled_does_not_count() -> Non
     assert counts == Counts(changed=1)
 
 
-def test_all_of_a_text_counts_that_is_said_in_spite_of_a_cancel() -> None:
+def test_text_after_a_cancel_counts_if_the_turn_goes_on() -> None:
     """An agent that does not end its turn as cancelled has not been."""
     a, b = (_cancelled(n, *("three " * n).split(), reason="end_turn") for n in (0, 1))
     _, (entry,) = compare(a, b)

@@ -23,7 +23,7 @@ def sessions(number: int, *words: str) -> Run:
 
 @pytest.mark.parametrize("change", [Change.ONLY_A, Change.ONLY_B])
 @pytest.mark.parametrize("more", ["cats", "dogs"])
-def test_a_session_that_only_one_side_has_is_told(change: Change, more: str) -> None:
+def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> None:
     """Each of its frames, in its own lanes and in that of the connection."""
     both, one = ("cats", "dogs"), "dogs" if more == "cats" else "cats"
     if change is Change.ONLY_A:
@@ -45,8 +45,8 @@ def test_a_session_that_only_one_side_has_is_told(change: Change, more: str) -> 
     assert found.aliases[named][change is Change.ONLY_A] is None
 
 
-def test_a_session_that_nobody_has_opened_is_told() -> None:
-    """Only its frames name it, on one side or on the other."""
+def test_a_session_that_was_never_opened_is_reported() -> None:
+    """Only its frames contain its id, in A or in B."""
 
     def run(number: int, *, has_more: bool) -> Run:
         made = Run(number).words("hello").end()
@@ -88,15 +88,15 @@ def test_only_one_half_of_the_handshake_may_count() -> None:
         assert [field.pointer for field in found.handshake] == told
 
 
-def test_a_directory_of_b_is_none_of_a() -> None:
-    """Though it is known to be what another one is in A."""
+def test_a_directory_of_b_is_not_recognized_in_a() -> None:
+    """Although it is known which directory of A it corresponds to."""
     a = Run(0).words(f"wrote {Run(1).cwd}/x").end()
     b = Run(1).words(f"wrote {Run(1).cwd}/x").end()
     assert compare(a, b, same=((Run(1).cwd, Run(0).cwd),))[0].counts == Counts(changed=1)
 
 
-def test_the_first_hundred_names_of_a_kind_are_told() -> None:
-    """With what they stand for on each side, as far as there is something."""
+def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
+    """Each with its value in A and in B, or None where it is missing."""
 
     def run(number: int, calls: int) -> Run:
         made = Run(number)
@@ -115,7 +115,7 @@ def test_the_first_hundred_names_of_a_kind_are_told() -> None:
     )
 
 
-def test_a_difference_tells_what_is_said() -> None:
+def test_a_difference_has_a_preview() -> None:
     """In A, or in B where A has none; a text in one piece, and nothing that commands terminals."""
     a = Run(0).words("one ", "\x1b[2J", "two").end()
     b = Run(1).words("three").tell("tool_call", toolCallId="c", title="Run\nit").end()

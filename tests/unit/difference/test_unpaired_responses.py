@@ -57,7 +57,7 @@ def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
     assert [field.pointer for entry in entries for field in entry.fields] == ["/id", "/id"]
 
 
-def test_of_two_equal_answers_the_one_that_is_missing_is_told() -> None:
+def test_the_missing_one_of_two_equal_answers_is_reported() -> None:
     """It is known which request has none."""
     _, (entry,) = compare(asking(0, "allow 0", "allow 1"), asking(1, "allow 1"))
     assert (entry.change, entry.a) == (Change.ONLY_A, 8)
@@ -85,7 +85,7 @@ def test_a_refusal_is_no_answer() -> None:
     ]
 
 
-def test_requests_that_say_the_same_are_told_apart_by_their_order() -> None:
+def test_equal_requests_are_paired_by_their_order() -> None:
     """However they are numbered: their answers are not each other's."""
 
     def run(number: int, first: int, *calls: str) -> Run:
@@ -119,7 +119,7 @@ def test_an_elicitation_names_a_request_of_the_clients() -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.5, 2.5), (1.0, 1), ("x", 7)])
-def test_an_id_is_whatever_it_is(a: Any, b: Any) -> None:
+def test_an_id_may_be_of_any_type(a: Any, b: Any) -> None:
     """A number of any kind, or a text."""
 
     def run(number: int, rpc_id: Any) -> Run:

@@ -50,7 +50,7 @@ def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
         ("one two", "one  two", [("=", "one"), ("-", " "), ("+", "  "), ("=", "two")]),
     ],
 )
-def test_words_that_differ_are_told(a: str, b: str, pieces: list[words.Piece]) -> None:
+def test_different_words_are_found(a: str, b: str, pieces: list[words.Piece]) -> None:
     """A word changes as a whole, a character does where no space tells words apart."""
     assert word_diff(a, b) == pieces
 
@@ -70,7 +70,7 @@ def test_words_around_a_change_are_enough() -> None:
     assert second[-1] == ("=", " after after after after after after…")
 
 
-def test_changes_that_are_close_are_told_together() -> None:
+def test_changes_that_are_close_are_joined() -> None:
     """What stands between them is not left out, nor what stands around them, if it is little."""
     pieces = word_diff("in 12 minutes and 3 seconds", "in 13 minutes and 4 seconds")
     assert list(excerpts(pieces)) == [pieces]
@@ -96,7 +96,7 @@ def test_a_very_long_text_is_aligned_by_its_lines() -> None:
     ]
 
 
-def test_what_is_too_long_for_words_is_one_change() -> None:
+def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
     """Of one endless line only the ends are compared."""
     a = "same " * 100 + "a " * 300_000 + "same " * 100
     b = "same " * 100 + "b " * 300_000 + "same " * 100
