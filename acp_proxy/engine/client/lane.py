@@ -227,7 +227,6 @@ class ClientLane:
     """What the agent has not requested yet."""
     turns: TurnState = field(factory=TurnState)
     progress: StreamProgress = field(factory=StreamProgress)
-    """What the live agent has sent."""
     end: LaneEnd = field(factory=LaneEnd)
     is_abandoned: bool = False
     """Whether it was given up, and nothing more is sent there."""

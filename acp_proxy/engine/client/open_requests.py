@@ -35,11 +35,6 @@ class PendingAnswers:
             self._expected.popleft()
         return self._expected[0][0] if self._expected else None
 
-    def has_answers_before(self, seq: int) -> bool:
-        """Whether an answer is pending that was recorded before a frame."""
-        first = self.first_seq
-        return first is not None and first <= seq
-
     def add(self, request: SentRequest) -> None:
         """Adds a request that the client has sent."""
         self._open.setdefault(request.step.rpc_id or "null", []).append(request)
@@ -111,7 +106,6 @@ class LiveRequest:
     """A request of the live agent whose recorded answer has not been sent yet."""
 
     recorded: RecordedRequest
-    """The recorded request that it matches."""
     token: str
     """Its id as the live agent writes it."""
     raw: bytes

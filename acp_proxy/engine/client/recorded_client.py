@@ -46,12 +46,10 @@ class _LaneReader:
 
     lane: ClientLane
     frames: list[ClientFrame] = field(factory=list)
-    """The client's."""
     progress: StreamProgress = field(factory=StreamProgress)
     states: set[str] = field(factory=set)
     """The kinds of state updates that have come."""
     passed_ns: int = 0
-    """When the latest frame passed."""
     silence_ns: int = 0
     """The longest silence of the agent."""
     prompts: set[int] = field(factory=set)

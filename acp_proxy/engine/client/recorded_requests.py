@@ -19,7 +19,6 @@ from acp_proxy.protocol.splice import Place
 
 _HELD, _SMALL = 128, 32 << 10
 """How many requests are held decoded, and how long they are in bytes, at most."""
-_DEEP = 0
 
 Key = tuple[int, int]
 """What is hashed of a request, as a number, and its hash."""
@@ -204,7 +203,7 @@ def key_of(
     try:
         return _hash(value, places, live, ignored)
     except RecursionError:
-        return _DEEP
+        return 0
 
 
 def _hash(value: Any, places: Any, live: Live, ignored: Sequence[tuple[str, ...]]) -> int:

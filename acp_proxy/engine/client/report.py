@@ -10,7 +10,6 @@ from acp_proxy.engine.shared.divergence import SHOWN, Divergence, DivergenceKind
 from acp_proxy.wording import counted
 
 REPORTER = DivergenceReporter("agent")
-"""Formats the divergences of an agent."""
 _SHOWN_EARLY = 3
 
 

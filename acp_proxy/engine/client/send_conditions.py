@@ -124,13 +124,15 @@ class SendConditions:
         return True
 
     def _has_required(self, frame: ClientFrame) -> bool:
-        return not self._state.pending.has_answers_before(frame.seq)
+        return frame.seq < (self._state.pending.first_seq or inf)
 
     def _has_received_enough(self, frame: ClientFrame) -> bool:
-        is_total = self._state.options.order is Order.RECORDED
-        if is_total and not self._state.output.total.reaches(frame.before.total):
+        before, total = frame.before, self._state.output.total
+        if self._state.options.order is Order.RECORDED and (
+            total.items < before.total.items or total.characters < before.total.characters
+        ):
             return False
-        return frame.lane.progress.mark >= frame.before.mark
+        return frame.lane.progress.mark >= before.mark
 
     def _due(self, frame: ClientFrame) -> int:
         """Returns when a frame is due that only pacing holds back."""

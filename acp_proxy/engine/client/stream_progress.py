@@ -31,11 +31,9 @@ class Increment(NamedTuple):
     """What one message adds; one item if it is neither a chunk nor a state update."""
 
     text: _Text | None = None
-    """The text that it is a chunk of."""
     characters: int = 0
     """The length of the chunk in UTF-16 units, since some agents cut between two of them."""
     state: str | None = None
-    """The kind of the state update."""
 
 
 ITEM = Increment()
@@ -60,10 +58,6 @@ class TotalProgress(NamedTuple):
         """Adds a message."""
         is_item = increment.text is None and increment.state is None
         return TotalProgress(self.items + is_item, self.characters + increment.characters)
-
-    def reaches(self, other: "TotalProgress") -> bool:
-        """Whether it is as much as another, or more."""
-        return self.items >= other.items and self.characters >= other.characters
 
 
 @define

@@ -164,9 +164,9 @@ class Verification:
         """Ends it after the time limit; this is no stall if only last messages are missing."""
         if self._is_done:
             self.is_over = True
-            return
-        limit = (self.state.options.timeout_ns or 0) / NS_PER_S
-        self._stall(f"it was not over after {limit:g} s, which is the --timeout")
+        else:
+            limit = (self.state.options.timeout_ns or 0) / NS_PER_S
+            self._stall(f"it was not over after {limit:g} s, which is the --timeout")
 
     def _stall(self, what: str) -> None:
         pending, now = self.state.pending, self.state.now
