@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from attrs import frozen
 
@@ -18,9 +19,6 @@ from acp_proxy.errors import UnreadableRecording
 from acp_proxy.plain_files import is_plain
 from acp_proxy.recording import Recording
 from acp_proxy.store import database
-from acp_proxy.store.exchange_queries import turn_count
-from acp_proxy.store.fired_faults import has_fired_faults
-from acp_proxy.store.frame_queries import first_prompt
 from acp_proxy.store.reader import RecordingReader, is_text
 
 TEXT_SUFFIX = ".jsonl"
@@ -98,6 +96,11 @@ def read_listed(path: Path, has_problem: ProblemCheck | None = None) -> ListedRe
         path: the recording.
         has_problem: as for `list_recordings`.
     """
+    # Imported late: a replay looks for its recording here, and reads no list.
+    from acp_proxy.store.exchange_queries import turn_count
+    from acp_proxy.store.fired_faults import has_fired_faults
+    from acp_proxy.store.frame_queries import first_prompt
+
     try:
         with RecordingReader(path) as reader:
             checked, why_unchecked = _check(reader, has_problem)
@@ -193,8 +196,7 @@ def read_id_and_note(path: Path) -> tuple[str, str | None] | None:
     return (known, note if isinstance(note, str) else None) if isinstance(known, str) else None
 
 
-@frozen
-class OldRecording:
+class OldRecording(NamedTuple):
     """A recording that may be deleted."""
 
     path: Path
