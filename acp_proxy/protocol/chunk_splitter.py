@@ -20,7 +20,7 @@ TextPlace = tuple[str, ...]
 _OFFICIAL: TextPlace = ("params", "update", "content", "text")
 _DRAFT: TextPlace = ("params", "data", "content")
 TEXT_PLACES = (_OFFICIAL, _DRAFT)
-"""Where the text of a chunk stands, by dialect."""
+"""The path of a chunk's text, by dialect."""
 
 _LITERAL = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -35,10 +35,10 @@ class SplitChunk(NamedTuple):
 
     update: str
     place: TextPlace
-    """Where its text stands in the message."""
+    """The path of its text in the message."""
     rest: bytes
     at: int
-    """Where its empty text stands in the line."""
+    """The place of its empty text in the line."""
     text: str
 
 
@@ -104,7 +104,7 @@ def _split_half(raw: bytes) -> SplitChunk | None:
 
 
 def _text_in(params: Params) -> tuple[str | None, str | None, TextPlace]:
-    """What kind of chunk it may be, its text, and where that stands."""
+    """What kind of chunk it may be, its text, and the path of the text."""
     update = params.update
     if update is not None:
         content = update.content

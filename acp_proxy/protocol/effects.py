@@ -1,9 +1,8 @@
 """What each message of an agent makes its client do: one table.
 
-A row names a method and what a client does when an agent sends it, in which dialects. What no row
-names is anybody's own method, and may do anything; but below ``fs/`` it is taken for a change of
-files, and below ``terminal/`` for a command, since planned methods of the 1.0 draft have names like
-that.
+A row names a method and what a client does when an agent sends it, in which dialects. An unlisted
+method may do anything. Below ``fs/`` it counts as a change of files, and below ``terminal/`` as a
+command, since planned methods of the 1.0 draft have such names.
 """
 
 from enum import StrEnum
@@ -26,7 +25,7 @@ class Effect(StrEnum):
     RUNS = "runs"
     """Runs a command, or does something with one that runs."""
     OTHER = "other"
-    """Anything else, or nobody knows what."""
+    """Anything else, or unknown."""
 
 
 class Row(NamedTuple):

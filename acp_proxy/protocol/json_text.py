@@ -89,7 +89,7 @@ class Member(NamedTuple):
 
 
 def members(text: str, at: int = 0) -> Iterator[Member]:
-    """Yields what stands in an object or an array, without looking into the values.
+    """Yields the members of an object or the items of an array, without parsing them.
 
     Args:
         text: a line.

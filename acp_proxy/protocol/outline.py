@@ -129,7 +129,7 @@ def _put(envelope: dict[str, object], path: tuple[str, ...], text: bytes) -> Non
 
 
 def _scalars(head: bytes, tail: bytes) -> Iterator[Scalar]:
-    """Yields what stands before the large string, and what stands after it if that is certain."""
+    """Yields the scalars before the large string, and those after it if their paths are certain."""
     scanner = _Scanner()
     yield from scanner.feed(head)
     if head[scanner.place :].lstrip()[:1] != b'"':

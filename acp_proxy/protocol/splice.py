@@ -1,6 +1,6 @@
 """Finds typed places in a line of JSON, so that a value can be replaced and nothing else changes.
 
-A line is never written anew: ``1e3``, escapes, the order of keys and keys that stand twice must
+A line is never written anew: ``1e3``, escapes, the order of keys and repeated keys must
 survive. What is known of a line is the character range of each place, and a replacement is cut in
 there.
 """
@@ -15,7 +15,7 @@ from acp_proxy.protocol.json_text import members
 
 
 class Place(Enum):
-    """What kind of value stands at a place."""
+    """The kind of a value."""
 
     ID = "id"
     """The id of a request, or in ``$/cancel_request`` that of the one it names."""
@@ -85,7 +85,7 @@ def splice(
 
     Args:
         text: a line.
-        replacements: places and what is to stand there.
+        replacements: places and their new text.
         between: what to do with the text between places.
     """
     kept = between or _unchanged

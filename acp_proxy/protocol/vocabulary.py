@@ -1,4 +1,4 @@
-"""Where in ACP messages typed values stand, in every dialect: one table.
+"""The places of typed values in ACP messages, in every dialect: one table.
 
 A row names a place by a JSON pointer (RFC 6901) from the root of a message, in which ``*`` is any
 item, and has the kind of value that stands there, the methods of its messages, and the dialects
@@ -21,7 +21,7 @@ AGENTS = "agents"
 
 
 class Role(Enum):
-    """What kind of value stands at a place."""
+    """The kind of a value."""
 
     REQUEST = "id of a request"
     SESSION = "session id"
@@ -50,7 +50,7 @@ class Role(Enum):
 
 
 class Position(NamedTuple):
-    """A place at which a typed value stands.
+    """A place of a typed value.
 
     Attributes:
         role: what kind of value it is.

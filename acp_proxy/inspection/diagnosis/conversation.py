@@ -1,7 +1,7 @@
 """Reads what a summary has of the conversation itself: peers, sessions, turns, invalid lines.
 
 A capability is named by its path, by which it is found in the frame and in the specification:
-``fs.readTextFile``, ``promptCapabilities.image``, ``session.mcp.http``. Custom ones stand under
+``fs.readTextFile``, ``promptCapabilities.image``, ``session.mcp.http``. Custom ones are under
 ``_meta``, or begin with an underscore, and are listed like all others.
 """
 
@@ -42,7 +42,7 @@ _PROMPT = 100_000
 
 
 def read_initialization(reader: RecordingReader) -> dict[str, Value]:
-    """Reads what the peers said in the last initialization, an answered one if there is any.
+    """Reads the last initialization, an answered one if there is any.
 
     Returns:
         The agent's result under ``to-agent`` and the client's params under ``to-client``: each peer

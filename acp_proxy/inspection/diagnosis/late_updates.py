@@ -88,7 +88,7 @@ def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _candidates(reader: RecordingReader) -> Iterator[LateUpdate]:
-    """The first ten thousand updates between turns; what they are stands in their payloads."""
+    """Yields the first ten thousand updates between turns, of whatever kind."""
     gaps = _gaps(turn_spans(reader))
     if not gaps:
         return
@@ -135,7 +135,7 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
 def _within(
     frames: Iterable[TimedFrame], gaps: dict[str | None, list[_TurnGap]]
 ) -> Iterator[tuple[TimedFrame, _TurnGap]]:
-    """The first ten thousand frames that stand in a gap of their own session."""
+    """Yields the first ten thousand frames that are in a gap of their own session."""
     count = 0
     for frame in frames:
         own = gaps.get(frame.session, [])

@@ -83,7 +83,7 @@ class FailedCall:
     title: str
     status: str
     text: str
-    """What it said of the reason."""
+    """The reason that it gave."""
 
 
 @frozen

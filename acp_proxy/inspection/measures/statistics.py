@@ -128,7 +128,7 @@ def end_of(reader: RecordingReader) -> int:
 
 
 def with_texts(reader: RecordingReader, turn: TurnTime) -> TurnTime:
-    """Adds what stands in the payloads of a turn: its prompt and its first chunk.
+    """Adds what is read from the payloads of a turn: its prompt and its first chunk.
 
     Args:
         reader: the recording.

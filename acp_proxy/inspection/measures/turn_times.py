@@ -75,7 +75,7 @@ class TurnClock:
         self._spoke = False
 
     def said(self, t_ns: int) -> tuple[Part, int]:
-        """The agent said something that asks for no answer."""
+        """The agent sent a notification."""
         passed = self.passed(t_ns)
         self._spoke = True
         return passed
@@ -333,7 +333,7 @@ class TurnIntervals:
     def _ask(self, seq: int, t_ns: int, asked: Exchange, found: list[Interval]) -> None:
         turn = asked.turn
         if turn is None and asked.session is None and len(self._running) == 1:
-            turn = next(iter(self._running))  # it names none, and there is but one
+            turn = next(iter(self._running))  # it names no session, and only one turn is open
         if turn is not None and (running := self._running.get(turn)) is not None:
             part = waiting_part(asked.method)
             self._add_passed(running, running.clock.asked(t_ns, part), seq, found)

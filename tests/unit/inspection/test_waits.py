@@ -81,8 +81,8 @@ def terminal(recorder: LogWriter) -> None:
     recorder.to_agent(result(7, terminalId="t"))
 
 
-def told(recorder: LogWriter, *, live: bool = False) -> Summary:
-    """What the first screen says, now."""
+def summary_of(recorder: LogWriter, *, live: bool = False) -> Summary:
+    """The summary of the recording, now."""
     if not live:
         recorder.abandon()
     with RecordingReader(recorder.path) as reader:
@@ -163,10 +163,10 @@ WAITS = [
 def test_an_hour_without_a_peer_to_act_is_no_hang(
     recorder: LogWriter, begin: Callable[[LogWriter], Callable[[], None]], awaited_: str, said: str
 ) -> None:
-    """While it lasts it is told in a neutral tone, and when it is over there was no silence."""
+    """While it lasts it is listed as waiting, and afterwards no silence is found."""
     go_on = begin(recorder)
     recorder.t_ns += HOUR
-    running = told(recorder, live=True)
+    running = summary_of(recorder, live=True)
     assert running.findings == []
     (waiting,) = running.waiting
     assert waiting.text.startswith(f"{said}, 1 h 0 min")
@@ -174,7 +174,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
     assert waiting.waited_ns == pytest.approx(HOUR, abs=100 * MS)
     go_on()
     finish(recorder)
-    ended = told(recorder)
+    ended = summary_of(recorder)
     assert ended.findings == []
     assert ended.waiting == []
     assert ended.longest_silence is not None
@@ -187,64 +187,64 @@ def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
         recorder.t_ns += 30 * S
         chunk(recorder)
     recorder.t_ns += 2 * S
-    running = told(recorder, live=True)
+    running = summary_of(recorder, live=True)
     assert running.findings == []
     (waiting,) = running.waiting
     assert waiting.text == "in turn 1 (prompt #6), streaming, last update 2.0 s ago (#126)"
     finish(recorder)
-    assert told(recorder).findings == []
+    assert summary_of(recorder).findings == []
 
 
 def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
     """A model may think."""
     recorder.t_ns += 59 * S
-    summary = told(recorder, live=True)
+    summary = summary_of(recorder, live=True)
     assert summary.findings == []
     assert [w.text for w in summary.waiting] == ["in turn 1 (prompt #6), nothing came yet, 59.0 s"]
 
 
 def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
-    """Some agents run commands themselves, and say nothing meanwhile."""
+    """Some agents run commands themselves and send nothing meanwhile."""
     recorder.to_client(update("s", "tool_call", toolCallId="c", title="make", status="pending"))
     recorder.to_client(update("s", "tool_call", toolCallId="d", title="ls", status="pending"))
     recorder.to_client(update("s", "tool_call_update", toolCallId="d", status="completed"))
     recorder.t_ns += HOUR
-    (waiting,) = told(recorder, live=True).waiting
+    (waiting,) = summary_of(recorder, live=True).waiting
     assert 'tool call "make" (#7) in progress' in waiting.text
     recorder.to_client(update("s", "tool_call_update", toolCallId="c", status="completed"))
     finish(recorder)
-    ended = told(recorder)
+    ended = summary_of(recorder)
     assert ended.findings == []
     assert ended.longest_silence is not None
     assert ended.longest_silence.from_seq == 9
 
 
-def test_a_session_without_a_prompt_owes_nothing(recorder: LogWriter) -> None:
+def test_a_session_without_a_prompt_waits_for_nothing(recorder: LogWriter) -> None:
     """Between two turns a person may sleep."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.t_ns += HOUR
-    assert told(recorder, live=True).waiting == []
+    assert summary_of(recorder, live=True).waiting == []
     prompt(recorder, 2)
     finish(recorder)
-    assert told(recorder).findings == []
+    assert summary_of(recorder).findings == []
 
 
-def test_who_cannot_be_heard_is_not_blamed(recorder: LogWriter) -> None:
-    """While the client does not read, it is not the agent who says nothing."""
+def test_an_agent_whose_client_does_not_read_is_not_blamed(recorder: LogWriter) -> None:
+    """While the client does not read, the agent is not blamed for silence."""
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=ORIGIN_NS)
     recorder.t_ns += HOUR
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="resumed", since=ORIGIN_NS)
     finish(recorder)
-    kinds = {problem.kind for problem in told(recorder).findings}
+    kinds = {problem.kind for problem in summary_of(recorder).findings}
     assert kinds == {"not-reading"}
 
 
-def test_an_agent_that_is_gone_owes_nothing(recorder: LogWriter) -> None:
+def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> None:
     """After its end nothing can come, so there is no silence."""
     recorder.event(capture_log.EXIT, code=0)
     recorder.t_ns += HOUR
     recorder.close()
-    summary = told(recorder)
+    summary = summary_of(recorder)
     assert [problem.kind for problem in summary.findings] == ["agent-ended"]
 
 
@@ -257,7 +257,7 @@ def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
     recorder.to_client(result(3))
     recorder.end()
     recorder.close()
-    summary = told(recorder)
+    summary = summary_of(recorder)
     assert summary.findings == []
     assert len(summary.turns) == 1
     assert summary.tool_calls == []
@@ -268,10 +268,10 @@ def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
 
 
 def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
-    """It is named with what it owes, since when and for how long; when it goes on, until when."""
+    """The finding has the open request and the length of the silence, later also its end."""
     chunk(recorder)  # 7
     recorder.t_ns += HOUR
-    running = told(recorder, live=True)
+    running = summary_of(recorder, live=True)
     assert sentences(running) == [
         'client waits for agent: session/prompt "go" (#6), 1 h 0 min,'
         " nothing came for 1 h 0 min (since #7)"
@@ -279,7 +279,7 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
     assert running.waiting == []
     chunk(recorder)
     finish(recorder)
-    ended = told(recorder)
+    ended = summary_of(recorder)
     assert [(p.severity, p.text, p.seqs) for p in ended.findings] == [
         (
             "remark",
@@ -298,26 +298,26 @@ def test_a_client_that_does_not_answer_hangs(recorder: LogWriter) -> None:
     """A file is no matter of a person; the agent is not blamed for waiting."""
     recorder.to_client(request(0, "fs/read_text_file", sessionId="s", path="/srv/a.py"))
     recorder.t_ns += HOUR
-    running = told(recorder, live=True)
+    running = summary_of(recorder, live=True)
     assert sentences(running) == [
         'agent waits for client: fs/read_text_file "/srv/a.py" (#7), 1 h 0 min, nothing came of it'
     ]
     assert running.waiting == []
     recorder.to_agent(result(0, content="x"))
     finish(recorder)
-    ended = told(recorder)
+    ended = summary_of(recorder)
     assert sentences(ended) == [
         "the client sent nothing for 1 h 0 min in turn 1, from #7 to #8,"
         " with fs/read_text_file #7 unanswered"
     ]
 
 
-def test_a_hang_until_the_end_is_told(recorder: LogWriter) -> None:
-    """Of an ended recording both the cut turn and the silence are told."""
+def test_a_hang_until_the_end_is_found(recorder: LogWriter) -> None:
+    """In an ended recording both the cut turn and the silence are found."""
     recorder.t_ns += HOUR
     recorder.event(capture_log.EXIT, signal=9)
     recorder.close()
-    killed, silent = sentences(told(recorder))
+    killed, silent = sentences(summary_of(recorder))
     assert killed.startswith("the agent was killed by SIGKILL")
     assert "in the middle of turn 1" in killed
     assert silent.startswith("the agent sent nothing for 1 h 0 min in turn 1, from #6,")
@@ -332,31 +332,31 @@ def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> N
     for _ in range(100):
         recorder.t_ns += S
         chunk(recorder, "other")
-    (problem,) = told(recorder, live=True).findings
+    (problem,) = summary_of(recorder, live=True).findings
     assert problem.text.startswith('client waits for agent: session/prompt "go" (#6), 1')
-    (waiting,) = told(recorder, live=True).waiting
+    (waiting,) = summary_of(recorder, live=True).waiting
     assert waiting.session == "other"
     assert "streaming" in waiting.text
 
 
-def test_a_program_that_has_ended_holds_nobody_up(recorder: LogWriter) -> None:
-    """After its exit, or its release, the agent owes again."""
+def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
+    """After its exit, or its release, the agent has to act again."""
     terminal(recorder)
     recorder.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
     recorder.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
     recorder.t_ns += HOUR
-    (problem,) = told(recorder, live=True).findings
+    (problem,) = summary_of(recorder, live=True).findings
     assert "nothing came for 1 h 0 min (since #10)" in problem.text
 
 
 def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: LogWriter) -> None:
-    """Once the client has cancelled, no person decides any more, and it has to say so."""
+    """Once the client has cancelled, no person decides any more, so the client has to answer."""
     permission(recorder)
     recorder.t_ns += HOUR
-    assert told(recorder, live=True).findings == []
+    assert summary_of(recorder, live=True).findings == []
     recorder.to_agent(notification("session/cancel", sessionId="s"))
     recorder.t_ns += 11 * S
-    (problem,) = told(recorder, live=True).findings
+    (problem,) = summary_of(recorder, live=True).findings
     assert problem.text.startswith("agent waits for client: session/request_permission")
 
 
@@ -368,13 +368,13 @@ def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
         prompt(recorder, 1)  # 4
         recorder.to_client(result(1))  # 5
         recorder.t_ns += HOUR
-        (problem,) = told(recorder, live=True).findings
+        (problem,) = summary_of(recorder, live=True).findings
         assert problem.text.endswith("1 h 0 min, nothing came for 1 h 0 min (since #5)")
         recorder.to_client(update("s", "state_update", state="idle", stopReason="end_turn"))
         recorder.t_ns += HOUR
         recorder.end()
         recorder.close()
-        summary = told(recorder)
+        summary = summary_of(recorder)
     assert sentences(summary) == [
         "the agent sent nothing for 1 h 0 min in turn 1, from #5 to #6,"
         " with session/prompt #4 unanswered"
@@ -388,7 +388,7 @@ def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
         recorder.t_ns += HOUR
         recorder.to_client([result(1), error(2, -32603, "no")])
         recorder.end()
-        summary = told(recorder)
+        summary = summary_of(recorder)
     (silence,) = [p for p in summary.findings if p.kind == "silence"]
     assert silence.text.endswith("from #2 to #3, with session/list #2 unanswered")
 
@@ -424,7 +424,7 @@ def test_only_the_longest_hangs_are_kept() -> None:
 
 
 def test_the_members_of_a_silence_keep_their_names() -> None:
-    """What programs read as ``debtor`` and ``owed`` is so called, whatever it is called here."""
+    """In JSON they are called ``debtor`` and ``owed``, unlike the fields here."""
     request = PendingRequest(1, 0, "to-agent", "session/prompt", "s", 1, Party.AGENT)
     written = converter.unstructure(Silence(Party.AGENT, request, 1, 2, 0, 5))
     assert (written["debtor"], written["owed"]["seq"]) == ("agent", 1)

@@ -1,4 +1,4 @@
-"""A chunk is a piece of streamed text, whoever wrote it in whatever dialect."""
+"""A chunk is a piece of streamed text, from either peer and in any dialect."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_anything_else_is_none(raw: bytes) -> None:
-    """Requests, batches, other updates, other content, and what is no message."""
+    """Requests, batches, other updates, other content, and lines that are no messages."""
     assert chunk_of(raw) is None
 
 

@@ -131,7 +131,7 @@ def test_an_id_that_is_open_twice_means_the_older_request() -> None:
     ("asked", "answered"), [("7", '"7"'), ("1", "1.0"), ("9007199254740993", "9007199254740992")]
 )
 def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None:
-    """A number and a string, or numbers that a float cannot tell apart, are different ids."""
+    """A number and a string, or numbers that are equal as floats, are different ids."""
     conversation = check(f"""
         -> #{asked} a
            a, exchange 1
@@ -238,8 +238,8 @@ def test_open_requests_are_listed_oldest_first() -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
-def test_what_is_no_message_has_no_labels(kind: Kind) -> None:
-    """A line that says nothing belongs to nothing and changes nothing."""
+def test_a_line_without_a_message_has_no_labels(kind: Kind) -> None:
+    """A line without a message belongs to nothing and changes nothing."""
     conversation = Conversation()
     labels = conversation.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
     assert describe(labels) == "nothing"
@@ -310,7 +310,7 @@ def test_a_violation_is_listed(before: str, message: str, violation: Violation) 
 
 
 def test_a_cancelled_request() -> None:
-    """``$/cancel_request`` belongs to the exchange that it names, whose error then says so."""
+    """``$/cancel_request`` belongs to the exchange that it names, which is then cancelled."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -356,7 +356,7 @@ def test_cancelling_nothing_belongs_to_nothing() -> None:
     ],
 )
 def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None:
-    """-32800 says cancelled in every dialect, -32003 only in the draft."""
+    """-32800 means cancelled in every dialect, -32003 only in the draft."""
     conversation = check(
         f"""
         -> #1 a
@@ -390,7 +390,7 @@ def test_session_new_is_named_by_its_answer() -> None:
 
 
 def test_a_turn_lasts_from_prompt_to_answer() -> None:
-    """What the session says and is told meanwhile is of the turn; what comes after is not."""
+    """Messages of the session belong to the turn until its end, and not afterwards."""
     conversation = check("""
         <- session/update {"sessionId": "s", "update": {"sessionUpdate": "usage_update"}}
            session/update, session s
@@ -701,7 +701,7 @@ def test_the_draft_tells_sessions_by_their_directories() -> None:
 
 
 def test_two_sessions_of_one_directory_are_told_by_their_open_turns() -> None:
-    """A path in the directory of two sessions tells nothing while both have an open turn."""
+    """A path in the directory of two sessions is ambiguous while both have an open turn."""
     check(
         """
         -> #1 session/load {"sessionId": "A", "workingDirectory": "/w"}
@@ -835,7 +835,7 @@ def test_the_result_outweighs_the_params() -> None:
 
 
 def test_a_failed_initialize_tells_nothing_of_the_agent() -> None:
-    """An error is no handshake; what the request said remains."""
+    """An error is no handshake; the values of the request remain."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
            initialize, exchange 1
@@ -873,7 +873,7 @@ def test_a_later_frame_tells_where_no_initialize_was_seen() -> None:
 
 
 def test_an_empty_answer_to_a_prompt_tells_v2_and_ends_no_turn() -> None:
-    """Where nothing else told, the answer itself says that it only accepts."""
+    """Without any other sign, an answer without a stop reason only accepts the prompt."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -886,7 +886,7 @@ def test_an_empty_answer_to_a_prompt_tells_v2_and_ends_no_turn() -> None:
 
 
 def test_a_later_frame_does_not_outweigh_initialize() -> None:
-    """Once an initialize exchange has told the dialect, no frame changes it."""
+    """Once an initialize exchange has decided the dialect, no frame changes it."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
            initialize, exchange 1
@@ -899,7 +899,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
 
 
 def test_a_forced_dialect_stays() -> None:
-    """What the user says is the dialect is not judged again, not even after a reload."""
+    """A dialect that the user has chosen is not detected again, not even after a reload."""
     conversation = check(
         f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}

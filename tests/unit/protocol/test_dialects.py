@@ -1,4 +1,4 @@
-"""Every row of the tables by which the dialects are told apart."""
+"""Every row of the tables by which a dialect is detected."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ INFO = {"name": "x", "version": "1"}
 
 
 def dialect_from(method: str, /, **params: object) -> str | None:
-    """The dialect that a later frame tells."""
+    """The dialect that is detected from a later frame."""
     found = dialect_of_frame(read(json.dumps({"method": method, "params": params}).encode()))
     return found.dialect if found else None
 
 
 def dialect_of_answer(method: str, **members: object) -> str | None:
-    """The dialect that an answer to a method tells."""
+    """The dialect that is detected from the answer to a method."""
     found = dialect_of_frame(read(json.dumps({"id": 1, **members}).encode()), method)
     return found.dialect if found else None
 
@@ -51,7 +51,7 @@ def dialect_of_answer(method: str, **members: object) -> str | None:
     ],
 )
 def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | None) -> None:
-    """What the client says in initialize decides until it is answered."""
+    """The params of initialize decide until it is answered."""
     found = dialect_of_initialize(params, None)
     assert (found and found.dialect) == dialect
     assert found is None or found.reason
@@ -82,7 +82,7 @@ def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | 
     ],
 )
 def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) -> None:
-    """Where the request says next to nothing, the result decides."""
+    """If the request is nearly empty, the result decides."""
     found = dialect_of_initialize(ONE, result)
     assert found is not None
     assert found.dialect == dialect
@@ -129,7 +129,7 @@ def test_updates_of_v2(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
-    """The other kinds tell the draft, by their envelope, and nothing else."""
+    """The other kinds only show the draft, by their envelope."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
@@ -160,7 +160,7 @@ def test_updates_of_both(kind: str) -> None:
     ],
 )
 def test_methods(method: str, params: dict[str, Any], dialect: str | None) -> None:
-    """Methods tell by their name, or by the names of their params."""
+    """Some methods show it by their name, others by the names of their params."""
     assert dialect_from(method, **params) == dialect
 
 
@@ -175,7 +175,7 @@ def test_an_answered_prompt() -> None:
 
 
 def test_a_line_that_is_too_large_tells_nothing_that_its_outline_does_not() -> None:
-    """Where the line is not at hand, only its labels can tell."""
+    """Without the line, it is detected from the labels alone."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     found = dialect_of_frame(large)
     assert found is not None
@@ -195,7 +195,7 @@ def test_a_body_is_an_object_or_nothing() -> None:
 
 
 def dialects_of(examples: list[Example]) -> set[str]:
-    """The dialects that the messages of a document tell, each taken alone."""
+    """The dialects that are detected from the messages of a document, each taken alone."""
     dialects = set()
     for example in examples:
         message = read(example.raw)

@@ -80,7 +80,7 @@ def test_it_lies_within(path: str, root: str) -> None:
     ],
 )
 def test_it_does_not(path: object, root: str) -> None:
-    """What leads out, what may be read as leading out, and what is no path at all."""
+    """Paths that lead out, paths that may be read so, and values that are no paths."""
     assert not is_within(path, [root])
 
 

@@ -33,7 +33,7 @@ from tests import documents
     ],
 )
 def test_a_method_has_an_effect(method: str | None, dialect: str | None, effect: Effect) -> None:
-    """Of what no row names, nobody knows it; below fs/ and terminal/ the worst is assumed."""
+    """An unlisted method has an unknown effect; below fs/ and terminal/ the worst is assumed."""
     assert effect_of(method, dialect) is effect
 
 
@@ -57,7 +57,7 @@ def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT])
 def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
-    """Who is to blame for a refused request is told by a table with the same methods."""
+    """The table of rules, by which a refusal is blamed on a peer, has the same methods."""
     rules = Rules(dialect, {})
     for row in TABLE:
         if row.effect not in (Effect.INFORMS, Effect.OTHER):

@@ -1,4 +1,4 @@
-"""Lines are found by where they stand in the log."""
+"""Lines are found with their places in the log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from acp_proxy.protocol.framing import Line, LineFramer
 
 
 def test_a_chunk_may_hold_several_lines() -> None:
-    """Each newline ends a line, which stands where the chunk says."""
+    """Each newline ends a line, whose place follows from that of the chunk."""
     framer = LineFramer()
     assert list(framer.feed(b"a\nbc\r\n\n", 100, 7)) == [
         Line(((100, 2),), 2, 7, 7, True),
@@ -27,7 +27,7 @@ def test_a_line_may_need_several_chunks() -> None:
 
 
 def test_the_end_leaves_a_line_without_a_newline() -> None:
-    """What stands after the last newline is a line too, once."""
+    """The rest after the last newline is a line too, once."""
     framer = LineFramer()
     assert framer.finish(5) is None
     assert list(framer.feed(b"ab\r", 10, 1)) == []

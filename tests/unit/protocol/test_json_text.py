@@ -77,7 +77,7 @@ def test_what_one_decoder_refuses_the_other_reads(raw: bytes, value: Any) -> Non
 
 @pytest.mark.parametrize("raw", [b"words", b"", b"\xff", b"[" * 100_000])
 def test_what_is_not_json_is_none_or_its_text(raw: bytes) -> None:
-    """The name of the function says which."""
+    """As the name of the function has it."""
     assert json_or_none(raw) is None
     assert json_or_text(raw) == raw.decode(errors="surrogateescape")
 

@@ -1,4 +1,4 @@
-"""What a line says, and what it is if it says nothing."""
+"""The labels of a line, and its kind if it is no message."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_what_is_no_message_says_why(raw: bytes, reason: str) -> None:
     ],
 )
 def test_an_id_is_kept_as_it_is_written(line: str, token: str) -> None:
-    """The token of an id is what stands on the wire, whichever reader had to read the line."""
+    """The token of an id is its text on the wire, whichever reader reads the line."""
     assert read((line % token).encode()).rpc_id == token
 
 
@@ -167,7 +167,7 @@ def test_the_last_of_duplicate_members_counts() -> None:
 
 
 def test_v1_fields() -> None:
-    """Sessions, updates, tool calls and terminals stand where v1 puts them."""
+    """Sessions, updates, tool calls and terminals are read from their places in v1."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
     assert labels(params("session/update", sessionId="s", update=update)) == {
         "method": "session/update",
@@ -185,7 +185,7 @@ def test_v1_fields() -> None:
 
 
 def test_v2_fields() -> None:
-    """States, terminals in updates and the subject of a permission stand where v2 puts them."""
+    """States, terminals in updates and the subject of a permission are read as in v2."""
     idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
     assert labels(params("session/update", sessionId="s", update=idle)) == {
         "method": "session/update",
@@ -223,7 +223,7 @@ def test_draft_fields() -> None:
 
 @pytest.mark.parametrize("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
 def test_a_field_of_the_wrong_type_is_no_label(odd: object) -> None:
-    """A session id that is a number is none; the rest of the line is read all the same."""
+    """A number is no session id; the rest of the line is still read."""
     update = {"sessionUpdate": odd, "toolCallId": "c"}
     assert labels(params("session/update", sessionId=odd, update=update)) == {
         "method": "session/update",
@@ -253,7 +253,7 @@ def test_escapes_are_decoded_in_labels() -> None:
 
 
 def test_the_members_of_a_batch_are_read() -> None:
-    """Each member is a message of its own, in order, and one that is none says so."""
+    """Each member is a message of its own, in order; others are marked invalid."""
     batch = read(b' [ {"id":7,"method":"a"}, {"id":"7","result":1} ,3,{},null ]')
     assert (batch.kind, batch.method, batch.parse_error) == (Kind.BATCH, None, None)
     assert [(m.kind, m.rpc_id) for m in batch.members] == [
@@ -305,7 +305,7 @@ def _deeper(levels: int, raw: bytes) -> Message:
 
 
 def test_space_around_a_message_is_no_matter() -> None:
-    """What JSON calls space may stand around and within a line."""
+    """Whitespace of JSON is allowed around and within a line."""
     tight = read(b'{"id":1,"method":"x","params":{"sessionId":"s"}}')
     loose = read(b' \t{ "id" : 1 , "method":\t"x" ,"params" : { "sessionId" : "s" } }\r')
     assert evolve(loose, raw=None) == evolve(tight, raw=None)

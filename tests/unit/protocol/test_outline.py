@@ -18,7 +18,7 @@ def outline(raw: str) -> Message:
 
 
 def agrees(raw: str) -> bool:
-    """Whether the edges say what the whole line says."""
+    """Whether the edges give the labels of the whole line."""
     return outline(raw) == evolve(read(raw.encode()), raw=None)
 
 
@@ -67,7 +67,7 @@ def agrees(raw: str) -> bool:
     ],
 )
 def test_the_edges_say_what_the_line_says(line: str) -> None:
-    """Wherever the large string stands, the labels are those of the whole line."""
+    """Wherever the large string is, the labels are those of the whole line."""
     assert agrees(line.replace("BIG", BIG))
 
 
@@ -97,7 +97,7 @@ def test_a_tail_may_begin_within_an_escape() -> None:
 
 
 def test_a_batch_is_not_looked_into() -> None:
-    """A batch is too large to look into, and says so."""
+    """A batch that is too large to be read is marked so."""
     message = outline(f'  [{{"method":"x","params":"{BIG}"}}]')
     assert (message.kind, message.parse_error) == (Kind.BATCH, "a batch too large to look into")
 

@@ -1,4 +1,4 @@
-"""Messages of the 1.0 draft that name no session belong to one all the same."""
+"""Messages of the 1.0 draft that name no session still belong to one."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: 
 
 
 def test_a_closed_session_stays_known() -> None:
-    """So that its later use can be told from that of a session which never was."""
+    """So that its later use differs from the use of an unknown session."""
     found = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}
@@ -122,7 +122,7 @@ def test_a_terminal_is_followed_until_its_release() -> None:
 
 @pytest.mark.parametrize(("status", "state"), [("null", "running"), ('{"exitCode": 1}', "exited")])
 def test_output_may_report_the_exit(status: str, state: str) -> None:
-    """A client that is asked for output says whether the command has ended."""
+    """The answer to a request for output reports whether the command has ended."""
     found = connection(f"""
         <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
         -> #1 result {{"terminalId": "t"}}

@@ -34,12 +34,12 @@ def found(text: str) -> list[tuple[str, Place]]:
     ],
 )  # fmt: skip
 def test_places_are_where_they_are_written(text: str, expected: list[tuple[str, Place]]) -> None:
-    """Escaped keys, keys that stand twice and spaces included; broken JSON has none."""
+    """Also with escaped keys, repeated keys and spaces; broken JSON has no places."""
     assert found(text) == expected
 
 
 def test_a_replacement_changes_its_place_alone() -> None:
-    """What stands before, between and behind the places stays."""
+    """The text before, between and after the places stays."""
     text = ' {"a" : 1e3, "id" : 7 ,"b":"\\u0041", "params":{"path":"x"}} '
     new = splice(text, [(span, f"<{span.place.value}>") for span in spans(text, PLACES)])
     assert new == ' {"a" : 1e3, "id" : <id> ,"b":"\\u0041", "params":{"path":<path>}} '

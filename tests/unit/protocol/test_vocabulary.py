@@ -50,12 +50,12 @@ _NO_TYPE = {
     "icons": "a picture",
     "serverId": "the client's name for a server, as in its configuration",
     "acpId": "the same in the proposal",
-    "_meta": "nobody knows what",
+    "_meta": "unknown",
 }
 """Keys at or below which nothing has a type, and why."""
 
 _ANYBODYS = ("_", "proxy/successor")
-"""Methods that the protocol leaves to anybody, and an envelope."""
+"""Methods that the protocol does not define, and an envelope."""
 
 _TEXTS = {"text", "content", "stdout", "stderr", "data", "message", "method", "tool"}
 """Keys of texts, which may begin with anything."""
@@ -124,7 +124,7 @@ def _is_known(pointer: str, rows: tuple[Position, ...]) -> bool:
     "method", sorted({one.method for one in _all() if not one.method.startswith(_ANYBODYS)})
 )
 def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
-    """Each id, path, URI, time and credential of each example of a method stands in the table."""
+    """The table has each id, path, URI, time and credential of each example of a method."""
     for example in _all():
         if example.method == method:
             rows = positions(method, is_response=example.kind == "response")
@@ -164,7 +164,7 @@ def test_pointers_come_once() -> None:
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:
-    """Nested as messages are; what is nobody's choice has none."""
+    """Nested as messages are; a member that neither peer chooses has none."""
     places = places_of("notification", "session/update")["params"]
     assert places["data"]["output"]["path"] is Place.PATH
     assert places["data"]["output"]["terminalId"] is Place.TERMINAL

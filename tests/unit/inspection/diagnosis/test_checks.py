@@ -99,7 +99,7 @@ def test_nothing_is_wrong_with_our_recordings(path: Path) -> None:
     "path", captures.all_captures(), ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_real_agents_are_judged_fairly(tmp_path: Path, path: Path) -> None:
-    """Of captured conversations, what did go wrong is told and nothing else."""
+    """In captured conversations, what went wrong is found and nothing else."""
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(path), recorder)
     told = [problem.kind for problem in summary_of(recorder.path).findings]

@@ -173,7 +173,7 @@ def test_the_draft_names_no_session_for_files(tmp_path: Path) -> None:
 
 
 def test_what_names_no_session_belongs_to_the_only_turn(tmp_path: Path) -> None:
-    """With one turn open a nameless request is its, with two it is nobody's."""
+    """With one turn open a request without a session belongs to it, with two to none."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(request(0, "mcp/message", connectionId="m"))
@@ -202,7 +202,7 @@ def test_another_sessions_request_is_not_its(tmp_path: Path) -> None:
 def test_the_draft_waits_for_files_in_two_open_turns(
     tmp_path: Path, path: str, waited: tuple[int, int]
 ) -> None:
-    """A path tells which of two turns waits for the client, and not for the agent."""
+    """The path decides which of two turns waits for the client."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     for number, name in enumerate("ab"):
         recorder.to_agent(
@@ -240,7 +240,7 @@ def test_history_is_no_turn(tmp_path: Path) -> None:
     assert whole == WholeTime(4 * MS, 0, 0)
 
 
-def test_between_turns_nobody_owes_anything(tmp_path: Path) -> None:
+def test_time_between_turns_is_no_waiting(tmp_path: Path) -> None:
     """The time before, in and between turns adds up to the recording's."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.t_ns += SECOND
