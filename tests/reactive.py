@@ -90,7 +90,7 @@ class Conversation:
     @property
     def required(self) -> list[Step]:
         """The client's messages that the agent may have acted on."""
-        return [say.step for say in self.says if say.step.is_required]
+        return [say.step for say in self.says if say.step.is_awaited]
 
     def spoken(self, lane: str | None) -> bytes:
         """All that the agent sent in a lane."""

@@ -80,7 +80,7 @@ def test_a_message_left_out_is_named_unless_it_is_optional(
     """For each message that a client may leave out, and for its last three."""
     clean = 0
     for conversation in conversations:
-        may_be = [say for say in conversation.says if say.step.can_be_left_out]
+        may_be = [say for say in conversation.says if say.step.is_optional]
         for left_out in (*may_be, *conversation.says[-3:]):
             number = left_out.step.seq
             played = play(conversation, partial(leaving_out, number))
@@ -197,7 +197,7 @@ def assert_one_divergence(
     """Makes a mistake, and checks what is found."""
     played = play(conversation, mistaken(step, mistake))
     where = f"{conversation.path.name} {mistake.__name__} {step}"
-    if mistake is drops and step.can_be_left_out:
+    if mistake is drops and step.is_optional:
         assert played.counted == [], where
         return
     if mistake is doubles and is_last_word(conversation, step):

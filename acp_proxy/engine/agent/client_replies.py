@@ -106,7 +106,7 @@ class ClientReplies:
         if not (isinstance(result, dict) and result.get("timedOut") is True):
             for step in self._schedule.expected:
                 if step.is_push and read(self._comparer.raw(step)).terminal == terminal:
-                    self._schedule.exempt.let_pass(step)
+                    self._schedule.exempt.release(step)
         if request.ask.method == _RELEASE and terminal is not None:
             self._state.bindings.release(terminal)
 

@@ -103,20 +103,20 @@ class ConnectionFrames:
                 other.frames.discard(waiting.step.seq)
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
-    def relax(self, optional: set[Key]) -> set[Key]:
+    def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
         """Lets the frames whose requests came wait no longer for messages that may be left out.
 
         Returns:
             those that a frame did wait for.
         """
         unasked = {w.step.seq for w in self.waiting if w.asked and w.asked <= optional}
-        let_pass: set[Key] = set()
+        passed: set[Key] = set()
         for waiting in self.waiting:
             if not waiting.asked:
-                let_pass |= waiting.messages & optional
+                passed |= waiting.messages & optional
                 waiting.messages -= optional
                 waiting.frames -= unasked
-        return let_pass
+        return passed
 
     def skip(self, exchange: int) -> int:
         """Removes the frames that answer nothing but a request which will not come.

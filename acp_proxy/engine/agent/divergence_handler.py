@@ -50,7 +50,7 @@ class DivergenceHandler:
         step = self._in_lane(match.step)
         lane = self._schedule.lanes[step.lane]
         what = f"{step.method} #{step.seq}"
-        if step.is_required and self._state.scheduler.has_earlier_frames(step):
+        if step.is_awaited and self._state.scheduler.has_earlier_frames(step):
             summary = f"{what} came before what was recorded before it"
             self.note(DivergenceKind.EARLY, lane, summary, live, seq=step.seq)
         elif step.key in self._schedule.exempt.overdue:

@@ -74,7 +74,7 @@ class ReplayEnding:
         """
         for lane in self._schedule.live_lanes:
             for step in lane.expected:
-                if step.can_be_left_out and not step.is_push:
+                if step.is_optional and not step.is_push:
                     self._note_left_out(lane, step, at)
             self._note_output(lane, [step for step in lane.expected if step.is_push], at)
             for request in self._requests.open_in(lane):
@@ -101,7 +101,7 @@ class ReplayEnding:
         summary = f"the client never sent {what} #{step.seq}, and need not have"
         if step.response_seq is not None:
             summary += f"; its answer #{step.response_seq} was not played"
-        elif not step.is_required:
+        elif not step.is_awaited:
             return
         self._note_not_sent(lane, step, summary, at)
 

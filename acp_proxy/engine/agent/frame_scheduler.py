@@ -154,8 +154,8 @@ class FrameScheduler:
         if not (every := self._schedule.connection.waiting):
             return
         expected = self._schedule.lanes[None].expected
-        optional = {step.key for step in expected if step.can_be_left_out}
-        optional.update(self._schedule.exempt.optional.values())
+        optional = {step.key for step in expected if step.is_optional}
+        optional.update(self._schedule.exempt.released.values())
         for waiting in every:
             has_come = any(a.exchange in self._requests.live_ids for a in waiting.step.answers)
             if has_come or not waiting.asked or not waiting.asked <= optional:
@@ -181,7 +181,7 @@ class FrameScheduler:
             if self._is_given_up(head):
                 self._schedule.drop(head)
             elif head.from_agent:
-                optional, unasked = self._schedule.exempt.optional, self._unasked(head)
+                optional, unasked = self._schedule.exempt.released, self._unasked(head)
                 if not unasked:
                     return head
                 if not unasked <= optional.keys():
@@ -209,17 +209,17 @@ class FrameScheduler:
         """Whether a track can go on past a message of the client."""
         if step.exchange in self._schedule.exempt.withheld or track.pass_arrived(step):
             return True
-        if not self._is_optional(step):
+        if not self._blocks_nothing(step):
             return False
         if step.is_push:
-            self._schedule.exempt.let_pass(step)
+            self._schedule.exempt.release(step)
         return True
 
-    def _is_optional(self, step: Step) -> bool:
+    def _blocks_nothing(self, step: Step) -> bool:
         """Whether no frame waits for a message of the client."""
-        if self._order is Order.CAUSAL or step.exchange in self._schedule.exempt.optional:
+        if self._order is Order.CAUSAL or step.exchange in self._schedule.exempt.released:
             return True
-        return not step.is_required and (step.kind != "invalid" or step.exchange is None)
+        return not step.is_awaited and (step.kind != "invalid" or step.exchange is None)
 
     def _may_pass_handshake(self, seq: int) -> bool:
         """Whether the handshake is over, or was recorded after this frame."""

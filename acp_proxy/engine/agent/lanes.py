@@ -54,7 +54,7 @@ class Lane:
 
     def missing(self) -> Iterator[Step]:
         """Yields the required messages that have not come, and that cannot be left out."""
-        return (step for step in self.expected if step.is_required and not step.can_be_left_out)
+        return (step for step in self.expected if step.is_awaited and not step.is_optional)
 
     def expect(self, step: Step) -> None:
         """Adds a message that the client is expected to send."""

@@ -120,7 +120,7 @@ class Replay:
         for lane in self._overtaken:
             if not lane.abandoned:
                 yield from self._skip_message(lane, at)
-        while self._schedule.relax():
+        while self._schedule.stop_waiting_for_optional():
             yield from self._play(at)
 
     def _skip_message(self, lane: Lane, at: int) -> Iterator[Command]:
@@ -169,7 +169,7 @@ class Replay:
         yield from self._play(at, at_once=True)
         while self._schedule.read_on():
             yield from self._play(at, at_once=True)
-        while self._schedule.relax():
+        while self._schedule.stop_waiting_for_optional():
             yield from self._play(at, at_once=True)
         self._ending.note_missing(at)
         self._ending.note_unplayed(at)

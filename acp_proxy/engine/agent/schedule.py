@@ -22,8 +22,8 @@ from acp_proxy.protocol.methods import HANDSHAKE
 class Exemptions:
     """The client's messages that no frame waits for, by key or by exchange."""
 
-    optional: dict[int, Key] = field(factory=dict)
-    """Requests that need not come; an answer to one goes out if it comes after all."""
+    released: dict[int, Key] = field(factory=dict)
+    """Optional requests that did not come; an answer to one goes out if it comes after all."""
     overdue: set[Key] = field(factory=set)
     """Messages that were waited for, and are no longer."""
     withheld: set[int] = field(factory=set)
@@ -31,10 +31,10 @@ class Exemptions:
     skipped: set[int] = field(factory=set)
     """All requests that will not come."""
 
-    def let_pass(self, step: Step) -> None:
+    def release(self, step: Step) -> None:
         """Lets nothing wait for a request any longer."""
         if step.exchange is not None:
-            self.optional[step.exchange] = step.key
+            self.released[step.exchange] = step.key
 
 
 class ReplaySchedule:
@@ -113,7 +113,7 @@ class ReplaySchedule:
         lane.match(step)
         if (track := self.track_of(step.lane)) is not None:
             track.arrive(step, at)
-        if lane is connection or step.exchange in self.exempt.optional:
+        if lane is connection or step.exchange in self.exempt.released:
             self.connection.note_message(step, at)
             return
         # A session begins after the handshake: a message of a session overtakes a missing one.
@@ -121,17 +121,17 @@ class ReplaySchedule:
         if awaited is not None and awaited.method in HANDSHAKE:
             connection.note_overtaken(step)
 
-    def relax(self) -> bool:
+    def stop_waiting_for_optional(self) -> bool:
         """Lets nothing wait any longer for requests that a client may leave out.
 
         Returns:
             whether something waited for one.
         """
-        optional = {s.key for s in self.lanes[None].expected if s.can_be_left_out}
-        passed = self.connection.relax(optional)
+        optional = {s.key for s in self.lanes[None].expected if s.is_optional}
+        passed = self.connection.stop_waiting_for(optional)
         for step in self.optional_waits:
             if step.exchange is not None:
-                self.exempt.let_pass(step)
+                self.exempt.release(step)
                 passed.add(step.key)
         self.exempt.overdue |= passed
         return bool(passed)
@@ -140,7 +140,7 @@ class ReplaySchedule:
     def optional_waits(self) -> list[Step]:
         """The messages that a track waits for although the client may leave them out."""
         steps = (track.waits_for for track in self.tracks.values())
-        return [step for step in steps if step is not None and step.can_be_left_out]
+        return [step for step in steps if step is not None and step.is_optional]
 
     def skip(self, missing: Step) -> None:
         """Goes on without a request that does not come, and without its answer."""
@@ -156,8 +156,8 @@ class ReplaySchedule:
                 if self._effects.prevents(step):
                     lane.forget(step)
                     self._skip_withheld(step)
-                elif not step.is_optional:
-                    step.is_optional = self._effects.makes_optional(step)
+                elif not step.follows_withheld:
+                    step.follows_withheld = self._effects.may_prevent(step)
 
     def drop(self, step: Step) -> None:
         """Counts a frame of the agent no longer if it only answers what will not come."""
@@ -179,7 +179,7 @@ class ReplaySchedule:
             self._skip_withheld(step)
             return
         else:
-            step.is_optional = self._effects.makes_optional(step)
+            step.follows_withheld = self._effects.may_prevent(step)
             lane.expect(step)
         self._enqueue(lane, step)
 
@@ -208,7 +208,7 @@ class ReplaySchedule:
             if step.kind == "error" and step.request_seq is not None:
                 self._add_unreadable_line(step)
             self.connection.add_frame(step)
-        elif step.is_required:
+        elif step.is_awaited:
             self.connection.add_request(step)
 
     def _add_unreadable_line(self, answer: Step) -> None:

@@ -49,7 +49,7 @@ class WithheldEffects:
         if name is not None and isinstance(made, str):
             self._unmade.add((name, made))
 
-    def makes_optional(self, step: Step) -> bool:
+    def may_prevent(self, step: Step) -> bool:
         """Returns whether a request of the client may follow from what was withheld."""
         is_own = (step.method or "").startswith("_")
         return self._has_hidden_unknown and step.kind == "request" and is_own

@@ -2,6 +2,9 @@
 
 A step is small; payloads stay where they are until one is sent or compared. Steps are read as the
 conversation goes on, so that a recording of any size begins to play at once.
+
+A message of the client is *awaited* if frames of the agent wait for it, and *optional* if the
+client may leave it out nevertheless: after a second of silence nothing waits for it any longer.
 """
 
 from collections import deque
@@ -71,8 +74,8 @@ class Step:
     """Its place in a batch of the client."""
     lane: str | None = None
     """The session in whose lane it is, None for the connection's; set by `LaneFinder`."""
-    is_optional: bool = False
-    """Whether the client may leave it out because it depends on a withheld request."""
+    follows_withheld: bool = False
+    """Whether it may be missing because it depends on a withheld request."""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -91,8 +94,8 @@ class Step:
         return self.kind in REPLIES
 
     @property
-    def is_required(self) -> bool:
-        """Whether the agent may have acted on it: a request, a reply, or a cancellation.
+    def is_awaited(self) -> bool:
+        """Whether frames wait for it: a request, a reply or a cancellation; see docs/replay.md.
 
         A cancellation of no open request has no effect. A reply to no request is how a client
         reports a line that it could not read.
@@ -107,9 +110,9 @@ class Step:
         return self.kind == "request" and self.method == PUSH and not self.from_agent
 
     @property
-    def can_be_left_out(self) -> bool:
+    def is_optional(self) -> bool:
         """Whether no lane depends on it: a piece of output, or a request that opens nothing."""
-        if self.kind == "invalid" or self.is_push or self.is_optional:
+        if self.kind == "invalid" or self.is_push or self.follows_withheld:
             return True
         return self.kind == "request" and self.lane is None and self.method not in HANDSHAKE
 

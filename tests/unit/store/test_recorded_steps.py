@@ -45,7 +45,7 @@ def test_steps_know_their_exchange(tmp_path: Path) -> None:
         ("0", "fs/read_text_file", reply.seq)
     ]
     assert (reply.exchange, reply.method) == (ask.exchange, "fs/read_text_file")
-    assert [one.is_required for one in (new, reply, cancel)] == [True] * 3
+    assert [one.is_awaited for one in (new, reply, cancel)] == [True] * 3
     recorded.close()
 
 
@@ -59,8 +59,8 @@ def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
         7 -> {"jsonrpc": "2.0", "id": 8, "result": {}}
     """)  # fmt: skip
     book_steps = [step for step in steps(recorded.script()) if not step.from_agent]
-    assert [step.can_be_left_out for step in book_steps] == [False, True, False, *[False] * 3]
-    assert [step.is_required for step in book_steps] == [True, True, True, *[False] * 3]
+    assert [step.is_optional for step in book_steps] == [False, True, False, *[False] * 3]
+    assert [step.is_awaited for step in book_steps] == [True, True, True, *[False] * 3]
     recorded.close()
 
 

@@ -61,7 +61,7 @@ def test_optional_requests_stop_blocking_frames() -> None:
     connection.add_request(two := asked(2, 3, 2))
     connection.add_frame(answer(3, 2, 2))
     connection.add_frame(answer(4, 1, 1))
-    assert connection.relax({(1, 0), (2, 0)}) == set()
+    assert connection.stop_waiting_for({(1, 0), (2, 0)}) == set()
     connection.note_message(two, 5)
-    assert connection.relax({(1, 0)}) == {(1, 0)}
+    assert connection.stop_waiting_for({(1, 0)}) == {(1, 0)}
     assert [waiting.is_free for waiting in connection.waiting] == [True, False]

@@ -71,11 +71,11 @@ def test_extension_requests_are_optional_after_a_withheld_extension() -> None:
     own = Step(0, 0, False, "request", "_own/x")
     found = WithheldEffects(cast("Script", Lines()))
     found.note_withheld("terminal/create")
-    assert not found.makes_optional(own)
+    assert not found.may_prevent(own)
     found.note_withheld("_agent/x")
-    assert found.makes_optional(own)
-    assert not found.makes_optional(Step(0, 0, False, "request", "session/prompt"))
-    assert not found.makes_optional(Step(0, 0, False, "notification", "_own/x"))
+    assert found.may_prevent(own)
+    assert not found.may_prevent(Step(0, 0, False, "request", "session/prompt"))
+    assert not found.may_prevent(Step(0, 0, False, "notification", "_own/x"))
 
 
 def test_params_of_no_message_are_empty() -> None:
