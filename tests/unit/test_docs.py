@@ -36,8 +36,7 @@ from acp_proxy.inspection.diagnosis.values import (
     TurnSummary,
 )
 from acp_proxy.inspection.frames import FRAME_MEMBERS, event_json
-from acp_proxy.inspection.measures.statistics import CallStatistics
-from acp_proxy.inspection.measures.traffic import MethodStatistics
+from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics
 from acp_proxy.inspection.measures.turn_times import TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
 from acp_proxy.inspection.waits import PendingRequest, Silence

@@ -7,8 +7,13 @@ from attrs import evolve
 from acp_proxy.cli.render.output import Page
 from acp_proxy.cli.render.styled_text import STREAM_INKS, Ink, Piece, Screen, piece
 from acp_proxy.cli.render.table import WIDE, Cell, Column, cell, placed, stacked, table
-from acp_proxy.inspection.measures.statistics import CallStatistics, Statistics
-from acp_proxy.inspection.measures.traffic import MethodStatistics, halved, sparkline
+from acp_proxy.inspection.measures.statistics import Statistics
+from acp_proxy.inspection.measures.traffic import (
+    CallStatistics,
+    MethodStatistics,
+    halved,
+    sparkline,
+)
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
 from acp_proxy.inspection.timeline import ARROWS

@@ -14,7 +14,7 @@ from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import CallState, params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
-from acp_proxy.inspection.measures.traffic import CallTraffic, MethodStatistics, Traffic, totals
+from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics, Traffic, totals
 from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import VOICE, TurnWaterfall, Waterfall
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, messages_of
@@ -35,22 +35,6 @@ _READ = 8
 """Frames at the beginning and at the end of a tool call that are read."""
 
 Watch = Callable[[Iterator[FrameHead]], Iterator[FrameHead]]
-
-
-@frozen
-class CallStatistics:
-    """One tool call: what it weighed, and what it was."""
-
-    session: str | None
-    tool_call: str
-    title: str | None
-    kind: str | None
-    status: str | None
-    turn: int | None
-    frames: int
-    bytes: int
-    start_ns: int
-    duration_ns: int
 
 
 @frozen
@@ -196,19 +180,8 @@ def _first_chunk_ns(reader: RecordingReader, turn: TurnTime) -> int | None:
     return None
 
 
-def _named(reader: RecordingReader, call: CallTraffic) -> CallStatistics:
+def _named(reader: RecordingReader, call: CallStatistics) -> CallStatistics:
     state = CallState()
     for line in frame_queries.edges_of_call(reader, call.session, call.tool_call, _READ):
         state = state.updated(state_of(line))
-    return CallStatistics(
-        call.session,
-        call.tool_call,
-        state.title,
-        state.kind,
-        state.status,
-        call.turn,
-        call.frames,
-        call.bytes,
-        call.start_ns,
-        call.duration_ns,
-    )
+    return evolve(call, title=state.title, kind=state.kind, status=state.status)

@@ -52,11 +52,14 @@ class MethodStatistics:
 
 
 @frozen
-class CallTraffic:
-    """What one tool call weighed."""
+class CallStatistics:
+    """One tool call: its traffic, and what it was, which is read later."""
 
     session: str | None
     tool_call: str
+    title: str | None
+    kind: str | None
+    status: str | None
     turn: int | None
     """Of its first frame."""
     frames: int
@@ -201,11 +204,11 @@ class Traffic:
         found = (method.statistics(*key) for key, method in self._methods.items())
         return sorted(found, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
 
-    def heaviest_calls(self, most: int) -> list[CallTraffic]:
+    def heaviest_calls(self, most: int) -> list[CallStatistics]:
         """The tool calls of most bytes."""
         heaviest = heapq.nlargest(most, self._calls.items(), key=lambda item: item[1][2])
         return [
-            CallTraffic(session, call, turn, frames, size, start, end - start)
+            CallStatistics(session, call, None, None, None, turn, frames, size, start, end - start)
             for (session, call), (turn, frames, size, start, end) in heaviest
         ]
 
