@@ -1,4 +1,4 @@
-"""Faults are carried out by the clock: what is due goes out then, in order, and nothing else."""
+"""Faults of a live agent: bytes go out when they are due, in order."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_a_signal_follows_what_was_before_it(clock: MockClock) -> None:
+async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
     """The agent is killed once the frames up to the one at which the rule fired have gone out."""
     connection = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
     async with trio.open_nursery() as nursery:
@@ -284,7 +284,7 @@ async def test_terminating_with_grace(clock: MockClock) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_an_exit_follows_what_was_before_it(clock: MockClock) -> None:
+async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
     """What is on its way arrives, then the agent appears to exit and nothing more passes."""
     connection = play(clock, "latency latency_ms=1000 where=method:a", "exit code=3 where=method:b")
     async with trio.open_nursery() as nursery:
@@ -341,7 +341,7 @@ async def test_a_flood_of_stderr(clock: MockClock) -> None:
 
 
 async def test_a_reader_that_is_gone(clock: MockClock) -> None:
-    """What is late when its reader leaves is noted as undelivered, with all that follows it."""
+    """Late bytes whose reader has left are noted as undelivered, with all later ones."""
     connection = play(clock, "latency latency_ms=1000 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -439,7 +439,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
     assert not relay.to_client.in_read
 
 
-def test_a_relay_that_nobody_adopts_has_bare_pumps() -> None:
+def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
     """If no task keeps time, everything passes as if there were no faults."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
@@ -504,7 +504,7 @@ async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: lis
 
 @pytest.mark.parametrize("where", ["method:ask kind:response", "method:ask dir:to-client"])
 @pytest.mark.parametrize("parts", [1, 2])
-async def test_what_was_sent_in_the_other_direction_counts(
+async def test_requests_of_the_other_direction_count(
     clock: MockClock, where: str, parts: int
 ) -> None:
     """An answer matches by its request's method, on whichever pump that passed."""
@@ -528,7 +528,7 @@ async def test_what_was_sent_in_the_other_direction_counts(
     assert connection.arrived() == C
 
 
-async def test_much_that_passes_a_bare_pump_is_not_kept(
+async def test_only_a_few_chunks_of_a_bare_pump_are_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The engine is given it when some chunks wait, though the other direction is silent."""

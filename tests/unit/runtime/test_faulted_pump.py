@@ -1,4 +1,4 @@
-"""What is due on an outlet is written to its sink, by one thread at a time."""
+"""Bytes that are due on an outlet are written to its sink, by one thread at a time."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def outlet() -> Iterator[Outlet]:
         os.close(fd)
 
 
-def test_what_is_due_is_written(outlet: Outlet) -> None:
+def test_due_bytes_are_written(outlet: Outlet) -> None:
     """Not before its moment, in order, and the thread that keeps time is woken for the rest."""
     woken: list[int | None] = []
     outlet.queue.wake = lambda: woken.append(outlet.queue.wait_ns())
@@ -74,8 +74,8 @@ def test_what_is_due_is_written(outlet: Outlet) -> None:
     assert (outlet.queue.wait_ns(), outlet.queue.is_empty) == (None, True)
 
 
-def test_what_another_thread_writes_is_left_to_it(outlet: Outlet) -> None:
-    """A second writer returns at once, and wakes nobody."""
+def test_only_one_thread_writes(outlet: Outlet) -> None:
+    """A second writer returns at once, and wakes no thread."""
     outlet.queue.wake = lambda: pytest.fail("woken")
     outlet.put(b"first", 0)
     assert outlet.schedule.outboxes[OUTLET].take(0) == b"first"
@@ -123,7 +123,7 @@ def test_a_slow_reader_holds_the_writer_back(
 
 
 def test_a_queue_that_is_shut(outlet: Outlet) -> None:
-    """What waited is lost, and so is what comes later; nothing is written any more."""
+    """Waiting and later bytes are lost; nothing is written any more."""
     lost: list[int] = []
     outlet.queue.passed = lambda: lost.append(outlet.schedule.outboxes[OUTLET].take_lost())
     outlet.put(b"123", 5)
