@@ -17,7 +17,7 @@ class Among:
 
 @frozen
 class Like:
-    """A column fits a pattern with ``*``, ``?`` and ``[...]``, in which case matters."""
+    """A column matches a pattern with ``*``, ``?`` and ``[...]``, in which case matters."""
 
     column: str
     pattern: str
@@ -25,7 +25,7 @@ class Like:
 
 @frozen
 class Compare:
-    """A column stands in a relation to a number."""
+    """A column is compared with a number."""
 
     column: str
     operator: str
@@ -42,21 +42,21 @@ class Present:
 
 @frozen
 class Every:
-    """All parts hold; of no part that is always true."""
+    """All parts hold; always true without parts."""
 
     parts: "tuple[Condition, ...]"
 
 
 @frozen
 class Some:
-    """At least one part holds; of no part that is never true."""
+    """At least one part holds; never true without parts."""
 
     parts: "tuple[Condition, ...]"
 
 
 @frozen
 class No:
-    """The part does not hold, also where a column that it asks for has no value."""
+    """The part does not hold, also if a column in it has no value."""
 
     part: "Condition"
 

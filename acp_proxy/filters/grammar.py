@@ -24,7 +24,7 @@ _PATH = re.compile(r"((?:params|result|error)(?:\.[^=.\s]+)*)=(.*)", re.DOTALL)
 
 
 def parse(text: str) -> Filter:
-    """Parses a filter; an empty one lets everything through.
+    """Parses a filter; an empty one matches everything.
 
     Raises:
         BadFilter: with the column of the mistake and the nearest word that would do.
@@ -33,10 +33,10 @@ def parse(text: str) -> Filter:
 
 
 def terms_of(text: str) -> list[str]:
-    """Names the keys that a filter asks for, in order; of a path its first part.
+    """Returns the keys in a filter, in order; of a path its first part.
 
     Raises:
-        BadFilter: the text is no filter.
+        BadFilter: the text is not a filter.
     """
     tokens = [token for token, _ in _Parser(text).tokens]
     keys = [match[1] for token in tokens if (match := _TERM.fullmatch(token))]
@@ -101,7 +101,7 @@ class _Parser:
         return self._term(token, column)
 
     def _within(self, column: int) -> Filter:
-        """Parses what stands between parentheses, the first of which is at ``column``."""
+        """Parses what is in parentheses, which open at ``column``."""
         inner = self._either()
         if self._peek() != ")":
             raise self._wrong(column, "a parenthesis that is never closed")

@@ -48,16 +48,16 @@ class Filter:
     condition: Condition
     """What every match fulfils; the store looks frames up by it."""
     matches: Callable[[Row], bool]
-    """Whether a row of `frames` (with ``latency_ns``) or of `events` is meant: the exact answer."""
+    """Whether a row of `frames` (with ``latency_ns``) or of `events` matches exactly."""
 
     def finds(self, row: Row) -> bool:
-        """Whether a row is meant, or, of a batch that has its ``members``, one of them."""
+        """Whether a row matches, or, of a batch that has its ``members``, one of them."""
         members = row.get("members")
         return any(map(self.matches, members)) if members else self.matches(row)
 
 
 def all_of(parts: list[Filter]) -> Filter:
-    """Every part holds; no part at all holds always."""
+    """Returns the filter that matches what all parts match; without parts, everything."""
     if len(parts) == 1:
         return parts[0]
     condition = Every(tuple(part.condition for part in parts))
@@ -65,7 +65,7 @@ def all_of(parts: list[Filter]) -> Filter:
 
 
 def any_of(parts: list[Filter]) -> Filter:
-    """At least one part holds."""
+    """Returns the filter that matches what at least one part matches."""
     if len(parts) == 1:
         return parts[0]
     condition = Some(tuple(part.condition for part in parts))
@@ -73,7 +73,7 @@ def any_of(parts: list[Filter]) -> Filter:
 
 
 def none_of(part: Filter) -> Filter:
-    """The part does not hold."""
+    """Returns the filter that matches what a part does not match."""
     return Filter(No(part.condition), lambda row: not part.matches(row))
 
 
@@ -82,7 +82,7 @@ EVERYTHING = all_of([])
 
 
 class BadValue(Exception):
-    """A term's value that means nothing, and the nearest word that would."""
+    """A value that a term does not accept, and the nearest word that it accepts."""
 
     def __init__(self, problem: str, nearest: str = "") -> None:
         super().__init__(problem)
@@ -90,7 +90,7 @@ class BadValue(Exception):
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """Returns the word that was perhaps meant, or nothing.
+    """Returns the most similar word, or an empty text.
 
     Args:
         word: what was written.
@@ -136,11 +136,11 @@ def _kind(value: str) -> Filter:
 
 
 NAMED_BY_ANSWER = {"session": "answer_session", "terminal": "answer_terminal"}
-"""What a request is found by although only its answer names it, and where a row has that name."""
+"""Columns that match a request also by its answer, and the column with the answer's value."""
 
 
 def of_session(session: str) -> Filter:
-    """The frames of one session, and the request that made it."""
+    """Returns the filter for the frames of one session, and the request that created it."""
     return _in("session", [session])
 
 
@@ -149,7 +149,7 @@ def _in(column: str, chosen: list[str]) -> Filter:
 
 
 def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
-    """Tests a column, and the name that the answer gave, if there is one."""
+    """Tests a column, and the column of `NAMED_BY_ANSWER`, if there is one."""
     columns = [column, NAMED_BY_ANSWER[column]] if column in NAMED_BY_ANSWER else [column]
 
     def test(row: Row) -> bool:
@@ -159,7 +159,7 @@ def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
 
 
 def _glob(column: str) -> Callable[[str], Filter]:
-    """A text that is equal, or fits a pattern with ``*`` and ``?``."""
+    """A text that is equal, or matches a pattern with ``*`` and ``?``."""
 
     def term(value: str) -> Filter:
         wanted = unquoted(value)
@@ -215,7 +215,7 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 
 
 def _text(value: str) -> Filter:
-    """A text that occurs in the line, whatever its case."""
+    """A text that occurs in the line, in upper or lower case."""
     wanted = unquoted(value).casefold()
 
     def test(row: Row) -> bool:
@@ -232,7 +232,7 @@ def _fault(value: str) -> Filter:
 
 
 def path_term(path: str, wanted: str) -> Filter:
-    """A member of the message has a value.
+    """Returns the filter for messages in which a member has a value.
 
     Args:
         path: its names, joined by dots; of a list that has no number after it, every item counts.
