@@ -84,10 +84,10 @@ class FaultTranscript:
                 yield line
                 data = wire(match["what"])
                 self._frames[data] = match["number"]
-                yield from self._came(self.say(_ARROWS[match["arrow"]], data))
+                yield from self._came(self.feed(_ARROWS[match["arrow"]], data))
 
-    def say(self, direction: Direction, data: bytes) -> list[Output]:
-        """Lets a line pass; returns what comes of it."""
+    def feed(self, direction: Direction, data: bytes) -> list[Output]:
+        """Feeds a line; returns what comes of it."""
         raw = data.removesuffix(b"\n")
         raw = raw.removesuffix(b"\r") if raw != data else raw
         return list(self.engine.receive(direction, raw, data[len(raw) :], self.now))

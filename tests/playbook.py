@@ -91,9 +91,9 @@ class RecordedTranscript:
         """Begins a replay."""
         return Live(Replay(self.script(), ReplayOptions(**options)), self)
 
-    def script(self, *, as_said: bool = False) -> RecordedSteps:
+    def script(self, *, as_sent: bool = False) -> RecordedSteps:
         """Begins to read the recording from its first step."""
-        return RecordedSteps(self._reader, as_said=as_said)
+        return RecordedSteps(self._reader, as_sent=as_sent)
 
     def seq(self, number: int) -> int:
         """The recording's number of a frame."""
@@ -121,14 +121,14 @@ def record(directory: Path, transcript: str, **start: Any) -> RecordedTranscript
                 raise ValueError(
                     f"expected a line such as '{number} -> session/cancel {{}}', got {line!r}"
                 )
-            number += _say(recorder, match["arrow"], match["what"])
+            number += _write_line(recorder, match["arrow"], match["what"])
         recorder.end()
         recorder.close()
         recorder.finish()
     return RecordedTranscript(path)
 
 
-def _say(recorder: LogWriter, arrow: str, what: str) -> int:
+def _write_line(recorder: LogWriter, arrow: str, what: str) -> int:
     """Writes one line of a transcript; returns how many frames it is."""
     if arrow == "..":
         recorder.t_ns += duration(what)
@@ -271,8 +271,8 @@ class Played:
 class Playing(Played):
     """An agent that is played; the test is the client."""
 
-    def say(self, *messages: str | int) -> list[str]:
-        """Says messages, as they are written in a transcript; returns what goes out."""
+    def send(self, *messages: str | int) -> list[str]:
+        """Sends messages, as they are written in a transcript; returns what goes out."""
         for message in messages:
             self._do("->", str(message))
         return [*self._news()]

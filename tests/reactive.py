@@ -41,7 +41,7 @@ _STREAMS = {
 
 
 @frozen
-class Saying:
+class ClientFrame:
     """A frame of the client's, and the agent's frames that it waits for."""
 
     step: Step
@@ -54,7 +54,7 @@ class Conversation:
     """A recording, read as a whole; to be played as long as its reader is open."""
 
     reader: RecordingReader
-    says: list[Saying] = field(factory=list)
+    frames: list[ClientFrame] = field(factory=list)
     lanes: dict[str | None, list[int]] = field(factory=dict)
     """The numbers of the agent's frames, by lane."""
     lines: dict[int, bytes] = field(factory=dict)
@@ -84,15 +84,15 @@ class Conversation:
         if step.from_agent:
             lane.append(step.seq)
             self.lines[step.seq] = raw + newline
-        elif not self.says or self.says[-1].step.seq != step.seq:
-            self.says.append(Saying(step, raw, frozenset(lane)))
+        elif not self.frames or self.frames[-1].step.seq != step.seq:
+            self.frames.append(ClientFrame(step, raw, frozenset(lane)))
 
     @property
     def required(self) -> list[Step]:
         """The client's messages that the agent may have acted on."""
-        return [say.step for say in self.says if say.step.is_awaited]
+        return [say.step for say in self.frames if say.step.is_awaited]
 
-    def spoken(self, lane: str | None) -> bytes:
+    def sent_in(self, lane: str | None) -> bytes:
         """All that the agent sent in a lane."""
         return b"".join(self.lines[seq] for seq in self.lanes[lane])
 
@@ -111,14 +111,14 @@ class Played:
     divergences: list[Divergence]
     verdict: Any
 
-    def heard(self, lane: str | None) -> bytes:
+    def received(self, lane: str | None) -> bytes:
         """What the client received in a lane."""
         of_lane = set(self.conversation.lanes[lane])
         return b"".join(send.data for send in self.sent if send.seq in of_lane)
 
     @property
     def stream(self) -> bytes:
-        """All that the client heard."""
+        """All that the client received."""
         return b"".join(send.data for send in self.sent)
 
     @property
@@ -140,15 +140,15 @@ def as_recorded(_: Step, raw: bytes) -> list[bytes]:
 def play(
     conversation: Conversation,
     act: Callable[[Step, bytes], list[bytes]] = as_recorded,
-    choose: Callable[[list[Saying]], Saying] = lambda ready: ready[0],
+    choose: Callable[[list[ClientFrame]], ClientFrame] = lambda ready: ready[0],
     **options: Any,
 ) -> Played:
     """Plays a recording.
 
     Args:
         conversation: the recording.
-        act: what the client says instead of each message.
-        choose: which message it says next, of those whose turn it is, one of each lane at most.
+        act: what the client frames instead of each message.
+        choose: which message it frames next, of those whose turn it is, one of each lane at most.
         **options: of the engine.
     """
     engine = Replay(RecordedSteps(conversation.reader), ReplayOptions(**options))
@@ -165,7 +165,7 @@ class _Client:
         self.now = _S
         self.sent: list[Send] = []
         self._engine = engine
-        self._todo = list(conversation.says)
+        self._todo = list(conversation.frames)
         self._out: set[int] = set()
         self._is_over = False
         self._wake_at: int | None = None
@@ -173,29 +173,29 @@ class _Client:
     def play(
         self,
         act: Callable[[Step, bytes], list[bytes]],
-        choose: Callable[[list[Saying]], Saying],
+        choose: Callable[[list[ClientFrame]], ClientFrame],
     ) -> None:
         """Says all that can be said, and waits for as long as a missing message takes."""
         while True:
             while ready := self.ready():
-                self.say(choose(ready), act)
+                self.send(choose(ready), act)
             if self._wake_at is None or self._wake_at > self.now + 2 * _S:
                 return
             self.now = self._wake_at
             self.feed(Wakeup(self.now))
 
-    def ready(self) -> list[Saying]:
+    def ready(self) -> list[ClientFrame]:
         """The next message of each lane, if it waits for nothing."""
-        heads: dict[str | None, Saying] = {}
+        heads: dict[str | None, ClientFrame] = {}
         for say in self._todo:
             heads.setdefault(say.step.lane, say)
         waiting = [say for say in heads.values() if say.after <= self._out]
         return [] if self._is_over else sorted(waiting, key=lambda say: say.step.seq)
 
-    def say(self, saying: Saying, act: Callable[[Step, bytes], list[bytes]]) -> None:
-        """Says a message, or what the client says instead."""
-        self._todo.remove(saying)
-        for line in act(saying.step, saying.raw):
+    def send(self, frame: ClientFrame, act: Callable[[Step, bytes], list[bytes]]) -> None:
+        """Says a message, or what the client frames instead."""
+        self._todo.remove(frame)
+        for line in act(frame.step, frame.raw):
             self.now += _US
             self.feed(LineReceived(line, self.now))
 

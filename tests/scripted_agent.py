@@ -31,7 +31,7 @@ _US, _S = 1000, 10**9
 
 
 @frozen
-class Saying:
+class AgentFrame:
     """A frame of the agent's, and the client's frames that it waits for."""
 
     step: Step
@@ -64,7 +64,7 @@ def as_recorded(_: Step, raw: bytes) -> list[bytes]:
 def verify(
     path: Path,
     act: Callable[[Step, bytes], list[bytes]] = as_recorded,
-    choose: Callable[[list[Saying]], Saying] = lambda ready: ready[0],
+    choose: Callable[[list[AgentFrame]], AgentFrame] = lambda ready: ready[0],
     *,
     leaves: bool = True,
     **options: Any,
@@ -85,16 +85,16 @@ def verify(
 def verify_reader(
     reader: RecordingReader,
     act: Callable[[Step, bytes], list[bytes]] = as_recorded,
-    choose: Callable[[list[Saying]], Saying] = lambda ready: ready[0],
+    choose: Callable[[list[AgentFrame]], AgentFrame] = lambda ready: ready[0],
     *,
     leaves: bool = True,
     **options: Any,
 ) -> Verified:
     """Plays the client of a recording that is open, as `verify` does."""
-    says, recorded = _read(RecordedSteps(reader))
+    frames, recorded = _read(RecordedSteps(reader))
     script = RecordedSteps(reader)
     engine = Verification(RecordedClient(script), VerifyOptions(**options))
-    agent = _Agent(engine, says)
+    agent = _Agent(engine, frames)
     agent.feed(Wakeup(agent.now))
     agent.play(act, choose)
     if leaves and script.agent_left_at is not None:
@@ -103,43 +103,43 @@ def verify_reader(
     return Verified(engine, agent.sent, recorded, agent.now - _S)
 
 
-def _read(script: RecordedSteps) -> tuple[list[Saying], dict[int, bytes]]:
-    says: list[Saying] = []
+def _read(script: RecordedSteps) -> tuple[list[AgentFrame], dict[int, bytes]]:
+    frames: list[AgentFrame] = []
     recorded: dict[int, bytes] = {}
-    heard: dict[str | None, list[int]] = {}
+    received: dict[str | None, list[int]] = {}
     finder = LaneFinder()
     while steps := script.read():
         for step in steps:
             finder.place(step)
             wire = script.wire(step.seq)
             if step.from_agent:
-                says.append(Saying(step, wire.raw, frozenset(heard.get(step.lane, ()))))
+                frames.append(AgentFrame(step, wire.raw, frozenset(received.get(step.lane, ()))))
             else:
                 recorded[step.seq] = wire.raw + (wire.newline or "\n").encode()
-                heard.setdefault(step.lane, []).append(step.seq)
-    return says, recorded
+                received.setdefault(step.lane, []).append(step.seq)
+    return frames, recorded
 
 
 class _Agent:
-    def __init__(self, engine: Verification, says: list[Saying]) -> None:
+    def __init__(self, engine: Verification, frames: list[AgentFrame]) -> None:
         self.now = _S
         self.sent: list[Send] = []
         self._engine = engine
-        self._todo = says
+        self._todo = frames
         self._came: set[int] = set()
         self._wake_at: int | None = None
 
     def play(
         self,
         act: Callable[[Step, bytes], list[bytes]],
-        choose: Callable[[list[Saying]], Saying],
+        choose: Callable[[list[AgentFrame]], AgentFrame],
     ) -> None:
         """Sends all that may be sent, and lets time pass while nothing may."""
         while not self._engine.is_over:
             if ready := self._ready():
-                saying = choose(ready)
-                self._todo.remove(saying)
-                for line in act(saying.step, saying.raw):
+                frame = choose(ready)
+                self._todo.remove(frame)
+                for line in act(frame.step, frame.raw):
                     self.now += _US
                     self.feed(LineReceived(line, self.now))
             elif not self._wake():
@@ -170,9 +170,9 @@ class _Agent:
         self.feed(Wakeup(self.now))
         return True
 
-    def _ready(self) -> list[Saying]:
+    def _ready(self) -> list[AgentFrame]:
         """The next frame of each lane, if it waits for nothing."""
-        heads: dict[str | None, Saying] = {}
+        heads: dict[str | None, AgentFrame] = {}
         for say in self._todo:
             heads.setdefault(say.step.lane, say)
         return [say for say in heads.values() if say.after <= self._came]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def verify(recorded: RecordedTranscript, **options: Any) -> LiveAgent:
     """Begins a verification."""
     return LiveAgent(
-        Verification(RecordedClient(recorded.script(as_said=True)), VerifyOptions(**options)),
+        Verification(RecordedClient(recorded.script(as_sent=True)), VerifyOptions(**options)),
         recorded,
     )
 

@@ -52,15 +52,14 @@ class RecordedSteps:
 
     Args:
         reader: the recording.
-        as_said: whether the agent's requests and notifications are wanted as it sent them, where
+        as_sent: whether the agent's requests and notifications are wanted as it sent them, where
             faults have changed them for the client. Answers are those that the client received,
-            since
-            what it did next followed from them.
+            since what it did next followed from them.
     """
 
-    def __init__(self, reader: RecordingReader, *, as_said: bool = False) -> None:
+    def __init__(self, reader: RecordingReader, *, as_sent: bool = False) -> None:
         reader = reader.in_one_place()
-        self._as_said = as_said
+        self._as_sent = as_sent
         self._reader = reader
         self._connection = reader.connection
         self._path = reader.path
@@ -163,7 +162,7 @@ class RecordedSteps:
 
     def _is_as_received(self, kind: Kind) -> bool:
         """Whether a frame of the agent is wanted as its client received it."""
-        return not self._as_said or kind in (Kind.RESPONSE, Kind.ERROR)
+        return not self._as_sent or kind in (Kind.RESPONSE, Kind.ERROR)
 
     def _steps(self, row: tuple[Any, ...]) -> list[Step]:
         seq, t_ns, stream, code, method, rpc_id, session, exchange, of, asked, answered = row

@@ -465,7 +465,7 @@ def test_a_different_decision_is_a_divergence(acp_proxy: Path, tmp_path: Path) -
 
 def play_randomly(talk: Replaying, conversation: Conversation, chance: random.Random) -> bytes:
     """Sends what the recorded client sent, each message in its time, in random pieces."""
-    for saying in conversation.says:
+    for saying in conversation.frames:
         wanted = sum(len(conversation.lines[seq]) for seq in saying.after)
         talk.run(until=lambda wanted=wanted: len(talk.received) >= wanted)  # type: ignore[misc]
         rest = saying.raw + b"\n"

@@ -32,7 +32,7 @@ def asked(
         8 <- session/update {{"sessionId": "s", "update": {{}}}}
         9 <- #2 result {{"stopReason": "end_turn"}}
     """).replay(**options)
-    live.say(1, 3, 5)
+    live.send(1, 3, 5)
     return live
 
 
@@ -106,7 +106,7 @@ def test_an_error_is_another_outcome_than_a_result(
 ) -> None:
     """For every method; the report says which was recorded and which came."""
     live = asked(record, request_, "result {}")
-    live.say(GONE)
+    live.send(GONE)
     (divergence,) = [one for one in live.divergences if one.rank == "primary"]
     assert divergence.kind == "outcome-differs"
     assert divergence.summary.endswith("the client answered error")
@@ -116,14 +116,14 @@ def test_all_errors_are_one_outcome(record: Callable[..., RecordedTranscript]) -
     """Another error code is drift."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
-    assert live.say(GONE) == ["<- 8", "<- 9"]
+    assert live.send(GONE) == ["<- 8", "<- 9"]
     assert live.informed == ["drift in s 7"]
 
 
 def test_drift_is_reported_with_its_place(record: Callable[..., RecordedTranscript]) -> None:
     """Other content of a file is information, with a pointer and both values."""
     live = asked(record, READ, 'result {"content": "then"}')
-    live.say('#0 result {"content": "now"}')
+    live.send('#0 result {"content": "now"}')
     assert live.informed == ["drift in s 7"]
     (difference,) = live.divergences[0].differences
     assert (difference.pointer, difference.recorded, difference.live) == (
@@ -141,7 +141,7 @@ def test_a_reply_before_its_request_is_reported(record: Callable[..., RecordedTr
         7 -> #0 result {{"content": ""}}
         8 <- #2 result {{"stopReason": "end_turn"}}
     """).replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("""
         -> 7
         -> 5
@@ -153,7 +153,7 @@ def test_a_reply_before_its_request_is_reported(record: Callable[..., RecordedTr
 def test_a_second_reply_is_reported(record: Callable[..., RecordedTranscript]) -> None:
     """No open request has its id."""
     live = asked(record, READ, 'result {"content": ""}')
-    live.say(7, 7)
+    live.send(7, 7)
     assert live.found == ["unknown-reply-id primary in s 7"]
 
 
@@ -176,7 +176,7 @@ HOSTILE = """
 def test_an_inert_replay_writes_and_runs_nothing(record: Callable[..., RecordedTranscript]) -> None:
     """With ``--inert`` the recorded replies take the place of the live ones, in batches too."""
     live = record(HOSTILE).replay(inert=True)
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("""
         -> 5
         <- [{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"sessionId":"s"}}]
@@ -199,7 +199,7 @@ def test_a_replay_that_is_not_inert_sends_every_request(
 ) -> None:
     """The client does what the recorded agent asked for, if that may be done anywhere."""
     live = record(HOSTILE).replay(allow_outside=True)
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("""
         -> 5
         <- 6

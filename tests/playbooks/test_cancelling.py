@@ -31,7 +31,7 @@ PLAIN = """
 def begun(record: Callable[..., RecordedTranscript], text: str, **start: str) -> Live:
     """A replay after the request for a session."""
     live = record(text, **start).replay()
-    live.say(1, 3)
+    live.send(1, 3)
     return live
 
 
@@ -55,7 +55,7 @@ def test_a_cancellation_before_its_prompt_counts_as_unrecorded(
 ) -> None:
     """It would not have ended the turn of the later prompt."""
     live = begun(record, CANCELLED)
-    live.say(8)
+    live.send(8)
     assert live.found == ["unrecorded-cancel primary in s"]
 
 
@@ -67,7 +67,7 @@ def test_an_early_cancellation_sends_pending_frames_at_once(
 
     live = record(CANCELLED).replay(pacing=Pacing(1000.0))
     for message in (1, 3):
-        live.say(message)
+        live.send(message)
         live.wait("1s")
     live.check("""
         -> 5
@@ -101,7 +101,7 @@ def test_an_unrecorded_cancellation_ends_the_turn(
 def test_a_second_cancellation_is_exhausted(record: Callable[..., RecordedTranscript]) -> None:
     """One recorded cancellation matches one live one."""
     live = begun(record, CANCELLED)
-    live.say(5, 8)
+    live.send(5, 8)
     live.check("""
         -> 8
     """)
@@ -113,7 +113,7 @@ def test_a_missing_cancellation_is_reported_at_the_end(
 ) -> None:
     """It is required, since the agent acted on it."""
     live = begun(record, CANCELLED)
-    live.say(5)
+    live.send(5)
     live.leave()
     assert live.found == ["missing-expected primary in s 8", "unplayed cascade in s 9"]
 
@@ -157,7 +157,7 @@ def test_a_cancelled_turn_does_not_excuse_the_next(
         10 -> #0 result {"outcome": {"outcome": "selected", "optionId": "y"}}
         11 <- #3 result {"stopReason": "end_turn"}
     """)  # fmt: skip
-    live.say(5, 6, 8)
+    live.send(5, 6, 8)
     live.check("""
         -> #0 result {"outcome": {"outcome": "cancelled"}}
         <- refusal #3
@@ -194,8 +194,8 @@ def test_an_unrecorded_cancel_request_is_granted_and_reported(
 ) -> None:
     """The request gets the error of cancelled requests, and the session is abandoned."""
     live = begun(record, PLAIN)
-    live.say(5)
-    (answer,) = live.say('$/cancel_request {"requestId": 2}')
+    live.send(5)
+    (answer,) = live.send('$/cancel_request {"requestId": 2}')
     assert '"id":2,"error":{"code":-32800,' in answer
     assert live.found == ["unrecorded-cancel primary in s"]
 
@@ -203,7 +203,7 @@ def test_an_unrecorded_cancel_request_is_granted_and_reported(
 def test_a_second_cancel_request_is_exhausted(record: Callable[..., RecordedTranscript]) -> None:
     """One recorded message matches one live one."""
     live = begun(record, CANCEL_REQUEST)
-    live.say(5, 7, 7)
+    live.send(5, 7, 7)
     assert live.found == ["exhausted primary in connection 7"]
 
 
@@ -236,7 +236,7 @@ def test_a_recorded_cancel_request_of_no_open_request_matches(
     """
     for said in ((1, 3, 5, 6), (1, 3, 6)):
         live = record(text).replay()
-        assert live.say(*said) == ["<- 2", "<- 4", "<- 7"]
+        assert live.send(*said) == ["<- 2", "<- 4", "<- 7"]
         live.leave()
         assert live.divergences == []
 

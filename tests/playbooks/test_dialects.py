@@ -76,7 +76,7 @@ def test_another_login_is_a_divergence_of_the_handshake(
 ) -> None:
     """Every later divergence is a cascade."""
     live = record(V2).replay()
-    live.say(1, '#1 auth/login {"methodId": "other"}')
+    live.send(1, '#1 auth/login {"methodId": "other"}')
     live.leave()
     assert live.found[0] == "params-differ primary in connection 3"
     assert all(" cascade " in one for one in live.found[1:])
@@ -112,7 +112,7 @@ def test_a_draft_conversation_replays_against_itself(
 def test_the_draft_replays_in_another_directory(record: Callable[..., RecordedTranscript]) -> None:
     """Its own members for directories are typed places; output of a program may differ."""
     live = record(DRAFT).replay()
-    live.say(1)
+    live.send(1)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}
         <- 4
@@ -136,7 +136,7 @@ def test_a_denied_permission_of_the_draft_is_another_outcome(
 ) -> None:
     """Granted and denied are two outcomes."""
     live = record(DRAFT).replay()
-    live.say(1, 3, 5)
+    live.send(1, 3, 5)
     live.check("""
         -> #0 result {"granted": false}
         <- refusal #2

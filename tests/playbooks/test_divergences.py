@@ -34,7 +34,7 @@ ONE = '"prompt": [{"type": "text", "text": "one"}]'
 def begun(record: Callable[..., RecordedTranscript], text: str = CHAT, **options: object) -> Live:
     """A replay after the request for a session."""
     live = record(text).replay(**options)
-    live.say(1, 3)
+    live.send(1, 3)
     return live
 
 
@@ -61,7 +61,7 @@ def test_an_error_for_other_params_names_both_sides(
 def test_the_code_of_a_refusal_is_not_reserved(record: Callable[..., RecordedTranscript]) -> None:
     """JSON-RPC and ACP claim the codes from -32768 to -32000."""
     live = begun(record)
-    live.say('#7 session/prompt {"sessionId": "s"}')
+    live.send('#7 session/prompt {"sessionId": "s"}')
     assert b'"error":{"code":-31999,' in live.bytes
 
 
@@ -217,7 +217,7 @@ def test_each_line_restarts_the_second(
 def test_a_missing_message_is_reported_once(record: Callable[..., RecordedTranscript]) -> None:
     """Neither time nor the end of input makes another divergence of it."""
     live = begun(record)
-    live.say(7)
+    live.send(7)
     live.wait("100s")
     live.leave()
     assert live.found == ["missing-expected primary in s 5"]
@@ -361,7 +361,7 @@ def test_other_values_differ(
 ) -> None:
     """A boolean is not a number, a string is not one either, and null is not absence."""
     live = begun(record)
-    live.say(f"#2 session/prompt {params}")
+    live.send(f"#2 session/prompt {params}")
     assert live.found == ["params-differ primary in s 5"]
     assert [d.pointer for d in live.divergences[0].near_misses[0].differences] == [pointer]
 
@@ -423,7 +423,7 @@ def test_an_invalid_line_gets_a_parse_error(record: Callable[..., RecordedTransc
 def test_blank_lines_of_a_client_are_skipped(record: Callable[..., RecordedTranscript]) -> None:
     """An empty line, or one of spaces, is neither answered nor reported."""
     live = begun(record)
-    live.say("| ", "| \\x20\\r", 5)
+    live.send("| ", "| \\x20\\r", 5)
     assert live.divergences == []
 
 
@@ -456,7 +456,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(
     """)
     assert live.divergences == []
     sober = recorded.replay()
-    sober.say(1, 7)
+    sober.send(1, 7)
     sober.leave()
     assert sober.found == []
 
@@ -483,7 +483,7 @@ def test_a_recorded_reply_to_no_request_matches(record: Callable[..., RecordedTr
     """
     for said in ((1, 4, 5), (1, 5)):
         live = record(text).replay()
-        assert live.say(*said) == ["<- 2", "<- 3", "<- 6"]
+        assert live.send(*said) == ["<- 2", "<- 3", "<- 6"]
         live.leave()
         assert live.divergences == []
 
@@ -491,7 +491,7 @@ def test_a_recorded_reply_to_no_request_matches(record: Callable[..., RecordedTr
 def test_a_stall_names_what_each_lane_waits_for(record: Callable[..., RecordedTranscript]) -> None:
     """After the timeout the replay ends, with exit code 3 and what was expected."""
     live = begun(record, CHAT + SECOND)
-    live.say(5, 9)
+    live.send(5, 9)
     live.check("""
         .. 29.999s
         .. 1ms
@@ -524,7 +524,7 @@ def test_a_client_may_be_silent_after_the_last_message(
 ) -> None:
     """Once all is played, no time makes a divergence."""
     live = begun(record)
-    live.say(5, 7)
+    live.send(5, 7)
     live.wait("1000000s")
     live.leave()
     assert live.divergences == []
@@ -553,7 +553,7 @@ def test_a_replay_sends_nothing_after_its_end(record: Callable[..., RecordedTran
     """Later events are ignored."""
     live = begun(record)
     live.leave()
-    assert live.say(5) == []
+    assert live.send(5) == []
     assert live.wait("100s") == []
 
 
@@ -562,8 +562,8 @@ def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(
 ) -> None:
     """The report counts repeated ones, and shows all primary ones."""
     live = begun(record)
-    live.say(*["| garbage"] * 1100)
-    live.say('#7 session/prompt {"sessionId": "s", "prompt": []}')
+    live.send(*["| garbage"] * 1100)
+    live.send('#7 session/prompt {"sessionId": "s", "prompt": []}')
     assert live.found[-1] == "params-differ primary in s 5"
     assert live.report.left_out == 100
     assert live.report.verdict == "diverged"

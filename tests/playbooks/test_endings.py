@@ -49,13 +49,13 @@ def test_a_signal_that_does_not_stop_the_agent_does_not_count(
 ) -> None:
     """An agent that got SIGWINCH and exited later ended by itself."""
     live = record(LISTED + "-> SIGWINCH\n<- end").replay()
-    assert live.say(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
+    assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
 
 
 def test_a_crash_follows_the_last_frame(record: Callable[..., RecordedTranscript]) -> None:
     """An agent that ended by itself ends when all has come and gone out."""
     live = record(LISTED + "<- end\n-> SIGTERM").replay()
-    assert live.say(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
+    assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
     assert live.divergences == []
 
 
@@ -129,7 +129,7 @@ def test_an_unanswered_request_is_reported(
         3 -> #1 session/new {"cwd": "/p"}
         <- end
     """).replay()
-    assert live.say(1, 3) == ["<- 2", "<- end"]
+    assert live.send(1, 3) == ["<- 2", "<- end"]
     assert live.report.verdict == "clean"
     assert live.informed == ["unanswered in connection 3"]
 
@@ -143,7 +143,7 @@ def test_a_half_answered_batch_is_a_divergence(
         3 -> | [{"jsonrpc":"2.0","id":1,"method":"_a"},{"jsonrpc":"2.0","id":2,"method":"_b"}]
         4 <- | [{"jsonrpc":"2.0","id":1,"result":1},{"jsonrpc":"2.0","id":2,"result":2}]
     """).replay()
-    assert live.say(
+    assert live.send(
         1,
         "#1 _a",
     ) == ["<- 2"]
@@ -163,7 +163,7 @@ def test_the_moment_of_the_end_does_not_change_the_verdict(
         5 <- #1 result {"sessions": []}
         6 <- #2 result {"providers": []}
     """).replay(order=order)
-    live.say(1, 4)
+    live.send(1, 4)
     live.leave()
     assert live.found == []
     assert live.informed == ["missing-expected in connection 3"]
@@ -175,7 +175,7 @@ def test_an_incomplete_recording_ends_without_optional_requests(
 ) -> None:
     """The recorder was killed after an answer to one of them."""
     live = record(LISTED).replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.leave()
     found = report(live.engine, "recorded", is_incomplete=True)
     assert (found.verdict, found.exit_code, found.unplayed) == ("incomplete", 3, 1)

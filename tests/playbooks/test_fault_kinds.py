@@ -64,7 +64,7 @@ def test_latency_varies_by_jitter() -> None:
     due = []
     for _ in range(50):
         recorded.now += 10**9
-        for output in recorded.say(Direction.TO_CLIENT, b"x\n"):
+        for output in recorded.feed(Direction.TO_CLIENT, b"x\n"):
             if isinstance(output, ScheduledWrite):
                 due.append((output.due - recorded.now) / 1e6)
     assert all(80 <= late <= 120 for late in due)
@@ -191,7 +191,7 @@ def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
     for _ in range(40):
         (out,) = [
             o
-            for o in recorded.say(Direction.TO_CLIENT, b"123456\n")
+            for o in recorded.feed(Direction.TO_CLIENT, b"123456\n")
             if isinstance(o, ScheduledWrite)
         ]
         assert out.data.replace(byte, b"") == b"123456\n"
@@ -208,7 +208,7 @@ def test_a_flipped_bit_never_makes_two_lines() -> None:
     for _ in range(300):
         (out,) = [
             o
-            for o in recorded.say(Direction.TO_AGENT, line + b"\n")
+            for o in recorded.feed(Direction.TO_AGENT, line + b"\n")
             if isinstance(o, ScheduledWrite)
         ]
         assert out.data.count(b"\n") == 1
@@ -371,7 +371,7 @@ def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
     """Only its id differs; `orphan` leaves the true reply as well."""
     recorded = FaultTranscript([f"reply mode={mode}"])
     raw = b'{"jsonrpc": "2.0", "id": 1, "result": 1e3}\n'
-    out = [o.data for o in recorded.say(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
+    out = [o.data for o in recorded.feed(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
     if mode == "orphan":
         assert out.pop(0) == raw
     (line,) = out
@@ -469,7 +469,7 @@ def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
         return dict(pairs)
 
     recorded = FaultTranscript(["huge-frame bytes=70000"])
-    (out,) = [o for o in recorded.say(Direction.TO_CLIENT, message.encode() + b"\n")
+    (out,) = [o for o in recorded.feed(Direction.TO_CLIENT, message.encode() + b"\n")
               if isinstance(o, ScheduledWrite)]  # fmt: skip
     assert len(out.data) == 70000
     padded = json.loads(out.data, object_pairs_hook=once)

@@ -59,7 +59,7 @@ def test_each_message_releases_the_frames_after_it(
 def test_sessions_do_not_wait_for_each_other(record: Callable[..., RecordedTranscript]) -> None:
     """The turn of one continues whatever the client does in the other."""
     live = record(TWO_SESSIONS).replay()
-    live.say(1, 3, 5)
+    live.send(1, 3, 5)
     live.check("""
         -> 8
         <- 9
@@ -77,7 +77,7 @@ def test_recorded_order_keeps_the_order_of_all_frames(
 ) -> None:
     """With ``--order recorded`` a frame waits for every frame before it, in any session."""
     live = record(TWO_SESSIONS).replay(order=Order.RECORDED)
-    live.say(1, 3, 5)
+    live.send(1, 3, 5)
     live.check("""
         -> 8
         -> 7
@@ -158,7 +158,7 @@ def test_sessions_with_equal_histories_are_interchangeable(
 ) -> None:
     """A prompt that comes in the other session swaps the two."""
     live = record(INTERCHANGEABLE).replay()
-    live.say(1, 3, 5, 7, 9)
+    live.send(1, 3, 5, 7, 9)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
         <- session/update {"sessionId": "b", "update": {"sessionUpdate": "plan"}}
@@ -175,7 +175,7 @@ def test_interchangeable_sessions_may_be_in_another_directory(
     """The client's directory does not make two sessions differ."""
     live = record(INTERCHANGEABLE).replay()
     elsewhere = 'session/new {"cwd": "/elsewhere", "mcpServers": []}'
-    live.say(1, f"#1 {elsewhere}", f"#2 {elsewhere}", 7, 9)
+    live.send(1, f"#1 {elsewhere}", f"#2 {elsewhere}", 7, 9)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
         <- session/update {"sessionId": "b", "update": {"sessionUpdate": "plan"}}
@@ -188,7 +188,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(
 ) -> None:
     """After a different message in one of them."""
     live = record(INTERCHANGEABLE).replay()
-    live.say(1, 3, 5, 7)
+    live.send(1, 3, 5, 7)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
         <- refusal #9
@@ -228,7 +228,7 @@ def test_an_update_after_the_turn_goes_out_at_once(
         8 -> #3 session/prompt {"sessionId": "s", "prompt": []}
         9 <- #3 result {"stopReason": "end_turn"}
     """).replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("""
         -> 5
         <- 6
@@ -247,7 +247,7 @@ def test_replies_keep_their_recorded_order(record: Callable[..., RecordedTranscr
         7 <- #3 result {"second": 1}
         8 <- #2 result {"first": 1}
     """).replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("""
         -> 5
         -> 6
@@ -265,7 +265,7 @@ def test_one_id_may_be_open_in_both_directions(record: Callable[..., RecordedTra
         7 -> #2 result {"content": "x"}
         8 <- #2 result {"stopReason": "end_turn"}
     """).replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("""
         -> #"mine" session/prompt {"sessionId": "s", "prompt": []}
         <- 6
@@ -289,7 +289,7 @@ def test_an_id_that_the_agent_uses_twice_is_answered_twice(
         10 <- #2 result {"stopReason": "end_turn"}
     """)
     live = recorded.replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("""
         -> 5
         <- 6
@@ -472,12 +472,12 @@ def test_notifications_of_the_client_block_nothing(
     """
     for last in ([], [6]):
         live = record(text).replay()
-        live.say(1, 3)
+        live.send(1, 3)
         live.check("""
             -> 5
             <- 7
         """)
-        live.say(*last)
+        live.send(*last)
         live.leave()
         assert live.divergences == []
 
@@ -519,7 +519,7 @@ def test_an_unanswered_request_stays_unanswered(
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 <- #0 fs/read_text_file {"sessionId": "s", "path": "/p/a"}
     """).replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("""
         -> 5
         <- 6
@@ -561,4 +561,4 @@ def test_a_connection_without_sessions_is_played_to_its_end(
         1-2 handshake
         {noise}
     """).replay()
-    assert live.say(1) == [f"<- {n}" for n in range(2, 1003)]
+    assert live.send(1) == [f"<- {n}" for n in range(2, 1003)]

@@ -52,8 +52,8 @@ AWAITED = (
 def until(record: Callable[..., RecordedTranscript], text: str, **options: bool) -> Live:
     """A replay in which the client has a terminal, and calls it something else."""
     live = record(text).replay(**options)
-    live.say(1, 3, 5)
-    live.say('#7 result {"terminalId": "T"}')
+    live.send(1, 3, 5)
+    live.send('#7 result {"terminalId": "T"}')
     return live
 
 
@@ -78,7 +78,7 @@ def test_fewer_pieces_are_enough(record: Callable[..., RecordedTranscript], piec
     """The agent continues after a second; this is reported as information."""
     live = until(record, WATCHED)
     for number in range(pieces):
-        live.say(f'#{number + 3} terminal/output {{"terminalId": "T", "data": "a"}}')
+        live.send(f'#{number + 3} terminal/output {{"terminalId": "T", "data": "a"}}')
     assert live.wait("2s") == ["<- 12"]
     live.leave()
     assert live.found == []
@@ -90,7 +90,7 @@ def test_a_late_piece_is_answered(record: Callable[..., RecordedTranscript]) -> 
     """As if it had come in time."""
     live = until(record, WATCHED)
     assert live.wait("2s") == ["<- 12"]
-    assert live.say('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 9"]
+    assert live.send('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 9"]
     live.leave()
     assert live.found == []
     assert live.report.verdict == "clean"
@@ -102,13 +102,13 @@ def test_additional_pieces_are_answered_like_recorded_ones(
     """Until the terminal is released."""
     live = until(record, AWAITED)
     for number in range(3, 9):
-        said = live.say(f'#{number} terminal/output {{"terminalId": "T", "data": "a"}}')
+        said = live.send(f'#{number} terminal/output {{"terminalId": "T", "data": "a"}}')
         recorded = {3: ["<- 10"], 4: ["<- 12"]}.get(number)
         extra = f'<- {{"jsonrpc": "2.0", "id": {number}, "result": {{"received": true}}}}'
         assert said == (recorded or [extra])
-    live.say(13, 15)
+    live.send(13, 15)
     assert live.divergences == []
-    assert live.say('#9 terminal/output {"terminalId": "T", "data": "a"}') == ["<- refusal #9"]
+    assert live.send('#9 terminal/output {"terminalId": "T", "data": "a"}') == ["<- refusal #9"]
 
 
 def test_nothing_waits_for_output_of_an_ended_program(
@@ -131,8 +131,8 @@ def test_a_wait_that_timed_out_does_not_end_the_output(
     """The program still runs."""
     text = AWAITED.replace('{"exitCode": 0}', '{"exitCode": null, "timedOut": true}')
     live = until(record, text)
-    assert live.say('#8 result {"exitCode": null, "timedOut": true}') == []
-    assert live.say('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 10"]
+    assert live.send('#8 result {"exitCode": null, "timedOut": true}') == []
+    assert live.send('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 10"]
 
 
 def test_output_of_an_unknown_terminal_is_refused(
@@ -140,7 +140,7 @@ def test_output_of_an_unknown_terminal_is_refused(
 ) -> None:
     """It is not an additional piece of another terminal."""
     live = until(record, WATCHED)
-    said = live.say('#3 terminal/output {"terminalId": "other", "data": "a"}')
+    said = live.send('#3 terminal/output {"terminalId": "other", "data": "a"}')
     assert said[0] == "<- refusal #3"
     assert live.found[0] == "binding-conflict primary in s 8"
 
@@ -181,8 +181,8 @@ def test_output_of_a_withheld_terminal_is_not_awaited(
 ) -> None:
     """The client never created it."""
     live = record(AWAITED).replay(inert=True)
-    live.say(1, 3)
-    assert live.say(5) == ["<- 16"]
+    live.send(1, 3)
+    assert live.send(5) == ["<- 16"]
     live.leave()
     assert live.found == []
 

@@ -57,7 +57,7 @@ def test_a_dropped_frame_is_not_played(record: Callable[..., RecordedTranscript]
     recorded = record(STORY)
     mark(recorded, 6, None)
     live = recorded.replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("-> 5\n<- 7\n<- 8\n-> 9\n<- 10\n-> end\n<- end")
     assert live.divergences == []
 
@@ -70,9 +70,9 @@ def test_a_changed_frame_is_played_as_it_arrived(
     mark(recorded, 6, b'{"jsonrpc": "2.0"\r\n')
     mark(recorded, 7, b'{"half')
     live = recorded.replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.bytes = b""
-    live.say(5)
+    live.send(5)
     assert live.bytes == b'{"jsonrpc": "2.0"\r\n{"half' + recorded.raw[8]
 
 
@@ -82,9 +82,9 @@ def test_the_last_rule_decides_what_arrived(record: Callable[..., RecordedTransc
     mark(recorded, 6, b"first\n")
     mark(recorded, 6, b"second\n")
     live = recorded.replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.bytes = b""
-    live.say(5)
+    live.send(5)
     assert live.bytes.startswith(b"second\n")
 
 
@@ -100,7 +100,7 @@ def test_an_injected_frame_of_the_agent_is_played(
     mark(recorded, 7, recorded.raw[7], injected=True)
     mark(recorded, 10, recorded.raw[10], injected=True)
     live = recorded.replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("-> 5\n<- 6\n<- 7\n<- 8\n-> 9\n<- 11\n-> end\n<- end")
     assert live.divergences == []
 
@@ -113,7 +113,7 @@ def test_a_changed_message_of_the_client_is_expected_as_sent(
     mark(recorded, 9, None)
     mark(recorded, 5, b"something else\n")
     live = recorded.replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("-> 5\n<- 6\n<- 7\n<- 8\n-> 9\n<- 10\n-> end\n<- end")
     assert live.divergences == []
 
@@ -125,7 +125,7 @@ def test_a_request_whose_answer_was_lost_stays_open(
     recorded = record(STORY)
     mark(recorded, 10, None)
     live = recorded.replay()
-    live.say(1, 3, 5)
+    live.send(1, 3, 5)
     live.check("-> 9\n-> end\n<- end")
     assert live.found == []
 
@@ -136,5 +136,5 @@ def test_nothing_is_played_after_a_stall(record: Callable[..., RecordedTranscrip
     mark(recorded, 8, None)
     lose_without_a_word(recorded, 10)
     live = recorded.replay()
-    live.say(1, 3)
+    live.send(1, 3)
     live.check("-> 5\n<- 6\n<- 7")

@@ -83,7 +83,7 @@ def test_the_third_of_three_is_found(record: Callable[..., RecordedTranscript]) 
     transcripts = [record(chat(name, f"say {name}")) for name in NAMES]
     for name, recorded in zip(NAMES, transcripts, strict=True):
         live = start(*transcripts)
-        live.say(1, 3, f'#2 session/prompt {{"sessionId": "one", "prompt": ["say {name}"]}}')
+        live.send(1, 3, f'#2 session/prompt {{"sessionId": "one", "prompt": ["say {name}"]}}')
         assert chosen(live, *transcripts) is recorded
         said = f'{{"sessionId": "one", "update": {{"text": "{name} say {name}"}}}}'
         asked = f'{{"sessionId": "one", "path": "/p/{name}"}}'
@@ -193,7 +193,7 @@ def test_an_update_that_raced_with_the_prompt_chooses_nothing(
         .. 29s
     """)
     before = len(live.bytes)
-    live.say(f'#2 session/prompt {{"sessionId": "a", "prompt": ["{prompt}"]}}')
+    live.send(f'#2 session/prompt {{"sessionId": "a", "prompt": ["{prompt}"]}}')
     answer = wire(f'#2 result {{"stopReason": "{prompt}"}}')
     assert live.bytes[before:] == wire(COMMANDS.format("a", "commands")) + answer
     assert live.leave() == ["<- end"]
@@ -209,7 +209,7 @@ def test_a_different_update_chooses_the_first(
         record(hasty("b", "y", comes_late=False, update="other commands")),
     ]
     live = start(*transcripts)
-    assert live.say(1, 3) == ["<- 2", "<- 4", "<- 5"]
+    assert live.send(1, 3) == ["<- 2", "<- 4", "<- 5"]
     assert chosen(live, *transcripts) is transcripts[0]
 
 
@@ -247,7 +247,7 @@ def test_a_session_that_the_client_names_is_not_renamed(
     """
     transcripts = [record(loads.format("odd", "x")), record(loads.format("old", "y"))]
     live = start(*transcripts)
-    live.say(1, 3)
+    live.send(1, 3)
     assert chosen(live, *transcripts) is transcripts[0]
     assert len(live.engine.replays) == 1
 
@@ -266,13 +266,13 @@ def test_two_sessions_never_share_a_name(record: Callable[..., RecordedTranscrip
     """
     transcripts = [record(two.format("a1", "a2", "x")), record(two.format("b1", "b2", "y"))]
     live = start(*transcripts)
-    assert live.say(1, 3, 5) == ["<- 2", "<- 4", "<- 9", "<- 6"]
+    assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 9", "<- 6"]
     live.check("""
         -> #3 session/prompt {"sessionId": "a2", "prompt": ["y"]}
         <- 8
     """)
     live = start(transcripts[0], record(two.format("b", "b", "y")))
-    live.say(1, 3, 5)
+    live.send(1, 3, 5)
     assert len(live.engine.replays) == 1
 
 
@@ -282,6 +282,6 @@ def test_a_divergence_from_all_recordings_chooses_nothing(
     """A client that begins with an invalid line still finds its recording."""
     transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*transcripts)
-    live.say("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')
+    live.send("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')
     assert chosen(live, *transcripts) is transcripts[1]
     assert live.found == ["malformed-input primary in connection"]

@@ -39,7 +39,7 @@ def timed(
     """Plays the conversation; returns the frames that went out, each with its milliseconds."""
     live = recorded.replay(pacing=pacing)
     for message in (1, 3, 5):
-        live.say(message)
+        live.send(message)
         live.wait(waits)
     live.leave()
     assert live.found == []
@@ -69,7 +69,7 @@ def test_thinking_is_not_repeated_for_a_pipelining_client(
 ) -> None:
     """The gap is counted from the last recorded event, not from the last live one."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
-    live.say(1, 3, 5)
+    live.send(1, 3, 5)
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
 
@@ -92,11 +92,11 @@ def test_lanes_keep_their_own_time(record: Callable[..., RecordedTranscript]) ->
         12 <- #4 result {"stopReason": "end_turn"}
     """).replay(pacing=Pacing(1.0))
     for message in (1, 3, 5):
-        live.say(message)
+        live.send(message)
         live.wait("1s")
-    live.say(8)
+    live.send(8)
     live.wait("15ms")
-    live.say(7)
+    live.send(7)
     live.wait("1s")
     # 8 was at 7 ms, 9 at 16 + ..., counted from each prompt
     assert live.sent[3:] == [
@@ -119,7 +119,7 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(
         5 -> #2 session/prompt {"sessionId": "a", "prompt": []}
         6 <- #2 result {"stopReason": "end_turn"}
     """).replay(pacing=Pacing(1.0))
-    live.say(1, 3)
+    live.send(1, 3)
     live.wait("131s")
     assert live.sent[1:] == [("4", 100_001), ("end", 130_001)]
     assert live.found == ["stall primary in a 5"]
@@ -131,9 +131,9 @@ def test_the_end_of_input_sends_waiting_frames_at_once(
     """Frames that only waited for their time go out before the end."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     for message in (1, 3):
-        live.say(message)
+        live.send(message)
         live.wait("1s")
-    assert live.say(5) == []
+    assert live.send(5) == []
     assert live.leave() == ["<- 6", "<- 7", "<- 8", "<- end"]
     assert live.found == []
 
@@ -145,6 +145,6 @@ def test_timing_changes_no_bytes(record: Callable[..., RecordedTranscript]) -> N
     for pacing in (Pacing(), Pacing(1.0), Pacing(fixed_ns=10**6), Pacing(3.0, cap_ns=10)):
         live = recorded.replay(pacing=pacing, stall_ns=None)
         for message in (1, 3, 5):
-            live.say(message)
+            live.send(message)
             live.wait("100s")
         assert live.bytes == wanted

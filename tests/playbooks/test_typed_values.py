@@ -37,7 +37,7 @@ SERVERS = """
 def begun(record: Callable[..., RecordedTranscript], text: str) -> Live:
     """A replay after the handshake."""
     live = record(text).replay()
-    live.say(1)
+    live.send(1)
     return live
 
 
@@ -58,7 +58,7 @@ def test_any_credentials_match(
 ) -> None:
     """As any configuration of MCP servers does."""
     live = begun(record, recording)
-    assert live.say(f"#1 {said}") == ["<- 4"]
+    assert live.send(f"#1 {said}") == ["<- 4"]
     assert live.divergences == []
 
 
@@ -80,7 +80,7 @@ def test_credentials_are_hidden(
 ) -> None:
     """In errors and reports, both the recorded and the live ones."""
     live = begun(record, recording)
-    live.say(f"#1 {said}")
+    live.send(f"#1 {said}")
     live.leave()
     assert live.found
     told = live.bytes.decode() + "\n".join(text(live.report)) + repr(live.divergences)
@@ -96,9 +96,9 @@ def test_a_false_capability_equals_an_absent_one(record: Callable[..., RecordedT
         '{"fs": {"read": true}}',
         '{"fs": {"read": true, "write": false}, "terminal": null, "ui": {"diffViewer": false}}',
     ):
-        assert record(KEY).replay().say(said % capabilities) == ["<- 2"]
+        assert record(KEY).replay().send(said % capabilities) == ["<- 2"]
     live = record(KEY).replay()
-    live.say(said % '{"fs": {"read": true, "write": true}}')
+    live.send(said % '{"fs": {"read": true, "write": true}}')
     assert live.found[0].startswith("params-differ primary in connection 1")
     assert [one.pointer for one in live.divergences[0].near_misses[0].differences] == [
         "/params/capabilities/fs/write"
@@ -152,8 +152,8 @@ def test_the_reason_of_a_cancellation_does_not_count(
     for said in ('{"sessionId": "s"}', '{"sessionId": "s", "reason": {"code": 3}}'):
         live = begun(record, DRAFT)
         for number in (3, 5, 7, 11, 13):
-            live.say(number)
-        assert live.say(f"session/cancel {said}") == ["<- 15"]
+            live.send(number)
+        assert live.send(f"session/cancel {said}") == ["<- 15"]
         assert live.divergences == []
 
 
@@ -221,8 +221,8 @@ def test_another_path_is_another_message(
 ) -> None:
     """The rest of it below the directory has to be equal."""
     live = begun(record, ANYBODYS)
-    live.say('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
-    live.say(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')
+    live.send('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
+    live.send(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')
     assert live.found[0].startswith("params-differ primary")
 
 
@@ -252,7 +252,7 @@ def test_ids_that_the_client_chose_are_replaced_in_frames(
 ) -> None:
     """Of requests, of messages, and of connections to MCP servers."""
     live = begun(record, TODAY)
-    live.say(3)
+    live.send(3)
     live.check("""
         -> #"p" session/prompt {"sessionId": "s", "messageId": "m2", "prompt": []}
         <- #7 elicitation/create {"sessionId": "s", "requestId": "p", "mode": "form", "message": "?"}
@@ -300,5 +300,5 @@ def test_process_ids_do_not_count(record: Callable[..., RecordedTranscript]) -> 
     live = begun(
         record, DRAFT.replace('{"terminalId": "t"}\n', '{"terminalId": "t", "pid": 5}\n', 1)
     )
-    live.say(3, 5, '#7 result {"terminalId": "t", "pid": 77}')
+    live.send(3, 5, '#7 result {"terminalId": "t", "pid": 77}')
     assert live.divergences == []

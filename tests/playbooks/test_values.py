@@ -46,8 +46,8 @@ def test_every_kind_of_line_is_replayed(
     """Invalid and blank lines, a CRLF and an unfinished end go out byte for byte."""
     recorded = record(STRANGE)
     live = recorded.replay()
-    live.say(1, 3)
-    assert live.say(5) == ["<- 6", "<- 7", "<- 8", "<- 9", "<- 10"]
+    live.send(1, 3)
+    assert live.send(5) == ["<- 6", "<- 7", "<- 8", "<- 9", "<- 10"]
     written = b"".join(recorded.raw[n] for n in (2, 4, 6, 7, 8, 9, 10))
     assert live.bytes == written
     assert live.bytes.endswith(b'\r\n{"id":2,"result":{"stopReason":"end_turn"}}\n{"unfinished":')
@@ -61,7 +61,7 @@ def test_bytes_that_are_not_utf_8_are_replayed(
         1-4 session
         5 <- | caf\xe9 in /p
     """).replay()
-    live.say(1)
+    live.send(1)
     live.check("""
         -> #"x" session/new {"cwd": "/q"}
         <- #"x" result {"sessionId": "s"}
@@ -80,7 +80,7 @@ def test_the_agents_request_ids_stay_as_recorded(
         5 -> #"1" result {"content": ""}
         6 <- #1 result {"sessionId": "s"}
     """).replay()
-    live.say(1)
+    live.send(1)
     live.check("""
         -> #"1" session/new {"cwd": "/p"}
         <- 4
@@ -114,7 +114,7 @@ ELSEWHERE = """
 def begun(record: Callable[..., RecordedTranscript], text: str, **options: object) -> Live:
     """A replay after the handshake."""
     live = record(text).replay(**options)
-    live.say(1)
+    live.send(1)
     return live
 
 
@@ -138,7 +138,7 @@ def test_directories_are_replaced(record: Callable[..., RecordedTranscript]) -> 
 def test_texts_are_rewritten_on_request(record: Callable[..., RecordedTranscript]) -> None:
     """With ``--rewrite-text`` directories move in free text, too, once and as whole names."""
     live = begun(record, BOUND, rewrite_text=True)
-    live.say('#1 session/new {"cwd": "/srv/app/deep", "additionalDirectories": ["/l"]}')
+    live.send('#1 session/new {"cwd": "/srv/app/deep", "additionalDirectories": ["/l"]}')
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link", "uri": "file:///srv/app/deep/a%20b.py", "name": "a"}]}
         <- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call", "title": "Read /srv/app/deep/x, see\\n/srv/app/deep", "locations": [{"path": "/srv/app/deep/x"}, {"path": "/srv/application"}], "content": [{"type": "diff", "path": "/l/y"}], "rawInput": {"path": "/srv/app/deep/x"}}}
@@ -149,8 +149,8 @@ def test_texts_are_rewritten_on_request(record: Callable[..., RecordedTranscript
 def test_a_rewritten_text_is_valid_json(record: Callable[..., RecordedTranscript]) -> None:
     """A directory with a quote in its name is escaped."""
     live = begun(record, BOUND, rewrite_text=True)
-    live.say(r'#1 session/new {"cwd": "/a\"b\\c", "additionalDirectories": ["/l"]}')
-    live.say('#2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link",'
+    live.send(r'#1 session/new {"cwd": "/a\"b\\c", "additionalDirectories": ["/l"]}')
+    live.send('#2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link",'
              ' "uri": "file:///a%22b\\\\c/a%20b.py", "name": "a"}]}')  # fmt: skip
     assert live.found == []
     assert rb'"title": "Read /a\"b\\c/x, see\n/a\"b\\c", "locations": [{"path": "/a\"b\\c/x"}' in (
@@ -163,7 +163,7 @@ def test_a_lone_surrogate_in_a_directory_is_escaped(
 ) -> None:
     """UTF-8 cannot encode it."""
     live = begun(record, TERMINALS)
-    live.say(r'#1 session/new {"cwd": "/\ud800"}')
+    live.send(r'#1 session/new {"cwd": "/\ud800"}')
     live.check(r"""
         -> 5
         <- #0 terminal/create {"sessionId": "s", "command": "ls", "cwd": "/\ud800"}
@@ -175,7 +175,7 @@ def test_another_path_below_the_directory_differs(
 ) -> None:
     """The rest of a path below the client's directory has to be the recorded one."""
     live = begun(record, BOUND)
-    live.say('#1 session/new {"cwd": "/q", "additionalDirectories": ["/l"]}')
+    live.send('#1 session/new {"cwd": "/q", "additionalDirectories": ["/l"]}')
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link", "uri": "file:///srv/app/a%20b.py", "name": "a"}]}
         <- refusal #2
@@ -212,7 +212,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(
         3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}
         4 <- #1 result {"sessionId": "s"}
     """)  # fmt: skip
-    live.say('#1 session/new {"cwd": "/x", "additionalDirectories": ["/y"]}')
+    live.send('#1 session/new {"cwd": "/x", "additionalDirectories": ["/y"]}')
     assert live.found == ["binding-conflict primary in s 3"]
 
 
@@ -281,7 +281,7 @@ TERMINALS = """
 def test_terminals_are_replaced(record: Callable[..., RecordedTranscript]) -> None:
     """By the client's id; after its release the id is free again."""
     live = begun(record, TERMINALS)
-    live.say(3)
+    live.send(3)
     live.check("""
         -> 5
         <- 6
@@ -313,7 +313,7 @@ def test_a_second_value_for_an_open_terminal_is_a_conflict(
         9 -> #1 result {"terminalId": "t"}
         10 <- #2 result {"stopReason": "end_turn"}
     """)  # fmt: skip
-    live.say(3, 5, '#0 result {"terminalId": "A"}')
+    live.send(3, 5, '#0 result {"terminalId": "A"}')
     live.check("""
         -> #1 result {"terminalId": "B"}
         <- refusal #2
@@ -364,7 +364,7 @@ def test_a_recorded_batch_replays_against_itself(record: Callable[..., RecordedT
 def test_a_member_of_a_batch_diverges_alone(record: Callable[..., RecordedTranscript]) -> None:
     """The divergence is reported for that member only."""
     live = begun(record, BATCHES)
-    live.say(3)
+    live.send(3)
     live.check("""
         -> [{"jsonrpc":"2.0","id":5,"method":"_x/a","params":{"sessionId":"s"}},{"jsonrpc":"2.0","id":6,"method":"_x/b","params":{"sessionId":"s","n":1}}]
         <- refusal #6
@@ -379,7 +379,7 @@ def test_a_deeply_nested_message_does_not_stop_a_replay(
     """It differs, and is answered."""
     live = begun(record, BOUND)
     deep = '{"a":' * 700 + "1" + "}" * 700
-    live.say(3)
-    news = live.say(f'#2 session/prompt {{"sessionId": "s", "prompt": {deep}}}')
+    live.send(3)
+    news = live.send(f'#2 session/prompt {{"sessionId": "s", "prompt": {deep}}}')
     assert news == ["<- refusal #2"]
     assert live.found == ["params-differ primary in s 5"]

@@ -34,7 +34,7 @@ def asked(
         {recorded}
         <- #2 result {{"stopReason": "end_turn"}}
     """).replay(**options)
-    live.say(1, f'#1 session/new {{"{new}": "/live"}}')
+    live.send(1, f'#1 session/new {{"{new}": "/live"}}')
     return live
 
 
@@ -79,17 +79,17 @@ def test_an_inert_agent_sends_no_acting_request(
 ) -> None:
     """In no dialect, alone or in a batch; the recorded reply takes the place of the client's."""
     live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
-    assert live.say(5) == ["<- 8"]
+    assert live.send(5) == ["<- 8"]
     assert live.found == []
     assert len(live.report.withheld) == 1
     member = {"jsonrpc": "2.0", "id": 7, "method": method, "params": ACTIVE[method]}
     other = {"jsonrpc": "2.0", "id": 8, "method": "session/request_permission", "params": {}}
     story = f"<- {json.dumps([member, other])}\n-> #8 result {{}}\n-> #7 result {{}}"
     live = asked(record, story, dialect, inert=True)
-    assert live.say(5) == [f"<- {json.dumps([other]).replace(', ', ',').replace(': ', ':')}"] or (
+    assert live.send(5) == [f"<- {json.dumps([other]).replace(', ', ',').replace(': ', ':')}"] or (
         json.loads(live.sent[-1][0]) == [other]
     )
-    assert live.say("#8 result {}") == ["<- 9"]
+    assert live.send("#8 result {}") == ["<- 9"]
     assert live.found == []
 
 
@@ -100,8 +100,8 @@ def test_an_inert_agent_reads_and_asks(
 ) -> None:
     """Files are read, and a person is asked."""
     live = asked(record, answered(method, HARMLESS[method]), dialect, inert=True)
-    assert live.say(5) == ["<- 6"]
-    assert live.say(7) == ["<- 8"]
+    assert live.send(5) == ["<- 6"]
+    assert live.send(7) == ["<- 8"]
     assert live.report.withheld == ()
 
 
@@ -110,7 +110,7 @@ def test_an_inert_agent_sends_no_method_unknown_in_its_dialect(
 ) -> None:
     """V2 has no method to read files."""
     live = asked(record, answered("fs/read_text_file", {"path": "/p/a"}), V2, inert=True)
-    assert live.say(5) == ["<- 8"]
+    assert live.send(5) == ["<- 8"]
 
 
 @pytest.mark.parametrize(("mode", "passes"), [("form", True), (None, True), ("url", False)])
@@ -123,7 +123,7 @@ def test_an_inert_agent_sends_forms(
     )
     story = answered("elicitation/create", params, '{"action": "cancel"}')
     live = asked(record, story, inert=True)
-    assert live.say(5) == ["<- 6"] if passes else ["<- 8"]
+    assert live.send(5) == ["<- 6"] if passes else ["<- 8"]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_an_inert_agent_sends_no_other_acting_line(
 ) -> None:
     """Notifications of unknown methods, and invalid lines that may be taken for requests."""
     live = asked(record, f"<- {line}", inert=True)
-    assert live.say(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
+    assert live.send(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
 
 
 PUSHED = f"""
@@ -166,7 +166,7 @@ def test_output_of_a_withheld_terminal_is_not_awaited(
 ) -> None:
     """The draft's clients push it, and this one has no such terminal."""
     live = asked(record, PUSHED, DRAFT, inert=True, order=order)
-    assert live.say(5) == ["<- 14"]
+    assert live.send(5) == ["<- 14"]
     live.leave()
     assert (live.found, live.report.verdict, live.report.unplayed) == ([], "clean", 0)
 
@@ -185,7 +185,7 @@ def test_messages_to_a_withheld_server_are_not_awaited(
         """,
         inert=True,
     )
-    assert live.say(5) == ["<- 11"]
+    assert live.send(5) == ["<- 11"]
     live.leave()
     assert (live.found, live.report.unplayed) == ([], 0)
 
@@ -200,12 +200,12 @@ def test_requests_after_a_withheld_extension_are_optional(
         <- #3 result {{}}
     """
     live = asked(record, story, inert=True)
-    assert live.say(5) == []
+    assert live.send(5) == []
     assert live.wait("2s") == ["<- 10"]
     live.leave()
     assert live.found == []
     live = asked(record, story, inert=True)
-    assert live.say(5, 8) == ["<- 9", "<- 10"]
+    assert live.send(5, 8) == ["<- 9", "<- 10"]
     assert live.found == []
 
 
@@ -249,14 +249,14 @@ def test_requests_outside_the_clients_directories_are_withheld(
 ) -> None:
     """They are answered from the recording and reported; an option lets them pass."""
     live = asked(record, answered(method, params), dialect)
-    assert live.say(5) == ["<- 8"]
+    assert live.send(5) == ["<- 8"]
     assert live.found == []
     report = live.report
     assert report.verdict == "clean"
     assert len(report.withheld) == 1
     assert report.withheld == report.withheld_outside
     live = asked(record, answered(method, params), dialect, allow_outside=True)
-    assert len(live.say(5)) == 1
+    assert len(live.send(5)) == 1
     assert live.report.withheld == ()
 
 
@@ -281,7 +281,7 @@ def test_requests_inside_the_clients_directories_go_out(
 ) -> None:
     """With the live directories in them; so do those that only read."""
     live = asked(record, answered(method, params))
-    assert len(live.say(5)) == 1
+    assert len(live.send(5)) == 1
     assert live.report.withheld == ()
     assert live.sent[-1][0] != "8"
 
@@ -297,7 +297,7 @@ def test_acting_requests_are_withheld_before_a_directory_is_named(
         5 <- #8 terminal/kill {"terminalId": "t"}
         6 -> #8 result {}
     """).replay()
-    assert live.say(1) == ["<- 2"]
+    assert live.send(1) == ["<- 2"]
     live.leave()
     assert live.found == []
     assert len(live.report.withheld) == 2
@@ -345,7 +345,7 @@ def test_a_hostile_recording_is_played_without_harm(
         if method not in HARMLESS
     )
     live = asked(record, story, inert=True)
-    assert live.say(5) == [f"<- {len(live.engine.sender.withholding.frames) * 2 + 6}"]
+    assert live.send(5) == [f"<- {len(live.engine.sender.withholding.frames) * 2 + 6}"]
     live.leave()
     assert live.report.verdict == "clean"
     for word in (b"evil", b"terminal", b"write", b"_ext"):
@@ -374,5 +374,5 @@ def test_ambiguous_lines_are_withheld(
     """A client may accept broken JSON, take the first of two members or ignore case."""
     came = line.replace("%s", WRITE_OUTSIDE).encode("unicode_escape").decode()
     live = asked(record, f"<- | {came}", inert=inert)
-    assert live.say(5) == ["<- 7"]
+    assert live.send(5) == ["<- 7"]
     assert len(live.report.withheld) == 1

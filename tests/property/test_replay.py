@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from acp_proxy.engine.shared.steps import Step
-    from tests.reactive import Played, Saying
+    from tests.reactive import ClientFrame, Played
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def assert_faithful(played: Played, order: Order) -> None:
     conversation = played.conversation
     assert [one for one in played.divergences if one.kind is not DivergenceKind.UNANSWERED] == []
     for lane in conversation.lanes:
-        assert played.heard(lane) == conversation.spoken(lane)
+        assert played.received(lane) == conversation.sent_in(lane)
     assert len(played.stream) == len(conversation.whole)
     if order is Order.RECORDED or len(conversation.lanes) == 1:
         assert played.stream == conversation.whole
@@ -80,8 +80,8 @@ def test_a_message_left_out_is_named_unless_it_is_optional(
     """For each message that a client may leave out, and for its last three."""
     clean = 0
     for conversation in conversations:
-        may_be = [say for say in conversation.says if say.step.is_optional]
-        for left_out in (*may_be, *conversation.says[-3:]):
+        may_be = [say for say in conversation.frames if say.step.is_optional]
+        for left_out in (*may_be, *conversation.frames[-3:]):
             number = left_out.step.seq
             played = play(conversation, partial(leaving_out, number))
             if played.counted:
@@ -150,16 +150,16 @@ def twins(conversation: Conversation, step: Step) -> set[int]:
 
     Which of them is missing, or one too many, cannot be known; it is reported for the last.
     """
-    by_seq = {say.step.seq: say for say in conversation.says}
+    by_seq = {say.step.seq: say for say in conversation.frames}
 
-    def said(say: Saying) -> Any:
+    def said(say: ClientFrame) -> Any:
         message = json.loads(say.raw)
         return {name: value for name, value in message.items() if name != "id"}
 
     mine = said(by_seq[step.seq])
     if step.kind != "request":
         return {step.seq}
-    return {say.step.seq for say in conversation.says if said(say) == mine}
+    return {say.step.seq for say in conversation.frames if said(say) == mine}
 
 
 def mistaken(step: Step, mistake: Callable[[Step, bytes], list[bytes]]) -> Any:
@@ -211,7 +211,7 @@ def assert_one_divergence(
     unharmed = set(conversation.lanes) - {primary.lane, step.lane, None}
     if len(same) == 1 and step.lane is not None:
         for lane in unharmed:
-            assert played.heard(lane) == conversation.spoken(lane), where
+            assert played.received(lane) == conversation.sent_in(lane), where
 
 
 def is_last_word(conversation: Conversation, step: Step) -> bool:
@@ -231,7 +231,7 @@ def test_a_response_before_its_request_is_one_divergence(
         for reply in conversation.required:
             before = [
                 say.step.seq
-                for say in conversation.says
+                for say in conversation.frames
                 if say.step.lane == reply.lane and say.step.seq < (reply.request_seq or 0)
             ]
             if reply.kind != "response" or not before:
@@ -246,7 +246,7 @@ def test_a_response_before_its_request_is_one_divergence(
 
 def moved(conversation: Conversation, reply: Step, to: int) -> Any:
     """A client that sends a reply before another message."""
-    (line,) = (say.raw for say in conversation.says if say.step.seq == reply.seq)
+    (line,) = (say.raw for say in conversation.frames if say.step.seq == reply.seq)
 
     def act(said: Step, raw: bytes) -> list[bytes]:
         if said.seq == to:
@@ -262,7 +262,7 @@ def test_ignored_differences_stay_clean(conversations: list[Conversation]) -> No
         played = play(conversation, forgiven)
         assert played.counted == [], conversation.path.name
         for lane in conversation.lanes:
-            assert without_ids(played.heard(lane)) == without_ids(conversation.spoken(lane))
+            assert without_ids(played.received(lane)) == without_ids(conversation.sent_in(lane))
 
 
 def forgiven(step: Step, raw: bytes) -> list[bytes]:
@@ -408,7 +408,7 @@ def test_the_interleaving_of_lanes_changes_no_lane(said: list[Line], chance: ran
             played = play(conversation, choose=chance.choice, pacing=pacing)
             assert played.counted == []
             for lane in conversation.lanes:
-                assert played.heard(lane) == conversation.spoken(lane)
+                assert played.received(lane) == conversation.sent_in(lane)
 
 
 @given(talks(), st.integers(0, 2**32))

@@ -38,7 +38,7 @@ class Client:
 
     def play(self) -> None:
         """Sends all that was recorded, in the recorded order, and leaves."""
-        lines = {say.step.seq: say.raw for say in self._conversation.says}
+        lines = {say.step.seq: say.raw for say in self._conversation.frames}
         for seq, line in sorted({**lines, **self._conversation.lines}.items()):
             if seq not in lines:
                 self._learn(line)

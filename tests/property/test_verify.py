@@ -13,7 +13,7 @@ from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.playback_options import Order
 from tests import captures, conversations
 from tests.reactive import record_capture
-from tests.scripted_agent import Saying, Verified, verify, verify_reader
+from tests.scripted_agent import AgentFrame, Verified, verify, verify_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +81,7 @@ def test_any_conversation_is_verified_in_any_order(
 ) -> None:
     """The order in which an agent serves its sessions makes no difference."""
 
-    def choose(ready: list[Saying]) -> Saying:
+    def choose(ready: list[AgentFrame]) -> AgentFrame:
         return data.draw(st.sampled_from(ready), label="next")
 
     with conversations.reader_of(conversations.lines_of(words)) as reader:

@@ -79,7 +79,7 @@ def test_a_bad_live_line_is_refused(recorded: RecordedTranscript) -> None:
 def test_changed_frames_are_shown_as_they_are(recorded: RecordedTranscript) -> None:
     """A reply that was given another id is not shown by its number."""
     live = recorded.replay()
-    assert live.say('#"x" initialize {"protocolVersion": 1}')[0] == (
+    assert live.send('#"x" initialize {"protocolVersion": 1}')[0] == (
         '<- {"jsonrpc": "2.0", "id": "x", "result": {"protocolVersion": 1}}'
     )
 

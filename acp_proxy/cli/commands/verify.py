@@ -110,7 +110,7 @@ def verify(
         reader = stack.enter_context(open_recording(recording))
         if reader.live:
             warn(f"{reader.path} is still being recorded; later frames are not played")
-        client = RecordedClient(RecordedSteps(reader, as_said=True))
+        client = RecordedClient(RecordedSteps(reader, as_sent=True))
         new = _new_path(command[0], output)
         spare_recordings((report, junit), (file_of(reader), output or new, new))
         from acp_proxy.cli.work_directory import directories

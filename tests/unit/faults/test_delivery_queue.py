@@ -35,13 +35,13 @@ def test_held_frames_are_bounded() -> None:
     recorded = FaultTranscript(["reorder after_frames=1000"])
     line = b"x" * 400_000 + b"\n"
     out = [
-        len([o for o in recorded.say(CLIENT, line) if isinstance(o, ScheduledWrite)])
+        len([o for o in recorded.feed(CLIENT, line) if isinstance(o, ScheduledWrite)])
         for _ in range(5)
     ]
     assert out == [0, 0, 1, 1, 1]
     large = FaultTranscript(["reorder after_frames=1000"])
     assert not any(
-        isinstance(o, ScheduledWrite) for o in large.say(CLIENT, b"x" * 3_000_000 + b"\n")
+        isinstance(o, ScheduledWrite) for o in large.feed(CLIENT, b"x" * 3_000_000 + b"\n")
     )
 
 

@@ -32,7 +32,7 @@ def test_side_effects_name_their_rules() -> None:
     """They follow what fired, in the order of the plan."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
-    outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).say(
+    outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
         CLIENT, update()
     )
     (first,) = [n for n, o in enumerate(outputs) if isinstance(o, RuleEffect) and o.rule == "p"]
@@ -147,7 +147,7 @@ def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
 def test_a_plan_without_rules_lets_everything_pass() -> None:
     """No rule fires either."""
     recorded = FaultTranscript([])
-    outputs = recorded.say(AGENT, b"x\r\n")
+    outputs = recorded.feed(AGENT, b"x\r\n")
     assert [(o.data, o.due) for o in outputs if isinstance(o, ScheduledWrite)] == [
         (b"x\r\n", START_NS)
     ]

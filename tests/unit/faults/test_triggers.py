@@ -25,7 +25,7 @@ def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]
     """Which of some updates do not arrive, counted from 1."""
     lost = []
     for number in range(1, count + 1):
-        if not any(isinstance(o, ScheduledWrite) for o in recorded.say(CLIENT, update(session))):
+        if not any(isinstance(o, ScheduledWrite) for o in recorded.feed(CLIENT, update(session))):
             lost.append(number)
     return lost
 
@@ -76,7 +76,7 @@ def test_triggers_count_in_scopes() -> None:
     arrived = []
     for session in "ababab":
         arrived.append(
-            any(isinstance(o, ScheduledWrite) for o in recorded.say(CLIENT, update(session)))
+            any(isinstance(o, ScheduledWrite) for o in recorded.feed(CLIENT, update(session)))
         )
     assert arrived == [True, True, False, False, True, True]
 
@@ -94,7 +94,7 @@ def test_a_seed_has_a_fixed_schedule() -> None:
     late = []
     for _ in range(4):
         recorded.now += 10**9
-        (out,) = [o for o in recorded.say(CLIENT, update()) if isinstance(o, ScheduledWrite)]
+        (out,) = [o for o in recorded.feed(CLIENT, update()) if isinstance(o, ScheduledWrite)]
         late.append(round((out.due - recorded.now) / 1e6, 3))
     assert late == LATE
 

@@ -82,11 +82,11 @@ class Client:
         self.ended.set()
         await self.sink.aclose()
 
-    async def say(self, *numbers: int) -> None:
-        """Says recorded frames."""
+    async def send(self, *numbers: int) -> None:
+        """Sends recorded frames."""
         await self.into.send_all(b"".join(self.recorded.raw[number] for number in numbers))
 
-    async def hears(self, *numbers: int) -> float:
+    async def expect(self, *numbers: int) -> float:
         """Expects recorded frames, and nothing else; returns when the last of them came."""
         wanted = b"".join(self.recorded.raw[number] for number in numbers)
         heard = b""
@@ -117,20 +117,20 @@ async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: Moc
     """Frames come after the recorded gaps, without the client's thinking time."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, pacing=Pacing(1.0))
-        await client.say(1)
-        assert await client.hears(2) == at(0.25)
+        await client.send(1)
+        assert await client.expect(2) == at(0.25)
         await trio.sleep(3)
-        await client.say(3)
-        assert await client.hears(4) == at(3.251)
-        await client.say(5)
-        assert await client.hears(6) == at(3.252)
-        await client.say(7, 8)  # recorded a millisecond after another
-        assert await client.hears(9) == at(3.252 + 0.499)
-        assert await client.hears(10) == at(3.252 + 1.497)
-        assert await client.hears(11, 12) == at(3.252 + 1.499)
+        await client.send(3)
+        assert await client.expect(4) == at(3.251)
+        await client.send(5)
+        assert await client.expect(6) == at(3.252)
+        await client.send(7, 8)  # recorded a millisecond after another
+        assert await client.expect(9) == at(3.252 + 0.499)
+        assert await client.expect(10) == at(3.252 + 1.497)
+        assert await client.expect(11, 12) == at(3.252 + 1.499)
         await trio.sleep(20)
-        await client.say(13)
-        assert await client.hears(14) == at(24.752)
+        await client.send(13)
+        assert await client.expect(14) == at(24.752)
         nursery.cancel_scope.cancel()
 
 
@@ -138,8 +138,8 @@ async def test_instant_timing_takes_no_time(recorded: RecordedTranscript, clock:
     """Everything that may be sent is sent at once."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
-        await client.say(1, 3, 5, 7, 8, 13)
-        assert await client.hears(2, 4, 6, 9, 11, 10, 12, 14) == 0.0
+        await client.send(1, 3, 5, 7, 8, 13)
+        assert await client.expect(2, 4, 6, 9, 11, 10, 12, 14) == 0.0
         await client.into.aclose()
         await client.ended.wait()
     assert client.found == []
@@ -151,9 +151,9 @@ async def test_a_missing_message_is_noticed_in_time(
     """The driver wakes the engine as requested: a second after the last line."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
-        await client.say(1, 3)
-        await client.hears(2, 4)
-        await client.say(13)
+        await client.send(1, 3)
+        await client.expect(2, 4)
+        await client.send(13)
         await trio.sleep(0.5)
         assert client.found == ["unknown-reply-id"]
         await client.into.aclose()
@@ -166,8 +166,8 @@ async def test_a_silent_client_stalls_the_replay(
     """After the timeout the driver ends, and the verdict is a stall."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
-        await client.say(1)
-        await client.hears(2)
+        await client.send(1)
+        await client.expect(2)
         await client.ended.wait()
         assert trio.current_time() == at(5.0)
     assert set(client.found) == {"stall"}
@@ -180,7 +180,7 @@ async def test_a_client_that_does_not_read_stalls_the_replay(
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         client.sink.send_stream.send_all_hook = trio.sleep_forever
-        await client.say(1)
+        await client.send(1)
         await client.ended.wait()
         assert trio.current_time() == at(5.0)
     assert client.found == ["stall"]
@@ -196,7 +196,7 @@ async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: Mo
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         client.sink.send_stream.send_all_hook = broken
-        await client.say(1, 3, 5)
+        await client.send(1, 3, 5)
         await client.into.aclose()
         await client.ended.wait()
     assert "missing-expected" in client.found
@@ -212,7 +212,7 @@ async def test_a_last_line_without_a_newline_counts(
             recorded.raw[1].replace(b"\n", b"\r\n") + recorded.raw[3].rstrip()
         )
         await client.into.aclose()
-        await client.hears(2, 4)
+        await client.expect(2, 4)
         await client.ended.wait()
     assert client.replay.lines == 2
 

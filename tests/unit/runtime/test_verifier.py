@@ -65,7 +65,7 @@ class Agent:
         self._show = show
         self.recorded = recorded
         self.engine = Verification(
-            RecordedClient(recorded.script(as_said=True)), VerifyOptions(**options)
+            RecordedClient(recorded.script(as_sent=True)), VerifyOptions(**options)
         )
         self.ended = trio.Event()
         self.into, source = pair()
@@ -77,11 +77,11 @@ class Agent:
         await Verifier(self.engine, source, sink, self._show).run()
         self.ended.set()
 
-    async def say(self, *numbers: int) -> None:
-        """Says recorded frames."""
+    async def send(self, *numbers: int) -> None:
+        """Sends recorded frames."""
         await self.into.send_all(b"".join(self.recorded.raw[number] for number in numbers))
 
-    async def hears(self, *numbers: int) -> float:
+    async def expect(self, *numbers: int) -> float:
         """Expects recorded frames, and nothing else; returns when the last of them came."""
         wanted = b"".join(self.recorded.raw[number] for number in numbers)
         heard = b""
@@ -92,14 +92,14 @@ class Agent:
         assert heard == wanted
         return trio.current_time()
 
-    async def hears_lines(self, count: int) -> None:
+    async def expect_lines(self, count: int) -> None:
         """Expects a number of lines, whatever is in them."""
         while count > 0:
             chunk = await self._out.receive_some(1 << 16)
             assert chunk, self.found
             count -= chunk.count(b"\n")
 
-    async def hears_the_end(self) -> float:
+    async def expect_end(self) -> float:
         """Expects that nothing comes any more; returns when that was clear."""
         assert await self._out.receive_some(1) == b""
         return trio.current_time()
@@ -116,12 +116,12 @@ async def test_what_comes_byte_by_byte_is_a_line(
     """And several lines in a chunk are several; the end of the last one may be missing."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery)
-        await agent.hears(1)
+        await agent.expect(1)
         for byte in agent.recorded.raw[2]:
             await agent.into.send_all(bytes([byte]))
-        await agent.hears(3)
-        await agent.say(4, 5)
-        await agent.hears(6)
+        await agent.expect(3)
+        await agent.send(4, 5)
+        await agent.expect(6)
         await agent.into.send_all(agent.recorded.raw[7].removesuffix(b"\n"))
         await agent.into.aclose()
         await agent.ended.wait()
@@ -135,14 +135,14 @@ async def test_the_sink_is_closed_when_all_is_said(
     """And what comes after that is heard all the same."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery)
-        await agent.hears(1)
-        await agent.say(2)
-        await agent.hears(3)
-        await agent.say(4, 5)
-        await agent.hears(6)
-        await agent.say(7)
-        await agent.hears_the_end()
-        await agent.say(7)
+        await agent.expect(1)
+        await agent.send(2)
+        await agent.expect(3)
+        await agent.send(4, 5)
+        await agent.expect(6)
+        await agent.send(7)
+        await agent.expect_end()
+        await agent.send(7)
         await agent.into.aclose()
         await agent.ended.wait()
     assert agent.found == ["answered-twice"]
@@ -152,13 +152,13 @@ async def test_time_is_trios(make: Callable[[str], RecordedTranscript], clock: M
     """Five seconds of silence are enough, to the nanosecond."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery)
-        await agent.hears(1)
-        await agent.say(2)
-        await agent.hears(3)
+        await agent.expect(1)
+        await agent.send(2)
+        await agent.expect(3)
         await trio.sleep(29)
-        await agent.say(4)
+        await agent.send(4)
         silent_since = trio.current_time()
-        assert await agent.hears(6) == pytest.approx(silent_since + 5, abs=1e-8)
+        assert await agent.expect(6) == pytest.approx(silent_since + 5, abs=1e-8)
         await agent.into.aclose()
 
 
@@ -168,7 +168,7 @@ async def test_silence_is_a_stall(
     """After the time that is given for it; then nobody waits for the agent's last words."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery, stall_ns=3 * 10**9)
-        began = await agent.hears(1)
+        began = await agent.expect(1)
         await agent.ended.wait()
         assert trio.current_time() == pytest.approx(began + 3, abs=1e-8)
     assert agent.found == ["stall", "unplayed"]
@@ -180,7 +180,7 @@ async def test_bytes_are_signs_of_life(
     """Though no line ends; only when they stop, it is a stall."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery, stall_ns=3 * 10**9)
-        began = await agent.hears(1)
+        began = await agent.expect(1)
         for _ in range(10):
             await agent.into.send_all(b"x" * 1000)
             await trio.sleep(2)
@@ -196,7 +196,7 @@ async def test_an_agent_that_drips_is_ended(
     """It is never silent for long, and never has an end."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery, timeout_ns=600 * 10**9)
-        began = await agent.hears(1)
+        began = await agent.expect(1)
         while not agent.ended.is_set():
             await agent.into.send_all(wire("_x/drip {}"))
             await trio.sleep(0.3)
@@ -211,15 +211,15 @@ async def test_who_waits_is_told_what_for(
     shown: list[str] = []
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery, show=shown.append)
-        await agent.hears(1)
+        await agent.expect(1)
         await trio.sleep(2.9)
         assert shown == []
-        await agent.say(2)
-        await agent.hears(3)
+        await agent.send(2)
+        await agent.expect(3)
         await trio.sleep(5.5)
         what = f"the answer to session/new #{agent.recorded.seq(3)}"
         assert shown == [f"waiting {seconds} s for {what}" for seconds in (3, 4, 5)]
-        await agent.say(4)
+        await agent.send(4)
         await trio.sleep(3.5)
         what = f"what the agent had sent before session/prompt #{agent.recorded.seq(6)}"
         assert shown[3:] == ["", f"waiting 3 s for {what}"]
@@ -246,15 +246,15 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(make(TALK), nursery, lockstep_stream_pair)
-            await agent.hears(1)
-            await agent.say(2)
-            await agent.hears(3)
-            await agent.say(4, 5)
-            await agent.hears(6)
+            await agent.expect(1)
+            await agent.send(2)
+            await agent.expect(3)
+            await agent.send(4, 5)
+            await agent.expect(6)
             for number in range(900):
                 await agent.into.send_all(wire(f'#"q{number}" _x/y {{}}'))
-            await agent.hears_lines(900)
-            await agent.say(7)
+            await agent.expect_lines(900)
+            await agent.send(7)
             await agent.into.aclose()
             await agent.ended.wait()
     assert set(agent.found) == {"unmatched"}
@@ -272,13 +272,13 @@ async def test_who_thinks_makes_nobody_deaf(
             agent = Agent(
                 make(talk), nursery, lockstep_stream_pair, stall_ns=3 * 10**9, pacing=pacing
             )
-            await agent.hears(1)
-            await agent.say(2)
-            await agent.hears(3)
-            await agent.say(4, 5)
+            await agent.expect(1)
+            await agent.send(2)
+            await agent.expect(3)
+            await agent.send(4, 5)
             await trio.sleep(12)
-            await agent.hears(6)
-            await agent.say(7)
+            await agent.expect(6)
+            await agent.send(7)
             await agent.into.aclose()
             await agent.ended.wait()
     assert agent.found == []
@@ -311,7 +311,7 @@ async def test_without_a_limit_nobody_is_deaf(
             await trio.sleep(3600)
             for number in range(200):
                 await agent.into.send_all(wire(f"#{number} result 1"))
-            await agent.hears_lines(200)
+            await agent.expect_lines(200)
             await agent.into.aclose()
             await agent.ended.wait()
     assert "stall" not in agent.found
@@ -324,7 +324,7 @@ async def test_a_line_without_an_end_counts_as_one(
     monkeypatch.setattr(verifier, "_LONGEST_LINE", 1000)
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery)
-        await agent.hears(1)
+        await agent.expect(1)
         for _ in range(30):
             await agent.into.send_all(b"x" * 100)
         await agent.into.aclose()

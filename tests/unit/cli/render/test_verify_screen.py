@@ -56,7 +56,7 @@ def test_only_lines_that_are_printed_are_made(
     """Without `--junit` for the screen alone; with it for as many as a failure has room for."""
     junit = tmp_path / "report.xml" if has_junit else None
     old, new = (record(tmp_path, talk(word)) for word in ("one", "another"))
-    engine = Verification(RecordedClient(old.script(as_said=True)), VerifyOptions())
+    engine = Verification(RecordedClient(old.script(as_sent=True)), VerifyOptions())
     settings = ComparisonSettings("old", DiffOptions(), None, junit)
     with RecordingReader(old.path) as a, RecordingReader(new.path) as b:
         assert conclude(engine, a, b, settings) == 1

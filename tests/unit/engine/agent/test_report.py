@@ -168,7 +168,7 @@ def test_an_incomplete_recording_excuses_no_divergence(
         """,
     )
     live = recorded.replay()
-    live.say(*said)
+    live.send(*said)
     live.leave()
     assert report(live.engine, "x", is_incomplete=True).exit_code == code
     recorded.close()

@@ -46,7 +46,7 @@ def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
 @pytest.fixture
 def recording(recorded: RecordedTranscript) -> RecordedClient:
     """The same, read."""
-    return RecordedClient(recorded.script(as_said=True))
+    return RecordedClient(recorded.script(as_sent=True))
 
 
 def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest]:

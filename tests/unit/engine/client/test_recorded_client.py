@@ -40,7 +40,7 @@ def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
 @pytest.fixture
 def client(recorded: RecordedTranscript) -> RecordedClient:
     """The same, read."""
-    return RecordedClient(recorded.script(as_said=True))
+    return RecordedClient(recorded.script(as_sent=True))
 
 
 def test_frames_wait_in_their_lanes(client: RecordedClient, recorded: RecordedTranscript) -> None:
