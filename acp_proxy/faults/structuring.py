@@ -24,6 +24,7 @@ from acp_proxy.forms import converter
 from acp_proxy.plain_files import open_plain
 
 T = TypeVar("T")
+_SQLITE = b"SQLite format 3\0"
 LARGEST = 1_000_000
 """Bytes that a plan may have."""
 _MOST_PARTS = 50
@@ -96,6 +97,8 @@ def read_toml_file(path: Path) -> dict[str, Any]:
     """
     with open_plain(path) as file:
         data = file.read(LARGEST + 1)
+    if data.startswith(_SQLITE):
+        raise BadToml("a recording and no plan; write - in place of a plan for --fault alone")
     if len(data) > LARGEST:
         raise BadToml(f"larger than {LARGEST:,} bytes")
     try:

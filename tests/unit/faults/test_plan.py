@@ -21,6 +21,7 @@ from acp_proxy.faults.registry import KINDS
 from acp_proxy.faults.structuring import Trigger, Window, settings_of
 from acp_proxy.inspection.fault_effects import rules
 from tests.fault_playbook import plan_of
+from tests.log_writer import record_conversation
 
 
 def refused(path: Path, text: str) -> str:
@@ -238,6 +239,13 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(BadPlan, match="not TOML"):
         load_plan(tmp_path / "b.toml")
+
+
+def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
+    """Since `faults explain --fault RULE REC` lacks the - of a plan, the message has it."""
+    record_conversation(tmp_path / "x.db")
+    with pytest.raises(BadPlan, match="a recording and no plan; write - in place of a plan"):
+        load_plan(tmp_path / "x.db")
 
 
 @pytest.mark.parametrize(
