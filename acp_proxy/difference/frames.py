@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from acp_proxy.protocol.chunk_splitter import TEXT_PLACES, ChunkSplitter, SplitChunk, TextPlace
+from acp_proxy.protocol.chunks import TEXT_PLACES, ChunkSplitter, SplitChunk, TextPlace
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.methods import PERMISSION, PUSH
 from acp_proxy.protocol.peers import Direction

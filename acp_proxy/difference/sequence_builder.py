@@ -19,8 +19,7 @@ from acp_proxy.difference.sequences import (
     TypeIndex,
 )
 from acp_proxy.difference.values import Scope, ValueIndex
-from acp_proxy.protocol.chunk_splitter import SplitChunk, TextPlace
-from acp_proxy.protocol.chunks import mended
+from acp_proxy.protocol.chunks import SplitChunk, TextPlace, mended
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.updates import STATE_UPDATES
 

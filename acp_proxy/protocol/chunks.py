@@ -1,10 +1,17 @@
-"""Recognizes the pieces of streamed messages and thoughts, a million in a row.
+"""Recognizes the pieces of streamed messages and thoughts, and splits them; a million in a row.
 
-Folding a run of them and searching across them both need the text of each. Some agents cut between
-the two escapes of one character; such a piece is read too, and ends in half of a surrogate pair.
+Folding a run of them, searching across them and comparing them need the text of each. Some agents
+cut between the two escapes of one character; such a piece is read too, and ends in half of a
+surrogate pair.
+
+All but the text is the same for all chunks of a message, byte for byte; so it is read once, and a
+chunk that differs from the one before only in its text is not parsed. A frame in which the text
+cannot be separated from the rest without doubt is not split, and is compared by itself.
 """
 
+import json
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -73,3 +80,101 @@ def mended(text: str) -> str:
     if _HALF.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+TextPlace = tuple[str, ...]
+_OFFICIAL: TextPlace = ("params", "update", "content", "text")
+_DRAFT: TextPlace = ("params", "data", "content")
+TEXT_PLACES = (_OFFICIAL, _DRAFT)
+"""The path of a chunk's text, by dialect."""
+
+_LITERAL = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
+_EMPTY = b'""'
+_PLAIN = re.compile(rb'"[^"\\\x00-\x1f]*"')
+"""A text that is spelled as it is."""
+_KEYS = {place: re.compile(rb'"%s"\s*:\s*' % place[-1].encode()) for place in TEXT_PLACES}
+
+
+class SplitChunk(NamedTuple):
+    """A frame with an empty text, else as it was written, and its text."""
+
+    update: str
+    place: TextPlace
+    """The path of its text in the message."""
+    rest: bytes
+    at: int
+    """The place of its empty text in the line."""
+    text: str
+
+
+class ChunkSplitter:
+    """Splits chunks that come one after the other."""
+
+    def __init__(self) -> None:
+        self._before = b"\0"
+        self._after = b"\0"
+        self._latest = SplitChunk("", _OFFICIAL, b"", 0, "")
+
+    def split(self, raw: bytes) -> SplitChunk | None:
+        """Splits a ``session/update`` that is a chunk of text; None if it is anything else."""
+        if raw.startswith(self._before) and raw.endswith(self._after):
+            literal = raw[len(self._before) : len(raw) - len(self._after)]
+            if _PLAIN.fullmatch(literal):
+                update, place, rest, at, _ = self._latest
+                with suppress(UnicodeDecodeError):
+                    return SplitChunk(update, place, rest, at, literal[1:-1].decode())
+        chunk = split(raw)
+        if chunk is not None:
+            self._latest = chunk
+            self._before, self._after = chunk.rest[: chunk.at], chunk.rest[chunk.at + len(_EMPTY) :]
+        return chunk
+
+
+_decode_text = msgspec.json.Decoder(str).decode
+
+
+def split(raw: bytes) -> SplitChunk | None:
+    """Splits a ``session/update`` that is a chunk of text; None if it is anything else."""
+    if b"_chunk" not in raw:
+        return None
+    try:
+        envelope = decode(raw)
+        if envelope.id is not UNSET or envelope.params is None:
+            return None
+        kind, text, place = _text_in(envelope.params)
+        if text is None or kind is None or kind not in CHUNKS:
+            return None
+        keys = [*_KEYS[place].finditer(raw)]
+        literal = _LITERAL.match(raw, keys[0].end())
+        if len(keys) > 1 or literal is None or _decode_text(literal[0]) != text:
+            return None
+        rest = raw[: literal.start()] + _EMPTY + raw[literal.end() :]
+        return SplitChunk(kind, place, rest, literal.start(), text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, IndexError):
+        return _split_half(raw) if _HALVES.search(raw) else None
+
+
+def _split_half(raw: bytes) -> SplitChunk | None:
+    """Splits a chunk with half of a character, which the decoder does not take."""
+    for place, key in _KEYS.items():
+        keys = [*key.finditer(raw)]
+        literal = _LITERAL.match(raw, keys[0].end()) if len(keys) == 1 else None
+        if literal is None or not _HALVES.search(literal[0]):
+            continue
+        chunk = split(raw[: literal.start()] + _EMPTY + raw[literal.end() :])
+        if chunk is not None and chunk.place == place and chunk.at == literal.start():
+            with suppress(ValueError):
+                return chunk._replace(text=json.loads(literal[0]))
+    return None
+
+
+def _text_in(params: Params) -> tuple[str | None, str | None, TextPlace]:
+    """What kind of chunk it may be, its text, and the path of the text."""
+    update = params.update
+    if update is not None:
+        content = update.content
+        text = content.text if isinstance(content, Block) else None
+        return update.sessionUpdate, text, _OFFICIAL
+    data = params.data if isinstance(params.data, Update) else None
+    return params.type, data.content if data and isinstance(data.content, str) else None, _DRAFT

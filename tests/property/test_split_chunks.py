@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.protocol.chunk_splitter import ChunkSplitter, split
+from acp_proxy.protocol.chunks import ChunkSplitter, split
 
 _WORDS = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(
     ['"', '\\"', '","text":"', "\\", "\n", '"}', "text", "\ud800", "é"]
