@@ -4,7 +4,7 @@ import os
 from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
 
 from acp_proxy.capture.log import CaptureLog
-from acp_proxy.capture.log_format import CLOSE, EXIT, NOTE, NullLog
+from acp_proxy.capture.log_format import CLOSE, EXIT, NOTE, Log
 from acp_proxy.capture.stdio import warn
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def become(command: "list[str]") -> "NoReturn":
 def give_way(
     options: "RecordOptions",
     shortage: str,
-    log: NullLog,
+    log: Log,
     mask: "set[int] | None" = None,
 ) -> "NoReturn":
     """Executes the agent in our place where the system has no room for both of us.
@@ -56,7 +56,7 @@ def give_way(
     become(options.command)
 
 
-def leave_without_agent(program: str, error: OSError, log: NullLog) -> "NoReturn":
+def leave_without_agent(program: str, error: OSError, log: Log) -> "NoReturn":
     """Ends as a shell does that cannot start a program, with the reason on stderr.
 
     Args:

@@ -10,7 +10,7 @@ indexer gives space back (`CaptureLog.trim`) once everything has become rows: th
 offsets do not.
 
 The module knows neither frames nor JSON. It never raises for a full disk: what cannot be kept is
-counted, reported once, and becomes a ``GAP`` record as soon as writing works again.
+counted, reported once, and becomes a ``GAP`` record before the next record that fits.
 """
 
 import errno
@@ -34,7 +34,7 @@ from acp_proxy.capture.log_format import (
     PART,
     START,
     STREAM_NAMES,
-    NullLog,
+    Log,
     pack_fields,
 )
 from acp_proxy.capture.stdio import warn
@@ -59,7 +59,7 @@ class _Gap:
         return pack_fields({"reason": self.reason, "since": self.since_ns, **counts})
 
 
-class CaptureLog(NullLog):
+class CaptureLog(Log):
     """The one writer of a capture log, for all threads of a recorder.
 
     Create it with `create`. `append` and `event` never raise and never lose silently. The exclusive

@@ -59,8 +59,8 @@ def unpack_fields(payload: bytes) -> "dict[str, list[str]]":
     return fields
 
 
-class NullLog:
-    """A log that keeps nothing.
+class Log:
+    """The interface of a log; this one keeps nothing, for a recording that cannot be made.
 
     Attributes:
         path: of the file, or empty.

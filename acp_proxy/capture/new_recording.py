@@ -14,9 +14,9 @@ from acp_proxy.capture.files import (
     recordings_directory,
 )
 from acp_proxy.capture.log import CaptureLog
-from acp_proxy.capture.log_format import START, NullLog
+from acp_proxy.capture.log_format import START, Log
 from acp_proxy.capture.options import RecordOptions
-from acp_proxy.capture.pumps import Detour
+from acp_proxy.capture.pumps import Interceptor
 from acp_proxy.capture.stdio import warn
 
 PARENT = "ACP_PROXY_PARENT"
@@ -26,14 +26,14 @@ PARENT = "ACP_PROXY_PARENT"
 class Identity:
     """Who this recording is: ids, clocks and the recording it happens within."""
 
-    def __init__(self, options: RecordOptions, detour: Detour) -> None:
+    def __init__(self, options: RecordOptions, interceptor: Interceptor) -> None:
         self.id = os.urandom(6).hex()
         self.wall_ns = time.time_ns()
         self.origin_ns = time.monotonic_ns()
         self.parent, _, outer = os.environ.get(PARENT, "").partition("/")
         self.connection_id = outer or self.id
         self._options = options
-        self._detour = detour
+        self._interceptor = interceptor
 
     def path(self) -> str:
         """Where to record, before anything is known to be taken."""
@@ -60,7 +60,7 @@ class Identity:
             "redaction": self._options.redact,
             "connection_id": self.connection_id,
             "pid": os.getpid(),
-            **self._detour.fields,
+            **self._interceptor.fields,
         }
         if self.parent:
             fields["parent"] = self.parent
@@ -71,7 +71,7 @@ class Identity:
         return {**os.environ, PARENT: f"{self.id}/{self.connection_id}"}
 
 
-def open_log(options: RecordOptions, identity: Identity) -> NullLog:
+def open_log(options: RecordOptions, identity: Identity) -> Log:
     """Opens the log under the first free name.
 
     Args:
@@ -98,7 +98,7 @@ def open_log(options: RecordOptions, identity: Identity) -> NullLog:
             warn(f"{problem}; the agent was not started, as --require-recording asks")
             os._exit(1)
         warn(f"{problem}; the conversation goes on unrecorded")
-        return NullLog()
+        return Log()
     if path != wanted:
         warn(f"{wanted} exists; recording into {path}")
     return log

@@ -4,7 +4,7 @@ import os
 import time
 
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log_format import END, STREAM_NAMES, UNDELIVERED, NullLog
+from acp_proxy.capture.log_format import END, STREAM_NAMES, UNDELIVERED, Log
 from acp_proxy.capture.stdio import warn
 
 TYPE_CHECKING = False
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 CHUNK = 65536
 
 
-class Detour:
-    """What streams pass through between source and sink: nothing at all, unless faults do.
+class Interceptor:
+    """Makes the pumps; this one makes plain ones, that of faults (`runtime.fault_runner`) others.
 
     Attributes:
         streams: those whose pumps begin only when the relay has been adopted.
@@ -30,7 +30,7 @@ class Detour:
         self.fields: dict[str, str | int | list[str]] = {}
 
     def pump(
-        self, stream: int, source: int, sink: int, log: NullLog, *, keep_sink: bool = False
+        self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
     ) -> "Pump":
         """Makes the pump of a stream.
 
@@ -43,7 +43,7 @@ class Detour:
         """
         return Pump(stream, source, sink, log, keep_sink=keep_sink)
 
-    def attach(self, agent: "AgentProcess", log: NullLog, origin_ns: int) -> None:
+    def attach(self, agent: "AgentProcess", log: Log, origin_ns: int) -> None:
         """Receives what it may act upon, before any pump is made.
 
         Args:
@@ -70,7 +70,7 @@ class Pump:
     """
 
     def __init__(
-        self, stream: int, source: int, sink: int, log: NullLog, *, keep_sink: bool = False
+        self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
     ) -> None:
         self.stream = stream
         self.in_read = True
@@ -160,7 +160,7 @@ class Pump:
 
     def _stop_recording(self, error: Exception) -> "Callable[[int, int, bytes], None]":
         warn(f"cannot record {self.name} any longer: {error!r}; the conversation goes on")
-        return NullLog().append
+        return Log().append
 
     def _write_rest(self, rest: memoryview) -> None:
         while rest:

@@ -19,9 +19,9 @@ from acp_proxy.capture.log_format import (
     STDERR,
     TO_AGENT,
     TO_CLIENT,
-    NullLog,
+    Log,
 )
-from acp_proxy.capture.pumps import Detour
+from acp_proxy.capture.pumps import Interceptor
 from acp_proxy.capture.stdio import warn
 
 TYPE_CHECKING = False
@@ -49,27 +49,27 @@ class Relay:
         stopping: set when a signal to stop has come.
         drained: set when the agent has exited and both of its outputs have ended.
         parent: the process id of our parent at the start, usually the client's.
-        detour: what the streams pass through.
+        interceptor: what the streams pass through.
         is_short_of_memory: whether there was hardly room for the threads.
     """
 
     def __init__(
         self,
-        log: NullLog,
+        log: Log,
         agent: "AgentProcess",
         *,
         client_in: int,
         client_out: int,
         signals: "set[int]",
         parent: int,
-        detour: "Detour | None" = None,
+        interceptor: "Interceptor | None" = None,
     ) -> None:
         self.log = log
         self.agent = agent
-        self.detour = detour = detour or Detour()
-        self.to_agent = detour.pump(TO_AGENT, client_in, agent.stdin, log)
-        self.to_client = detour.pump(TO_CLIENT, agent.stdout, client_out, log)
-        self.stderr = detour.pump(STDERR, agent.stderr, 2, log, keep_sink=True)
+        self.interceptor = interceptor = interceptor or Interceptor()
+        self.to_agent = interceptor.pump(TO_AGENT, client_in, agent.stdin, log)
+        self.to_client = interceptor.pump(TO_CLIENT, agent.stdout, client_out, log)
+        self.stderr = interceptor.pump(STDERR, agent.stderr, 2, log, keep_sink=True)
         self.pumps = (self.to_agent, self.to_client, self.stderr)
         self.stopping = Latch()
         self.drained = Latch()
@@ -80,12 +80,12 @@ class Relay:
         self._from_keys: set[int] = set()
         self._has_warned_of_stop = False
         self._adopted = False
-        self._detour_begun = False
+        self._intercepted_begun = False
         self._leaving = False
         self._lock = allocate_lock()
 
     def start(self) -> None:
-        """Starts the threads, those of a detour excepted.
+        """Starts the threads, those of an interceptor excepted.
 
         Raises:
             RuntimeError: there is no room for them; none has read or written anything.
@@ -94,7 +94,7 @@ class Relay:
         for latch in awaited:
             latch.then(lambda: self.drained.set() if all(a.is_set for a in awaited) else None)
         self.drained.then(self._leave_unless_adopted)
-        jobs = [pump.run for pump in self.pumps if pump.stream not in self.detour.streams]
+        jobs = [pump.run for pump in self.pumps if pump.stream not in self.interceptor.streams]
         jobs.append(self._reap)
         if self._signals:
             jobs.append(self._pass_signals_on)
@@ -105,15 +105,15 @@ class Relay:
             gate.expect(len(jobs))
         gate.open()
 
-    def start_detour(self) -> None:
-        """Starts the threads of a detour, once.
+    def start_intercepted(self) -> None:
+        """Starts the threads of an interceptor, once.
 
         The supervisor does, or `release` if the supervisor has failed, perhaps after it did.
         """
         with self._lock:
-            begun, self._detour_begun = self._detour_begun, True
+            begun, self._intercepted_begun = self._intercepted_begun, True
         for pump in self.pumps:
-            if pump.stream in self.detour.streams and not begun:
+            if pump.stream in self.interceptor.streams and not begun:
                 start_new_thread(pump.run, ())
 
     def adopt(self) -> bool:
@@ -126,14 +126,14 @@ class Relay:
         """Gives the leaving back to the last thread, because the supervisor has failed."""
         with self._lock:
             self._adopted = False
-        self.detour.give_up()
-        self.start_detour()
+        self.interceptor.give_up()
+        self.start_intercepted()
         self.drained.then(self._leave_unless_adopted)
 
     def close(self) -> None:
         """Ends what is left of the agent's group and writes the last record."""
         self.agent.kill_group()
-        self.detour.farewell()
+        self.interceptor.farewell()
         self.log.event(CLOSE, {"reason": self.end_reason or self._why()})
 
     def send_signal(self, signum: int, reason: str) -> None:

@@ -22,12 +22,12 @@ from _signal import (
 
 from acp_proxy.capture.agent_process import AgentProcess
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log_format import NOTE, NullLog
+from acp_proxy.capture.log_format import NOTE, Log
 from acp_proxy.capture.new_recording import Identity, open_log
 from acp_proxy.capture.option_values import read_truth
 from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.process_groups import SHORTAGES
-from acp_proxy.capture.pumps import Detour
+from acp_proxy.capture.pumps import Interceptor
 from acp_proxy.capture.relay import Relay
 from acp_proxy.capture.stdio import take_stdio, warn
 
@@ -46,7 +46,7 @@ and one that does not gets its first answer through undisturbed."""
 
 
 def record(
-    options: RecordOptions, supervise: "Supervise", detour: "Detour | None" = None
+    options: RecordOptions, supervise: "Supervise", interceptor: "Interceptor | None" = None
 ) -> "NoReturn":
     """Runs the agent behind a relay; returns to the shell only through its exit status.
 
@@ -54,7 +54,7 @@ def record(
         options: what the command line asked for.
         supervise: owns the relay once bytes flow, and ends the process. It imports what it needs
             only when it is called.
-        detour: what the streams pass through; by default nothing.
+        interceptor: what the streams pass through; by default nothing.
     """
     if _switched_off():
         from acp_proxy.capture.in_place import become
@@ -64,15 +64,15 @@ def record(
     try:
         client_in, client_out = take_stdio()
     except OSError as e:
-        _give_way(options, e, NullLog())
+        _give_way(options, e, Log())
     signals = {
         s
         for s in (SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2)
         if getsignal(s) is not SIG_IGN
     }
     mask = pthread_sigmask(SIG_BLOCK, signals)
-    detour = detour or Detour()
-    identity = Identity(options, detour)
+    interceptor = interceptor or Interceptor()
+    identity = Identity(options, interceptor)
     log = open_log(options, identity)
     for complaint in options.ignored:
         warn(complaint)
@@ -89,7 +89,7 @@ def record(
         reason = f"{agent.group.complaint}; if acp-proxy is killed, the agent may stay"
         warn(reason)
         log.event(NOTE, {"action": "unguarded", "reason": reason})
-    detour.attach(agent, log, identity.origin_ns)
+    interceptor.attach(agent, log, identity.origin_ns)
     relay = Relay(
         log,
         agent,
@@ -97,7 +97,7 @@ def record(
         client_out=client_out,
         signals=signals,
         parent=parent,
-        detour=detour,
+        interceptor=interceptor,
     )
     try:
         relay.start()
@@ -120,7 +120,7 @@ def record(
 def _give_way(
     options: RecordOptions,
     shortage: Exception,
-    log: NullLog,
+    log: Log,
     client: "tuple[int, int] | None" = None,
     mask: "set[int] | None" = None,
 ) -> "NoReturn":

@@ -3,7 +3,7 @@
 Pure: it is given the outputs of the fault engine and moments; it keeps no clock and does no I/O.
 A driver takes what is due on an outlet, writes it, and reports that it is gone. There are two
 drivers: threads for a live agent (`runtime.fault_runner`), trio tasks for a replayed one
-(`runtime.faulty_streams`).
+(`runtime.replay_faults`).
 
 - On an outlet, bytes go out in the order of their moments. What is due at one moment goes out in
   the order in which it was added.

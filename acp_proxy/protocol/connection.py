@@ -68,13 +68,15 @@ class Connection:
         """The dialect as far as it is known."""
         return self.state.handshake.dialect
 
-    def announced(self, receiver: Direction) -> dict[str, Any]:
-        """Returns the capabilities and the like that a peer announced, without lists.
+    @property
+    def client_announced(self) -> dict[str, Any]:
+        """The client's capabilities and the like, as in its `initialize`, without lists."""
+        return self.state.params
 
-        Args:
-            receiver: the direction of the messages that the peer receives.
-        """
-        return self.state.result if receiver is _TO_AGENT else self.state.params
+    @property
+    def agent_announced(self) -> dict[str, Any]:
+        """The agent's, as in its answer."""
+        return self.state.result
 
     def open_requests(self, direction: Direction) -> list[Exchange]:
         """Returns the requests of one direction that wait for their answer, oldest first."""

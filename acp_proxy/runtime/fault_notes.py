@@ -14,7 +14,7 @@ as long as all the rest.
 import time
 from functools import lru_cache
 
-from acp_proxy.capture.log_format import DATA, EFFECT, FAULT, MADE, PART, NullLog, pack_fields
+from acp_proxy.capture.log_format import DATA, EFFECT, FAULT, MADE, PART, Log, pack_fields
 from acp_proxy.runtime.line_cutter import Cut
 
 Actor = tuple[str, str]
@@ -25,7 +25,7 @@ _PART = 1 << 20
 class FaultNotes:
     """The notes on the faults of one connection; `write` logs them."""
 
-    def __init__(self, log: NullLog) -> None:
+    def __init__(self, log: Log) -> None:
         self._log = log
         self._records: list[tuple[int, int, int, bytes]] = []
 

@@ -21,8 +21,8 @@ from functools import partial
 from attrs import evolve
 
 from acp_proxy.capture.agent_process import AgentProcess
-from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT, UNDELIVERED, NullLog
-from acp_proxy.capture.pumps import Detour, Pump
+from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT, UNDELIVERED, Log
+from acp_proxy.capture.pumps import Interceptor, Pump
 from acp_proxy.capture.stdio import warn
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
 from acp_proxy.faults.effects import (
@@ -54,7 +54,7 @@ _MOST_PASSED = 64
 """Chunks of at most 64 KiB that may wait for the engine after they have passed a bare pump."""
 
 
-class FaultRunner(Detour):
+class FaultRunner(Interceptor):
     """Faults on one connection.
 
     Args:
@@ -91,11 +91,11 @@ class FaultRunner(Detour):
         self._passed: deque[tuple[Direction, int, bytes]] = deque()
         """What has passed a bare pump and the engine was not given yet."""
         self._agent: AgentProcess
-        self._log: NullLog
+        self._log: Log
         self._notes: FaultNotes
         self._engine: EngineGuard
 
-    def attach(self, agent: AgentProcess, log: NullLog, origin_ns: int) -> None:
+    def attach(self, agent: AgentProcess, log: Log, origin_ns: int) -> None:
         """Sets what the faults act on.
 
         Args:
@@ -108,7 +108,7 @@ class FaultRunner(Detour):
         self._engine = EngineGuard(engine, self.give_up)
 
     def pump(
-        self, stream: int, source: int, sink: int, log: NullLog, *, keep_sink: bool = False
+        self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
     ) -> Pump:
         """Makes the pump of a stream: one with faults, one that is followed, or a bare one.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from errno import EPIPE
 from typing import Protocol
 
-from acp_proxy.capture.log_format import NullLog
+from acp_proxy.capture.log_format import Log
 from acp_proxy.capture.pumps import CHUNK, Pump, wait_until_ready
 from acp_proxy.faults.delivery_schedule import Outbox
 
@@ -167,7 +167,7 @@ class FaultedPump(Pump):
         stream: int,
         source: int,
         sink: int,
-        log: NullLog,
+        log: Log,
         queue: WriteQueue,
         receiver: _LineReceiver,
     ) -> None:
@@ -221,7 +221,7 @@ class FaultedPump(Pump):
             return chunk
 
 
-class TappedLog(NullLog):
+class TappedLog(Log):
     """The log of a bare pump, which also passes on what that has read.
 
     Args:
@@ -229,7 +229,7 @@ class TappedLog(NullLog):
         follow: called with the stream, the monotonic nanoseconds and the bytes of each chunk.
     """
 
-    def __init__(self, log: NullLog, follow: Callable[[int, int, bytes], None]) -> None:
+    def __init__(self, log: Log, follow: Callable[[int, int, bytes], None]) -> None:
         self.event = log.event  # type: ignore[method-assign]
         self._log = log
         self._follow = follow

@@ -10,7 +10,7 @@ from pathlib import Path
 import trio
 
 from acp_proxy.capture.files import recordings_directory
-from acp_proxy.capture.log_format import NOTE, NullLog
+from acp_proxy.capture.log_format import NOTE, Log
 from acp_proxy.capture.stdio import warn
 from acp_proxy.safe_text import visible
 from acp_proxy.store.library import OldRecording, delete, prunable
@@ -22,7 +22,7 @@ _MOST_IN_EVENT = 500
 """How many files one event lists."""
 
 
-async def make_room(log: NullLog, keep: tuple[str, float], spare: Path) -> None:
+async def make_room(log: Log, keep: tuple[str, float], spare: Path) -> None:
     """Deletes old recordings of the recordings directory, as --keep asks.
 
     Args:
@@ -54,7 +54,7 @@ def _delete(found: list[OldRecording], gone: list[OldRecording]) -> None:
             gone.append(old)
 
 
-def _report(log: NullLog, gone: list[OldRecording]) -> None:
+def _report(log: Log, gone: list[OldRecording]) -> None:
     for start in range(0, len(gone), _MOST_IN_EVENT):
         part = gone[start : start + _MOST_IN_EVENT]
         fields: dict[str, str | int | list[str]] = {

@@ -60,9 +60,9 @@ def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: sign
     assert talk.wait() == 128 + signal.SIGKILL
     assert [(e["name"], e["action"], e.get("reason")) for e in talk.recording.events("signal")] == [
         (signum.name, "passed on", None),
-        ("SIGKILL", "sent", "still there 0.3 s after it was printed to stop"),
+        ("SIGKILL", "sent", "still there 0.3 s after it was told to stop"),
     ]
-    assert talk.recording.field("end_reason") == "printed to stop"
+    assert talk.recording.field("end_reason") == "told to stop"
     assert talk.recording.field("exit_signal") == signal.SIGKILL
     wait_until(lambda: not living(group), "the group to be gone")
 
@@ -125,12 +125,12 @@ def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) 
     assert talk.read_all() == b"ready\nbye\n"
     assert talk.wait() == 5
     assert talk.recording.sent_signals() == []
-    assert talk.recording.field("end_reason") == "printed to stop"
+    assert talk.recording.field("end_reason") == "told to stop"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("printed", [False, True], ids=["agent exits", "printed to stop"])
-def test_a_daemon_does_not_block_the_end(record: Recorder, tmp_path: Path, printed: bool) -> None:
+@pytest.mark.parametrize("was_told", [False, True], ids=["agent exits", "told to stop"])
+def test_a_daemon_does_not_block_the_end(record: Recorder, tmp_path: Path, was_told: bool) -> None:
     """A descendant that left the group and holds the outputs is abandoned after some idle seconds.
 
     It is not killed. The client gets all output so far, and the agent's exit code.
@@ -141,10 +141,10 @@ def test_a_daemon_does_not_block_the_end(record: Recorder, tmp_path: Path, print
     try:
         started = time.monotonic()
         wait_until(lambda: talk.descendants() == [daemon], "the agent to be gone")
-        if printed:
+        if was_told:
             talk.process.send_signal(signal.SIGTERM)
         assert talk.wait() == 0
-        assert printed or time.monotonic() - started > 4.5, "expected it to wait for a last word"
+        assert was_told or time.monotonic() - started > 4.5, "expected it to wait for a last word"
         assert talk.read_all() == b"left\n"
         assert talk.descendants() == [daemon]
         reasons = [e["reason"] for e in talk.recording.events("eof") if e["stream"] != "to-agent"]

@@ -405,7 +405,7 @@ def test_a_second_signal_kills_the_agent(verify: Verifier) -> None:
 
     wait_until(is_stubborn, "the agent to be stubborn")
     process.send_signal(signal.SIGINT)
-    wait_until(is_told, "the agent to be printed to stop")
+    wait_until(is_told, "the agent to be told to stop")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 130

@@ -41,7 +41,6 @@ def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
     assert second.t_ns - first.t_ns == 2_001_000_000
 
 
-@pytest.mark.parametrize("line", ["initialize {}", "2 -> #0 initialize {}", "-> | x", "1 => #0 x"])
 def test_a_common_beginning_is_written_in_one_line() -> None:
     """A handshake, or a handshake and a session."""
     assert lines("1-4 session\n5 -> x {}")[1:] == [
@@ -53,6 +52,7 @@ def test_a_common_beginning_is_written_in_one_line() -> None:
     assert lines("1-2 handshake") == lines("1-4 session")[:2]
 
 
+@pytest.mark.parametrize("line", ["initialize {}", "2 -> #0 initialize {}", "-> | x", "1 => #0 x"])
 def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
     """So is a line with a wrong number or a wrong arrow."""
     if line == "-> | x":

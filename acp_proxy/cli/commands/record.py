@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from acp_proxy.capture.options import RECORD, Option, RecordOptions
-from acp_proxy.capture.pumps import Detour
+from acp_proxy.capture.pumps import Interceptor
 from acp_proxy.runtime import supervise
 
 
@@ -63,10 +63,10 @@ def _run(command: tuple[str, ...], **values: Any) -> None:
     from acp_proxy.capture.starter import record as start
 
     options = RecordOptions(command, values)
-    start(options, supervise, _detour(options))
+    start(options, supervise, _fault_runner(options))
 
 
-def _detour(options: RecordOptions) -> Detour | None:
+def _fault_runner(options: RecordOptions) -> Interceptor | None:
     """What faults were asked for.
 
     Raises:

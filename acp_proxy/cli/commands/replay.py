@@ -173,7 +173,7 @@ class _FaultyRun(_Run):
         self._agent_end: SignalEffect | ExitEffect | None = None
 
     def play(self, choice: RecordingChoice, source: int, sink: int) -> None:
-        from acp_proxy.runtime.faulty_streams import play_with_faults
+        from acp_proxy.runtime.replay_faults import play_with_faults
 
         self._fired, self._agent_end = play_with_faults(
             self._plan, self._seed, choice, source, sink

@@ -165,7 +165,11 @@ class DivergenceHandler:
             summary = f"the recording expected {method} #{seq}; the client sent another one"
             return DivergenceKind.PARAMS_DIFFER, seq, summary
         summary = f"the client sent {method}, which was not recorded there"
-        return DivergenceKind.UNMATCHED, lane.awaited.seq if lane.awaited else None, summary
+        return (
+            DivergenceKind.UNMATCHED,
+            lane.first_missing.seq if lane.first_missing else None,
+            summary,
+        )
 
     def _in_lane(self, step: Step) -> Step:
         """The same step as its lane has it; one that was looked up ahead is another object."""

@@ -30,7 +30,7 @@ class ReplayEnding:
         if self._left_at is None or not self._schedule.is_whole:
             return False
         lanes = self._schedule.live_lanes
-        awaited = (lane.awaited for lane in lanes)
+        awaited = (lane.first_missing for lane in lanes)
         if any(step is not None and step.seq < self._left_at for step in awaited):
             return False
         return not any(True for lane in lanes for _ in self._scheduler.unsent(lane))

@@ -48,12 +48,12 @@ class Lane:
         return self.name or "connection"
 
     @property
-    def awaited(self) -> Step | None:
-        """The first message that has not come, and that cannot be left out."""
+    def first_missing(self) -> Step | None:
+        """The first awaited message that has not come and is not optional."""
         return next(self.missing(), None)
 
     def missing(self) -> Iterator[Step]:
-        """Yields the required messages that have not come, and that cannot be left out."""
+        """Yields the awaited messages that have not come and are not optional."""
         return (step for step in self.expected if step.is_awaited and not step.is_optional)
 
     def expect(self, step: Step) -> None:
@@ -75,13 +75,13 @@ class Lane:
 
     def note_overtaken(self, step: Step) -> None:
         """Notes that a message came, perhaps before one that was recorded earlier."""
-        awaited = self.awaited
+        awaited = self.first_missing
         self.is_overtaken |= awaited is not None and awaited.key < step.key
 
     def note_missing(self) -> Step | None:
         """Counts the awaited message as missing from now on, and returns it."""
         self.is_overtaken = False
-        if (missing := self.awaited) is not None:
+        if (missing := self.first_missing) is not None:
             self.missed.add(missing.key)
         return missing
 

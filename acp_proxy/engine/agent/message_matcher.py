@@ -76,7 +76,7 @@ class MessageMatcher:
 
         Those that are not played yet come before those that are.
         """
-        awaited = self.lane_of(live.message.session).awaited
+        awaited = self.lane_of(live.message.session).first_missing
         expected = None if awaited is None else awaited.seq
         unplayed = islice(self._candidates(live), _COMPARED)
         played = _same_kind(self._played(live), live)

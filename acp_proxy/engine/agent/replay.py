@@ -62,7 +62,7 @@ class Replay:
     @property
     def is_played_out(self) -> bool:
         """Whether all went out and came that was recorded, but for what may be left out."""
-        is_awaited = any(lane.awaited for lane in self._schedule.lanes.values())
+        is_awaited = any(lane.first_missing for lane in self._schedule.lanes.values())
         is_sent = self.unplayed == self._scheduler.left_out
         return self._schedule.is_whole and is_sent and not is_awaited
 
@@ -110,7 +110,7 @@ class Replay:
     @property
     def _waiting(self) -> list[tuple[Lane, Step]]:
         """The lanes that wait for the client, and the message that each waits for."""
-        awaited = ((lane, lane.awaited) for lane in self._schedule.live_lanes)
+        awaited = ((lane, lane.first_missing) for lane in self._schedule.live_lanes)
         return [(lane, step) for lane, step in awaited if step is not None]
 
     def _look_for_missing(self, at: int) -> Iterator[Command]:

@@ -165,6 +165,6 @@ def headline(found: ReplayReport) -> str:
 
 def _waits(replay: Replay) -> Iterator[LaneWait]:
     for lane in replay.state.schedule.lanes.values():
-        awaited = lane.awaited
+        awaited = lane.first_missing
         if awaited is not None and not lane.abandoned:
             yield LaneWait(lane.title, "client", awaited.seq, awaited.title)

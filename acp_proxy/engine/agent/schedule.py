@@ -117,7 +117,7 @@ class ReplaySchedule:
             self.connection.note_message(step, at)
             return
         # A session begins after the handshake: a message of a session overtakes a missing one.
-        awaited = connection.awaited
+        awaited = connection.first_missing
         if awaited is not None and awaited.method in HANDSHAKE:
             connection.note_overtaken(step)
 

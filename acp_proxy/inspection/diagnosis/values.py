@@ -11,13 +11,6 @@ PROBLEM, REMARK = "problem", "remark"
 """The severity of a finding: something went wrong, or it is worth knowing."""
 
 
-KINDS = (
-    "agent-ended", "error", "gap", "incomplete", "late-update", "not-acp", "not-reading",
-    "silence", "unanswered", "undelivered",
-)  # fmt: skip
-"""The kinds of findings; `docs/json.md` lists them."""
-
-
 @frozen
 class Capabilities:
     """What the peers can do, as they announced it."""
@@ -190,7 +183,7 @@ class Finding:
     """Something that a person should know, in one sentence."""
 
     kind: str
-    """One of `KINDS`."""
+    """Such as ``late-update``; docs/json.md lists all."""
     severity: str
     """`PROBLEM` or `REMARK`."""
     text: str

@@ -29,7 +29,7 @@ from acp_proxy.capture.log_format import (
     STDERR,
     TO_AGENT,
     TO_CLIENT,
-    NullLog,
+    Log,
     pack_fields,
     unpack_fields,
 )
@@ -104,7 +104,7 @@ def test_a_log_can_be_removed(log: CaptureLog) -> None:
 
 def test_a_null_log_keeps_nothing() -> None:
     """It accepts everything, in place of a log that could not be made."""
-    log = NullLog()
+    log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
     assert (log.size, log.path) == (0, "")

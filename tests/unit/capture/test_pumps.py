@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import select
 
-from acp_proxy.capture.log_format import END, TO_AGENT, NullLog
+from acp_proxy.capture.log_format import END, TO_AGENT, Log
 from acp_proxy.capture.pumps import Pump
 
 
-class _Log(NullLog):
+class _Log(Log):
     """Notes whether the reader of a pump could see the end when it was logged."""
 
     def __init__(self, reader: int) -> None:

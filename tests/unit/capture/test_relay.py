@@ -10,7 +10,7 @@ import pytest
 
 from acp_proxy.capture import relay as module
 from acp_proxy.capture.agent_process import AgentProcess
-from acp_proxy.capture.log_format import NullLog
+from acp_proxy.capture.log_format import Log
 from acp_proxy.capture.process_groups import OwnGroup
 from acp_proxy.capture.relay import Relay
 
@@ -42,7 +42,7 @@ class Room:
 def relay() -> Relay:
     """A relay without peers."""
     agent = AgentProcess(pid=-1, group=OwnGroup(0), stdin=-1, stdout=-1, stderr=-1)
-    return Relay(NullLog(), agent, client_in=-1, client_out=-1, signals=set(), parent=os.getppid())
+    return Relay(Log(), agent, client_in=-1, client_out=-1, signals=set(), parent=os.getppid())
 
 
 def start(relay: Relay, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,11 +22,11 @@ from acp_proxy.capture.log_format import (
     TO_AGENT,
     TO_CLIENT,
     UNDELIVERED,
-    NullLog,
+    Log,
     unpack_fields,
 )
 from acp_proxy.capture.process_groups import OwnGroup
-from acp_proxy.capture.pumps import Detour, Pump
+from acp_proxy.capture.pumps import Interceptor, Pump
 from acp_proxy.capture.relay import Relay
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.plan import chosen_plan
@@ -34,7 +34,7 @@ from acp_proxy.runtime import fault_runner as fault_runner_module
 from acp_proxy.runtime.fault_clock import keep_time
 from acp_proxy.runtime.fault_runner import FaultRunner
 from acp_proxy.runtime.faulted_pump import FaultedPump
-from tests.unit.runtime.test_faulty_streams import Replayed
+from tests.unit.runtime.test_replay_faults import Replayed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +60,7 @@ class FakeAgent(AgentProcess):
         self.sent.append((round(trio.current_time(), 3), signum))
 
 
-class Notes(NullLog):
+class Notes(Log):
     """A log that keeps what happened, in order, and not when."""
 
     def __init__(self) -> None:
@@ -430,7 +430,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
         client_out=-1,
         signals=set(),
         parent=0,
-        detour=connection.runner,
+        interceptor=connection.runner,
     )
     assert isinstance(relay.to_client, FaultedPump)
     assert not isinstance(relay.to_agent, FaultedPump)
@@ -444,15 +444,15 @@ def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))
-    runner.attach(agent, NullLog(), 0)
+    runner.attach(agent, Log(), 0)
     relay = Relay(
-        NullLog(),
+        Log(),
         agent,
         client_in=-1,
         client_out=client_out,
         signals=set(),
         parent=0,
-        detour=runner,
+        interceptor=runner,
     )
     relay.release()
     os.write(agent_out, A + b"unfinished")
@@ -654,11 +654,11 @@ class Piped:
     def __init__(self, *rules: str) -> None:
         self.log = Notes()
         (source, self.agent_out), (self.heard, sink) = os.pipe(), os.pipe()
-        detour = Detour()
+        interceptor = Interceptor()
         if rules:
-            detour = self.runner = FaultRunner(*chosen_plan(rules, None, 1))
+            interceptor = self.runner = FaultRunner(*chosen_plan(rules, None, 1))
             self.runner.attach(FakeAgent(), self.log, 0)
-        self.pump = detour.pump(TO_CLIENT, source, sink, self.log)
+        self.pump = interceptor.pump(TO_CLIENT, source, sink, self.log)
         self._thread = threading.Thread(target=self.pump.run, daemon=True)
 
     def ends(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import trio
 
-from acp_proxy.capture.log_format import NOTE, NullLog
+from acp_proxy.capture.log_format import NOTE, Log
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.runtime import pruning
 from acp_proxy.runtime.pruning import make_room
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DAY = 86400.0
 
 
-class Log(NullLog):
+class NotedLog(Log):
     """A log that keeps its events."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None:
     """It lists the files, with their size in all, and `inspect log` shows it in words."""
-    log = Log()
+    log = NotedLog()
     total = sum((home / f"d{days}.db").stat().st_size for days in (7, 6))
     await make_room(log, ("age", 5.5 * DAY), home / "new.db")
     (note,) = log.notes
@@ -73,7 +73,7 @@ async def test_deleted_files_are_named_on_a_terminal(
 ) -> None:
     """One line, which names at most five."""
     monkeypatch.setattr("os.isatty", lambda fd: fd == 2)
-    log = Log()
+    log = NotedLog()
     await make_room(log, ("size", 0.0), home / "d0.db")
     (line,) = told
     assert line.startswith("deleted 6 old recordings (")
@@ -83,7 +83,7 @@ async def test_deleted_files_are_named_on_a_terminal(
 
 async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list[str]) -> None:
     """There is no event."""
-    log = Log()
+    log = NotedLog()
     await make_room(log, ("age", 30 * DAY), home / "new.db")
     assert log.notes == []
     assert told == []
@@ -93,7 +93,7 @@ async def test_pruning_stops_when_the_session_ends(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was deleted until then is recorded, and no other file is deleted."""
-    log = Log()
+    log = NotedLog()
     with trio.CancelScope() as session:
 
         def delete_and_end(path: Path) -> bool:

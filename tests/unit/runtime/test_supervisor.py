@@ -12,7 +12,7 @@ import trio
 import trio.testing
 
 from acp_proxy.capture.agent_process import AgentProcess
-from acp_proxy.capture.log_format import NOTE, TO_AGENT, TO_CLIENT, NullLog
+from acp_proxy.capture.log_format import NOTE, TO_AGENT, TO_CLIENT, Log
 from acp_proxy.capture.process_groups import OwnGroup
 from acp_proxy.capture.relay import Relay
 from acp_proxy.protocol.peers import Direction
@@ -78,7 +78,7 @@ class Scene:
     def __init__(self, clock: MockClock) -> None:
         self.agent = Ghost(clock)
         self.relay = Relay(
-            NullLog(),
+            Log(),
             self.agent,
             client_in=-1,
             client_out=-1,
@@ -395,7 +395,7 @@ async def test_nothing_lingers_before_the_exit(clock: MockClock) -> None:
     assert scene.agent.sent == []
 
 
-class Notes(NullLog):
+class Notes(Log):
     """A log that keeps its notes: time, stream and fields."""
 
     def __init__(self) -> None:

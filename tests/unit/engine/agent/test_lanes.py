@@ -20,9 +20,9 @@ def test_a_lane_awaits_the_first_required_message() -> None:
     cancel = step(2, method="session/cancel", lane="s")
     for one in (focus, cancel):
         lane.expect(one)
-    before = lane.awaited
+    before = lane.first_missing
     lane.match(cancel)
-    assert (before, lane.awaited, lane.is_overtaken) == (cancel, None, False)
+    assert (before, lane.first_missing, lane.is_overtaken) == (cancel, None, False)
 
 
 def test_a_lane_is_overtaken_by_a_later_message() -> None:

@@ -33,7 +33,7 @@ _PATIENCE_S = 5.0
 Play = Callable[[ReceiveStream, SendStream], Awaitable[None]]
 
 
-class FaultyStreams:
+class ReplayFaults:
     """The streams of a replayed agent, with faults.
 
     Args:
@@ -216,7 +216,7 @@ def play_with_faults(
         with contextlib.ExitStack() as ends:
             ends.callback(os.close, sink)
             client = DescriptorSource(source), DescriptorSink(sink)
-            streams = FaultyStreams(engine, *client, DescriptorSink(2), ends.close)
+            streams = ReplayFaults(engine, *client, DescriptorSink(2), ends.close)
 
             async def play(agent_in: ReceiveStream, agent_out: SendStream) -> None:
                 replayer = Replayer(replay, agent_in, agent_out)
@@ -234,7 +234,7 @@ def play_with_faults(
 
 
 async def let_go_on_signal(
-    streams: FaultyStreams, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    streams: ReplayFaults, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
     """Lets go of the client on a signal, even when only late bytes have still to go out.
 
@@ -269,7 +269,7 @@ class _Source(ReceiveStream):
 class _Sink(SendStream):
     """What the replayed agent writes to."""
 
-    def __init__(self, streams: FaultyStreams) -> None:
+    def __init__(self, streams: ReplayFaults) -> None:
         self._streams = streams
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:

@@ -12,7 +12,7 @@ from trio.testing import MockClock, memory_stream_one_way_pair, wait_all_tasks_b
 from acp_proxy.faults.effects import ExitEffect, SignalEffect
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.runtime.event_loop import now_ns
-from acp_proxy.runtime.faulty_streams import FaultyStreams, let_go_on_signal
+from acp_proxy.runtime.replay_faults import ReplayFaults, let_go_on_signal
 from tests.fault_playbook import plan_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Replayed:
         stderr, self.stderr = memory_stream_one_way_pair()
         self.sink = sink
         self.engine = FaultEngine(plan_of(*rules), 1, now_ns())
-        self.streams = FaultyStreams(self.engine, source, sink, stderr, sink.close, now_ns)
+        self.streams = ReplayFaults(self.engine, source, sink, stderr, sink.close, now_ns)
         self.heard: list[bytes] = []
         self.out: SendStream
         self.is_over = False
