@@ -153,3 +153,33 @@ def test_open_permissions_are_known() -> None:
     """)
     assert [asked.tool_call for asked in found.permissions] == ["d"]
     assert len(found.open_requests(Direction.TO_CLIENT)) == 2
+
+
+def test_a_released_terminal_is_forgotten_and_an_unknown_one_ignored() -> None:
+    """Neither is kept."""
+    conversation = Conversation(Connection(dialect="v1"))
+    transcript = """
+        <- #0 terminal/create {"sessionId": "s", "command": "ls"}
+        -> #0 result {"terminalId": "t"}
+        <- #1 terminal/release {"sessionId": "s", "terminalId": "t"}
+        -> #1 result {}
+        <- #2 terminal/kill {"sessionId": "s", "terminalId": "unknown"}
+        -> #2 result {}
+    """
+    for _ in play([line.strip() for line in transcript.strip().splitlines()], conversation):
+        pass
+    assert conversation.connection.state.terminals == {}
+
+
+def test_the_activity_of_a_session_is_its_latest_state() -> None:
+    """An update of another kind leaves it as it is; an update without a session changes none."""
+    opened = """
+        -> #1 session/new {"cwd": "/p"}
+        <- #1 result {"sessionId": "s"}
+    """
+    running = '<- session/update {"sessionId": "s", "update": %s}'
+    state = '{"sessionUpdate": "state_update", "state": "running"}'
+    mode = '{"sessionUpdate": "current_mode_update", "currentModeId": "code"}'
+    machine = connection(f"{opened}\n{running % state}\n{running % mode}", "v2")
+    known = machine.state.sessions["s"]
+    assert (known.activity, known.mode) == ("running", "code")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from acp_proxy.engine.client.permission_scope import (
     title_of,
 )
 from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.engine.shared.comparison import Difference
+from acp_proxy.protocol.splice import Place
 
 CALL = {"toolCallId": "c", "kind": "edit", "rawInput": {"path": "/p/f"}}
 
@@ -69,6 +72,14 @@ def test_the_line_of_a_location_does_not_count() -> None:
     assert at[0] == at[1] != scope(asking(CALL), {})
 
 
+def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
+    """It has one location, or a path in its place."""
+    at = [scope(asking({**CALL, "location": {"path": "/p", "line": n}}), {}) for n in (1, 2)]
+    assert at[0] == at[1] == scope(asking({**CALL, "location": {"path": "/p"}}), {})
+    assert at[0] != scope(asking({**CALL, "location": {"path": "/q"}}), {})
+    assert scope(asking({**CALL, "location": "/p"}), {}) != at[0]
+
+
 def test_a_text_beside_a_command_does_not_count() -> None:
     """A description without a command does."""
     with_command = [{"rawInput": {"command": "ls", "description": text}} for text in "ab"]
@@ -85,8 +96,8 @@ def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
         for path in ("/old/f", "/new/f", "/new/g")
     )
     assert differences(recorded, live, bindings) == ()
-    found = differences(recorded, other, bindings)
-    assert [one.pointer for one in found] == ["/params/toolCall/rawInput/path"]
+    place = "/params/toolCall/rawInput/path"
+    assert differences(recorded, other, bindings) == (Difference(place, '"/new/f"', '"/new/g"'),)
     assert moved(recorded, bindings) == live
 
 
@@ -97,8 +108,26 @@ def test_a_scope_that_cannot_be_read_equals_none() -> None:
         deep = {"a": deep}
     unreadable = scope(asking({"rawInput": deep}), {})
     assert unreadable is None
-    assert differences(unreadable, unreadable, Bindings()) != ()
-    assert differences({"params": {}}, None, Bindings()) != ()
+    difference = Difference("/params", "(nested too deeply)", "(nested too deeply)")
+    assert differences(unreadable, unreadable, Bindings()) == (difference,)
+    assert differences({"params": {}}, None, Bindings()) == (difference,)
+    assert differences(None, {"params": {}}, Bindings()) == (difference,)
+
+
+@pytest.mark.parametrize("terminal", ["term-2", 7])
+def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> None:
+    """A terminal that was bound to another one is named with its live id."""
+    recorded, live = (
+        scope(asking({"content": [{"type": "terminal", "terminalId": one}]}), {})
+        for one in ("term-1", terminal)
+    )
+    (found,) = differences(recorded, live, Bindings())
+    assert (found.recorded, found.live) == ('"term-1"', json.dumps(terminal))
+    if terminal == "term-2":
+        assert found.pointer == "/params (terminal)"
+    bound = Bindings()
+    bound.bind(Place.TERMINAL, "term-1", "term-2")
+    assert (differences(recorded, live, bound) == ()) == (terminal == "term-2")
 
 
 @pytest.mark.parametrize(
@@ -111,6 +140,10 @@ def test_a_scope_that_cannot_be_read_equals_none() -> None:
         ({"kind": "edit", "content": [{"type": "diff", "path": "/p"}]}, True),
         ({"kind": "edit", "rawInput": {"path": "/p"}}, True),
         ({"kind": "edit", "rawInput": {"/p": True}}, True),
+        ({"kind": "edit", "content": {"type": "diff", "path": "/p"}}, True),
+        ({"kind": "edit", "content": {"changes": [{"path": "/p"}]}}, True),
+        ({"kind": "edit", "rawInput": {"tool": ["x"]}}, False),
+        ({"kind": "edit", "rawInput": {"paths": ["/p"]}}, True),
     ],
 )
 def test_a_scope_names_what_the_action_applies_to_or_not(
@@ -118,6 +151,13 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
 ) -> None:
     """Kinds, truth values and texts for a person name nothing; a member may be a path."""
     assert names_something(scope(asking(call), {})) == expected
+
+
+def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
+    """Those behind the tool call, and behind a subject, too."""
+    for name in ("toolCall", "subject"):
+        assert not names_something({"params": {name: {"kind": "edit"}}})
+        assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})
 
 
 @pytest.mark.parametrize(
@@ -131,6 +171,9 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
         ({"operation": "read"}, {}, "read"),
         ({}, {"rawInput": {"command": ["ls", "-l"]}}, '["ls", "-l"]'),
         ({"subject": {"command": "ls"}}, {}, "ls"),
+        ({"command": "ls"}, {}, "ls"),
+        ({"toolCall": {"title": 7}}, {}, ""),
+        ({}, {"rawInput": {"command": ["é"]}}, '["é"]'),
         ({}, {}, ""),
     ],
 )
