@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Report = pytest.CollectReport | pytest.TestReport
 
-pytest.register_assert_rewrite("tests.transcripts", "tests.playbook")
+pytest.register_assert_rewrite("tests.transcripts", "tests.playbook", "tests.fault_playbook")
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=20, database=None)
 settings.register_profile("thorough", deadline=None, max_examples=2000, database=None)

@@ -139,7 +139,7 @@ class _Comparison:
         self._compared_b = ComparedSide(self.b.side, common_b)
 
     def _common(self, index: ValueIndex) -> CommonIndex:
-        return CommonIndex(self.pairing.pairs.get(index, ValueIndex(~index)))
+        return CommonIndex(self.pairing.value_of_a.get(index, ValueIndex(~index)))
 
     def sequences(self) -> list[SequenceDiff]:
         """Compares sequence by sequence."""
@@ -154,8 +154,8 @@ class _Comparison:
         for key, sequence in self.a.side.sequences.items():
             if counted not in (None, key.direction):
                 continue
-            b_key = key._replace(session=self.pairing.sessions.get(key.session))
-            is_paired = key.session in self.pairing.sessions
+            b_key = key._replace(session=self.pairing.session_of_b.get(key.session))
+            is_paired = key.session in self.pairing.session_of_b
             other = rest_b.pop(b_key, None) if is_paired else None
             yield self._compared(key, b_key, sequence, other or MessageSequence())
         for b_key, other in rest_b.items():

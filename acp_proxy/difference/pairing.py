@@ -1,9 +1,10 @@
 """Finds which session and which value of one recording is which of the other, and names them.
 
 Frames can be compared only when it is known which ids mean the same, and the best evidence is where
-they stood. So values are paired in this order: those that stood in all the same places; those in
-frames that belong together when the sequences are aligned without them; those that are spelled
-alike; those that were introduced alike; and the rest in order.
+they stood. Sessions are paired first, by what they contain (`_pair_sessions`). Values are paired in
+this order: those that stood in all the same places; those in frames that belong together when the
+sequences are aligned without them; those that are spelled alike; those that were introduced alike;
+and the rest in order.
 """
 
 from collections import Counter, defaultdict
@@ -29,10 +30,10 @@ _MOST_COMPARED = 64
 class Pairing:
     """Which sessions and values of both recordings are the same, and their stable names."""
 
-    sessions: dict[Scope, Scope]
-    """B's session by A's."""
-    pairs: dict[ValueIndex, ValueIndex]
-    """Values of A by those of B."""
+    session_of_b: dict[Scope, Scope]
+    """By the session of A."""
+    value_of_a: dict[ValueIndex, ValueIndex]
+    """By the value of B."""
     names_a: dict[ValueIndex, str] = field(factory=dict)
     names_b: dict[ValueIndex, str] = field(factory=dict)
     """Values that are the same have the same name."""
@@ -70,7 +71,7 @@ def _name(pairing: Pairing, a: Values, b: Values) -> None:
     for index, value in _seen(a):
         pairing.names_a[index] = _next_name(value.kind, numbers)
     for index, value in _seen(b):
-        known = pairing.pairs.get(index)
+        known = pairing.value_of_a.get(index)
         pairing.names_b[index] = (
             _next_name(value.kind, numbers) if known is None else pairing.names_a[known]
         )

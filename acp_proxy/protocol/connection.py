@@ -30,7 +30,7 @@ from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, FORK, PERMISSION, PROMPT
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.session_tracker import SessionTracker
-from acp_proxy.protocol.states import PHASES, TURNS, Event, Phase, TurnPhase, Violation, step
+from acp_proxy.protocol.states import PHASES, TURNS, Phase, StateEvent, TurnPhase, Violation, step
 from acp_proxy.protocol.updates import UPDATE
 
 FORCED = "forced by --dialect"
@@ -164,7 +164,7 @@ class Connection:
                 done.turn, done.tool_call = target.turn, target.tool_call
         elif method == CANCEL and direction is _TO_AGENT:
             for turn in self.state.turns.get(done.session or "", ()):
-                turn.state = self._step_turn(turn, Event.CANCEL)
+                turn.state = self._step_turn(turn, StateEvent.CANCEL)
         if self.state.handshake.dialect is None:
             self._detect_dialect(message)
         return done
@@ -216,7 +216,7 @@ class Connection:
             if direction is _TO_AGENT:
                 state.params = shallow(body(message, "params"))
                 meet(state, None)
-                self._initialize(Event.INITIALIZE)
+                self._initialize(StateEvent.INITIALIZE)
         else:
             self._tracker.request(exchange, message)
         return done
@@ -242,12 +242,12 @@ class Connection:
             if message.kind is _ERROR or not is_accepted_only:
                 ended = self._end_turns(seq, t_ns, exchange.session, message, exchange.turn)
         elif exchange.method in INITIALIZE and message.kind is _ERROR:
-            self._initialize(Event.REFUSED)
+            self._initialize(StateEvent.REFUSED)
         elif exchange.method in INITIALIZE:
             result = body(message, "result")
             self.state.result = shallow(result)
             meet(self.state, result)
-            self._initialize(Event.INITIALIZED)
+            self._initialize(StateEvent.INITIALIZED)
         return Transition(
             exchange.method,
             exchange.id,
@@ -318,17 +318,17 @@ class Connection:
         for turn in ended:
             turn.end_seq, turn.stop_reason = seq, message.stop_reason
             turn.duration_ns = t_ns - turn.prompt_ns
-            turn.state = self._step_turn(turn, Event.END)
+            turn.state = self._step_turn(turn, StateEvent.END)
             open_turns.remove(turn)
         if not open_turns:
             self.state.turns.pop(session or "", None)
             self._tracker.forget_calls(session)
         return ended
 
-    def _step_turn(self, turn: Turn, event: Event) -> TurnPhase:
+    def _step_turn(self, turn: Turn, event: StateEvent) -> TurnPhase:
         return step(TURNS, turn.state, event, self._violations, "turn", str(turn.id))
 
-    def _initialize(self, event: Event) -> None:
+    def _initialize(self, event: StateEvent) -> None:
         self.state.phase = step(PHASES, self.state.phase, event, self._violations, "connection")
 
     def _detect_dialect(self, message: Message, answered: str | None = None) -> None:

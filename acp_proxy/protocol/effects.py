@@ -11,7 +11,7 @@ from typing import NamedTuple
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 
 
-class Effect(StrEnum):
+class ClientEffect(StrEnum):
     """What a client does."""
 
     INFORMS = "informs"
@@ -37,7 +37,7 @@ class Row(NamedTuple):
         dialects: those that have it.
     """
 
-    effect: Effect
+    effect: ClientEffect
     method: str
     dialects: tuple[str, ...]
 
@@ -45,29 +45,29 @@ class Row(NamedTuple):
 _OFFICIAL = (V1, V2)
 
 TABLE: tuple[Row, ...] = (
-    Row(Effect.INFORMS, "session/update", (V1, V2, DRAFT)),
-    Row(Effect.INFORMS, "elicitation/complete", _OFFICIAL),
-    Row(Effect.INFORMS, "$/cancel_request", _OFFICIAL),
-    Row(Effect.ASKS, "session/request_permission", (V1, V2, DRAFT)),
-    Row(Effect.ASKS, "elicitation/create", _OFFICIAL),
-    Row(Effect.READS, "fs/read_text_file", (V1, DRAFT)),
-    Row(Effect.WRITES, "fs/write_text_file", (V1, DRAFT)),
-    Row(Effect.RUNS, "terminal/create", (V1, DRAFT)),
-    Row(Effect.RUNS, "terminal/output", (V1,)),
-    Row(Effect.RUNS, "terminal/wait_for_exit", (V1, DRAFT)),
-    Row(Effect.RUNS, "terminal/kill", (V1, DRAFT)),
-    Row(Effect.RUNS, "terminal/release", (V1, DRAFT)),
-    Row(Effect.OTHER, "mcp/connect", _OFFICIAL),
-    Row(Effect.OTHER, "mcp/message", _OFFICIAL),
-    Row(Effect.OTHER, "mcp/disconnect", _OFFICIAL),
+    Row(ClientEffect.INFORMS, "session/update", (V1, V2, DRAFT)),
+    Row(ClientEffect.INFORMS, "elicitation/complete", _OFFICIAL),
+    Row(ClientEffect.INFORMS, "$/cancel_request", _OFFICIAL),
+    Row(ClientEffect.ASKS, "session/request_permission", (V1, V2, DRAFT)),
+    Row(ClientEffect.ASKS, "elicitation/create", _OFFICIAL),
+    Row(ClientEffect.READS, "fs/read_text_file", (V1, DRAFT)),
+    Row(ClientEffect.WRITES, "fs/write_text_file", (V1, DRAFT)),
+    Row(ClientEffect.RUNS, "terminal/create", (V1, DRAFT)),
+    Row(ClientEffect.RUNS, "terminal/output", (V1,)),
+    Row(ClientEffect.RUNS, "terminal/wait_for_exit", (V1, DRAFT)),
+    Row(ClientEffect.RUNS, "terminal/kill", (V1, DRAFT)),
+    Row(ClientEffect.RUNS, "terminal/release", (V1, DRAFT)),
+    Row(ClientEffect.OTHER, "mcp/connect", _OFFICIAL),
+    Row(ClientEffect.OTHER, "mcp/message", _OFFICIAL),
+    Row(ClientEffect.OTHER, "mcp/disconnect", _OFFICIAL),
 )
 """All methods that an agent may use, and notifications that it may send."""
 
 _BY_METHOD = {row.method: row for row in TABLE}
-_BELOW = (("fs/", Effect.WRITES), ("terminal/", Effect.RUNS))
+_BELOW = (("fs/", ClientEffect.WRITES), ("terminal/", ClientEffect.RUNS))
 
 
-def effect_of(method: str | None, dialect: str | None = None) -> Effect:
+def effect_of(method: str | None, dialect: str | None = None) -> ClientEffect:
     """Returns what a client does at a request or a notification of its agent's.
 
     Args:
@@ -78,4 +78,4 @@ def effect_of(method: str | None, dialect: str | None = None) -> Effect:
     if row is not None and (dialect is None or dialect in row.dialects):
         return row.effect
     below = (effect for start, effect in _BELOW if (method or "").startswith(start))
-    return next(below, Effect.OTHER)
+    return next(below, ClientEffect.OTHER)

@@ -9,7 +9,7 @@ from acp_proxy.protocol.states import (
     CALLS,
     SESSIONS,
     TERMINALS,
-    Event,
+    StateEvent,
     TerminalState,
     Violation,
     step,
@@ -19,9 +19,9 @@ from acp_proxy.protocol.updates import FINAL
 _MOST = 1_000
 """How many sessions, terminals, and tool calls of a session are remembered: the latest ones."""
 _TERMINAL_EVENTS = {
-    "terminal/wait_for_exit": Event.EXIT,
-    "terminal/kill": Event.KILL,
-    "terminal/release": Event.RELEASE,
+    "terminal/wait_for_exit": StateEvent.EXIT,
+    "terminal/kill": StateEvent.KILL,
+    "terminal/release": StateEvent.RELEASE,
 }
 _ENDING = ("session/close", "session/delete")
 _SET_MODE = "session/set_mode"
@@ -81,7 +81,7 @@ class SessionTracker:
         elif method in _ENDING and known is not None:
             name = exchange.session
             known.state = step(
-                SESSIONS, known.state, Event.CLOSE, self._violations, "session", name
+                SESSIONS, known.state, StateEvent.CLOSE, self._violations, "session", name
             )
 
     def update(self, session: str | None, message: Message) -> None:
@@ -113,7 +113,7 @@ class SessionTracker:
         known = self._state.terminals.get(name)
         event = _TERMINAL_EVENTS.get(method)
         if event is None and method == "terminal/output" and _has_exited(message):
-            event = Event.EXIT
+            event = StateEvent.EXIT
         if known is None or event is None:
             return
         known.state = step(TERMINALS, known.state, event, self._violations, "terminal", name)

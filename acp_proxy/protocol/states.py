@@ -47,7 +47,7 @@ class TerminalState(StrEnum):
     RELEASED = "released"
 
 
-class Event(StrEnum):
+class StateEvent(StrEnum):
     """What happens to one of them."""
 
     INITIALIZE = "initialize"
@@ -70,33 +70,36 @@ class Violation:
     id: str | None
     state: str
     event: str
-    """An `Event`, or the status that a tool call cannot take."""
+    """An `StateEvent`, or the status that a tool call cannot take."""
 
 
-PHASES: Mapping[Phase, Mapping[Event, Phase]] = {
-    Phase.NEW: {Event.INITIALIZE: Phase.INITIALIZING},
-    Phase.INITIALIZING: {Event.INITIALIZED: Phase.READY, Event.REFUSED: Phase.NEW},
+PHASES: Mapping[Phase, Mapping[StateEvent, Phase]] = {
+    Phase.NEW: {StateEvent.INITIALIZE: Phase.INITIALIZING},
+    Phase.INITIALIZING: {StateEvent.INITIALIZED: Phase.READY, StateEvent.REFUSED: Phase.NEW},
     Phase.READY: {},
 }
-SESSIONS: Mapping[SessionState, Mapping[Event, SessionState]] = {
-    SessionState.OPEN: {Event.CLOSE: SessionState.CLOSED},
+SESSIONS: Mapping[SessionState, Mapping[StateEvent, SessionState]] = {
+    SessionState.OPEN: {StateEvent.CLOSE: SessionState.CLOSED},
     SessionState.CLOSED: {},
 }
-TURNS: Mapping[TurnPhase, Mapping[Event, TurnPhase]] = {
-    TurnPhase.RUNNING: {Event.CANCEL: TurnPhase.CANCELLING, Event.END: TurnPhase.ENDED},
-    TurnPhase.CANCELLING: {Event.CANCEL: TurnPhase.CANCELLING, Event.END: TurnPhase.ENDED},
+TURNS: Mapping[TurnPhase, Mapping[StateEvent, TurnPhase]] = {
+    TurnPhase.RUNNING: {StateEvent.CANCEL: TurnPhase.CANCELLING, StateEvent.END: TurnPhase.ENDED},
+    TurnPhase.CANCELLING: {
+        StateEvent.CANCEL: TurnPhase.CANCELLING,
+        StateEvent.END: TurnPhase.ENDED,
+    },
     TurnPhase.ENDED: {},
 }
-TERMINALS: Mapping[TerminalState, Mapping[Event, TerminalState]] = {
+TERMINALS: Mapping[TerminalState, Mapping[StateEvent, TerminalState]] = {
     TerminalState.RUNNING: {
-        Event.EXIT: TerminalState.EXITED,
-        Event.KILL: TerminalState.EXITED,
-        Event.RELEASE: TerminalState.RELEASED,
+        StateEvent.EXIT: TerminalState.EXITED,
+        StateEvent.KILL: TerminalState.EXITED,
+        StateEvent.RELEASE: TerminalState.RELEASED,
     },
     TerminalState.EXITED: {
-        Event.EXIT: TerminalState.EXITED,  # a wait for the exit may be repeated
-        Event.KILL: TerminalState.EXITED,
-        Event.RELEASE: TerminalState.RELEASED,
+        StateEvent.EXIT: TerminalState.EXITED,  # a wait for the exit may be repeated
+        StateEvent.KILL: TerminalState.EXITED,
+        StateEvent.RELEASE: TerminalState.RELEASED,
     },
     TerminalState.RELEASED: {},
 }
@@ -112,9 +115,9 @@ _State = TypeVar("_State", bound=StrEnum)
 
 
 def step(
-    table: Mapping[_State, Mapping[Event, _State]],
+    table: Mapping[_State, Mapping[StateEvent, _State]],
     state: _State,
-    event: Event,
+    event: StateEvent,
     violations: list[Violation],
     part: str,
     name: str | None = None,

@@ -82,8 +82,7 @@ class RecordingReader(Rows):
         """Returns the recording with all of its rows in the main tables: itself, or a copy.
 
         The latest frames of a recording are only in its log while it is written, while another
-        reader
-        finishes it, and where nobody may finish it. The copy is closed with this reader.
+        reader finishes it, and where no reader may finish it. The copy is closed with this reader.
         """
         if self._tail is None:
             return self

@@ -34,14 +34,14 @@ class Cancellations:
         state: ReplayState,
         sender: AgentSender,
         matcher: MessageMatcher,
-        divergences: DivergenceHandler,
+        handler: DivergenceHandler,
     ) -> None:
         self._state = state
         self._schedule = state.schedule
         self._requests = state.requests
         self._sender = sender
         self._matcher = matcher
-        self._divergences = divergences
+        self._handler = handler
         self._cancelled: dict[str, int] = {}
         """The recorded cancellations of requests that came, by the live id of the request."""
 
@@ -59,7 +59,7 @@ class Cancellations:
         if match is None or self._is_too_early(match.step, lane):
             yield from self._take_unrecorded(lane, live)
             return
-        lane, step = self._divergences.pair(match, live)
+        lane, step = self._handler.pair(match, live)
         yield from self._flush(lane, step, live.at)
 
     def take_request(self, live: ClientMessage) -> Iterator[Command]:
@@ -68,7 +68,7 @@ class Cancellations:
         if (recorded := self._find_cancel_request(token)) is None:
             yield from self._take_unrecorded_of_request(token, live)
             return
-        lane, step = self._divergences.pair(MessageMatch(recorded, Comparison()), live)
+        lane, step = self._handler.pair(MessageMatch(recorded, Comparison()), live)
         if step.exchange is not None:
             self._cancelled[token] = step.seq
         if lane.name is not None:
@@ -86,18 +86,18 @@ class Cancellations:
         lane = self._schedule.lanes[None if request is None else request.step.lane]
         if (again := self._cancelled.get(token)) is not None:
             summary = f"the client cancelled request {token} once more than recorded"
-            self._divergences.note(DivergenceKind.EXHAUSTED, lane, summary, live, seq=again)
+            self._handler.note(DivergenceKind.EXHAUSTED, lane, summary, live, seq=again)
         elif request is not None:
             summary = f"the client cancelled request {token}, which was not recorded"
             kind = DivergenceKind.UNRECORDED_CANCEL
-            divergence = self._divergences.note(kind, lane, summary, live)
+            divergence = self._handler.note(kind, lane, summary, live)
             self._requests.close(request)
             yield cancelled_request(token, divergence)
         else:
             summary = f"the client cancelled request {token}, which is not open"
-            self._divergences.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
+            self._handler.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
         if request is not None:
-            yield from self._divergences.abandon(lane)
+            yield from self._handler.abandon(lane)
 
     def _take_unrecorded(self, lane: Lane, live: ClientMessage) -> Iterator[Command]:
         """Ends the turn as the specification demands."""
@@ -107,7 +107,7 @@ class Cancellations:
         else:
             kind, seq = DivergenceKind.UNRECORDED_CANCEL, None
             summary = "the client cancelled, which was not recorded"
-        self._divergences.note(kind, lane, summary, live, seq=seq)
+        self._handler.note(kind, lane, summary, live, seq=seq)
         for request in self._requests.open_in(lane):
             if request.step.method == PROMPT:
                 self._requests.close(request)
@@ -117,7 +117,7 @@ class Cancellations:
         if self._requests.turn_of(lane) is not None and session is not None:
             self._requests.end_turns(lane.name)
             yield cancelled_update(session)
-        yield from self._divergences.abandon(lane)
+        yield from self._handler.abandon(lane)
 
     def _find_cancel_request(self, token: str) -> Step | None:
         """The recorded cancellation of the same request; or of none, if that is not open either."""

@@ -27,12 +27,12 @@ class ClientMessages:
     def __init__(self, state: ReplayState, sender: AgentSender) -> None:
         self.lines = 0
         """How many lines came."""
-        self.divergences = DivergenceHandler(state, matcher := MessageMatcher(state))
+        self.handler = DivergenceHandler(state, matcher := MessageMatcher(state))
         self._state = state
         self._matcher = matcher
         self._sender = sender
-        self._replies = ClientReplies(state, self.divergences)
-        self._cancellations = Cancellations(state, sender, matcher, self.divergences)
+        self._replies = ClientReplies(state, self.handler)
+        self._cancellations = Cancellations(state, sender, matcher, self.handler)
 
     def take(self, raw: bytes, at: int) -> Iterator[Command]:
         """Takes a line.
@@ -65,7 +65,7 @@ class ClientMessages:
         self._cancellations.forget(live.token)
         if lane.abandoned:
             summary = f"{message.method} in a session that has diverged"
-            divergence = self.divergences.note(DivergenceKind.UNMATCHED, lane, summary, live)
+            divergence = self.handler.note(DivergenceKind.UNMATCHED, lane, summary, live)
             yield refusal(message.rpc_id, divergence)
             return
         match = self._matcher.find(live)
@@ -73,9 +73,9 @@ class ClientMessages:
             yield self._output_answer(live)
             return
         if match is None or not match.comparison.bind_to(self._state.bindings):
-            yield from self.divergences.refuse(live, conflict=match)
+            yield from self.handler.refuse(live, conflict=match)
             return
-        _, step = self.divergences.pair(match, live)
+        _, step = self.handler.pair(match, live)
         self._state.requests.add_of_client(step, live.token)
 
     def _take_notification(self, live: ClientMessage) -> Iterator[Command]:
@@ -89,10 +89,10 @@ class ClientMessages:
         if live.message.method == CANCEL:
             yield from self._cancellations.take_turn(match, lane, live)
         elif match is not None and match.comparison.bind_to(self._state.bindings):
-            self.divergences.pair(match, live)
+            self.handler.pair(match, live)
         else:
             summary = f"the client sent {live.message.method}, which was not recorded there"
-            self.divergences.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
+            self.handler.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
 
     def _is_additional_output(self, match: MessageMatch | None, live: ClientMessage) -> bool:
         """Whether a request is a piece of an open terminal's output that was not recorded."""
@@ -119,5 +119,5 @@ class ClientMessages:
                 return
         reason = live.message.parse_error or "no JSON-RPC message"
         summary = f"the client sent no message: {reason}"
-        self.divergences.note(DivergenceKind.MALFORMED_INPUT, lane, summary, live)
+        self.handler.note(DivergenceKind.MALFORMED_INPUT, lane, summary, live)
         yield Send(PARSE_ERROR)

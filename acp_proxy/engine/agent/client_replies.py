@@ -31,11 +31,11 @@ _WAIT, _RELEASE = "terminal/wait_for_exit", "terminal/release"
 class ClientReplies:
     """Takes replies, one after the other."""
 
-    def __init__(self, state: ReplayState, divergences: DivergenceHandler) -> None:
+    def __init__(self, state: ReplayState, handler: DivergenceHandler) -> None:
         self._state = state
         self._schedule = state.schedule
         self._comparer = state.comparer
-        self._divergences = divergences
+        self._handler = handler
 
     def take(self, live: ClientMessage) -> Iterator[Command]:
         """Takes a reply; it answers the oldest open request with its id."""
@@ -50,11 +50,11 @@ class ClientReplies:
         if recorded is None:
             seq = request.step.seq
             summary = f"the recorded client never answered {request.ask.method} #{seq}"
-            self._divergences.note(DivergenceKind.DRIFT, lane, summary, live, seq=seq)
+            self._handler.note(DivergenceKind.DRIFT, lane, summary, live, seq=seq)
         elif self._have_one_outcome(request, recorded, live, lane):
             yield from self._take_content(request, recorded, live, lane)
         else:
-            yield from self._divergences.abandon(lane)
+            yield from self._handler.abandon(lane)
 
     def _have_one_outcome(
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
@@ -66,7 +66,7 @@ class ClientReplies:
         # After session/cancel a client must answer open permission requests with "cancelled".
         if expected == came or (came == CANCELLED and self._is_cancelled(lane)):
             return True
-        self._divergences.note(
+        self._handler.note(
             DivergenceKind.OUTCOME_DIFFERS,
             lane,
             f"{method} #{request.step.seq}: the recording expected"
@@ -84,10 +84,10 @@ class ClientReplies:
         comparison = self._comparer.compare(recorded, live)
         if not comparison.bind_to(self._state.bindings):
             match = MessageMatch(recorded, comparison)
-            yield from self._divergences.refuse(live, conflict=match, lane=lane)
+            yield from self._handler.refuse(live, conflict=match, lane=lane)
             return
         if comparison.differences:
-            self._divergences.note(
+            self._handler.note(
                 DivergenceKind.DRIFT,
                 lane,
                 f"the answer to {request.ask.method} #{request.step.seq} has other content",
@@ -123,12 +123,12 @@ class ClientReplies:
             lane = self._schedule.lanes[early.lane]
             summary = f"the client answered id {token} before the agent asked"
             kind = DivergenceKind.UNKNOWN_REPLY_ID
-            self._divergences.note(kind, lane, summary, live, seq=early.seq)
-            yield from self._divergences.abandon(lane)
+            self._handler.note(kind, lane, summary, live, seq=early.seq)
+            yield from self._handler.abandon(lane)
             return
         played = _replies(self._schedule.played, token)
         before = played[-1] if played else None
-        self._divergences.note(
+        self._handler.note(
             DivergenceKind.UNKNOWN_REPLY_ID,
             self._schedule.lanes[None if before is None else before.lane],
             f"the client answered id {token}, which no open request of the agent has",

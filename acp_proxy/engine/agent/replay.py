@@ -142,9 +142,9 @@ class Replay:
             yield from self._play(at)
         elif missing.response_seq is not None and missing.response_seq == self._schedule.handshake:
             for each in list(self._schedule.lanes.values()):
-                yield from self._messages.divergences.abandon(each, divergence)
+                yield from self._messages.handler.abandon(each, divergence)
         else:
-            yield from self._messages.divergences.abandon(lane)
+            yield from self._messages.handler.abandon(lane)
 
     def _look_for_stall(self, at: int) -> Iterator[Command]:
         """Ends a replay that has made no progress for too long, and waits for the client."""

@@ -7,7 +7,7 @@ unknown request may leave out requests of its own.
 from typing import Any
 
 from acp_proxy.engine.shared.steps import Script, Step
-from acp_proxy.protocol.effects import Effect, effect_of
+from acp_proxy.protocol.effects import ClientEffect, effect_of
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import read
 
@@ -33,7 +33,7 @@ class WithheldEffects:
 
     def note_withheld(self, method: str | None) -> None:
         """Notes that a request of this method was withheld."""
-        if effect_of(method, self._script.dialect) is Effect.OTHER:
+        if effect_of(method, self._script.dialect) is ClientEffect.OTHER:
             self._has_hidden_unknown = True
 
     def note_unmade(self, method: str | None, reply: Any) -> None:

@@ -19,10 +19,10 @@ from acp_proxy.engine.agent.withheld_effects import WithheldEffects, params_of
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.protocol.directories import is_within
-from acp_proxy.protocol.effects import Effect, effect_of
+from acp_proxy.protocol.effects import ClientEffect, effect_of
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
-_HARMLESS = frozenset({Effect.INFORMS, Effect.ASKS, Effect.READS})
+_HARMLESS = frozenset({ClientEffect.INFORMS, ClientEffect.ASKS, ClientEffect.READS})
 _PATHS = frozenset({
     "path", "paths", "oldpath", "newpath", "file", "files", "directory", "dir", "from", "to",
     "source", "destination", "src", "dst", "target", "uri", "olduri", "newuri",
@@ -145,7 +145,7 @@ class Withholding:
         effect = effect_of(message.method, self._dialect)
         if message.method == _FORM:  # a page to be opened is no form to be filled in
             return bool(params_of(raw).get("mode", "form") != "form")
-        if effect is Effect.INFORMS and message.kind is Kind.REQUEST:
+        if effect is ClientEffect.INFORMS and message.kind is Kind.REQUEST:
             return True
         return effect not in _HARMLESS
 
@@ -159,7 +159,7 @@ class Withholding:
         if message.kind not in (Kind.REQUEST, Kind.NOTIFICATION):
             return False
         effect = effect_of(message.method)
-        if effect is Effect.WRITES:
+        if effect is ClientEffect.WRITES:
             paths = _named(raw, _PATHS)
             return not paths or not all(map(self._is_within, paths))
         if message.method != _CREATE:
