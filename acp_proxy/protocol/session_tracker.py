@@ -116,7 +116,7 @@ class SessionTracker:
             event = StateEvent.EXIT
         if known is None or event is None:
             return
-        known.state = step(TERMINALS, known.state, event, self._violations, "terminal", name)
+        known.state = TERMINALS[known.state][event]  # each is allowed until the release
         if known.state is TerminalState.RELEASED:
             del self._state.terminals[name]
 

@@ -68,7 +68,8 @@ Examples:
     order="When messages go out: in order within each session, of all, or only after answers.",
     timing="How long the client waits: not at all, as recorded, N times that, or MS milliseconds.",
     strict="Answer only recorded requests, or similar ones as well.",
-    stall="Seconds without output of the agent after which the run ends; 0 for no limit.",
+    stall="Seconds in which neither side sends anything, though something is expected, after which "
+    "the agent has stalled; 0 for no limit.",
 )
 @click.option("--rewrite-text/--keep-text", default=True,
               help="Replace recorded directories in texts, too, or only in fields of the"

@@ -183,3 +183,28 @@ def test_the_activity_of_a_session_is_its_latest_state() -> None:
     machine = connection(f"{opened}\n{running % state}\n{running % mode}", "v2")
     known = machine.state.sessions["s"]
     assert (known.activity, known.mode) == ("running", "code")
+
+
+def test_a_permission_request_may_announce_a_tool_call() -> None:
+    """It does if it has the status of the call."""
+    asked = '<- #%d session/request_permission {"sessionId": "s", "toolCall": %s}'
+    with_status = asked % (0, '{"toolCallId": "c", "status": "in_progress"}')
+    without = asked % (1, '{"toolCallId": "d"}')
+    machine = connection(f"{with_status}\n{without}", "v1")
+    assert machine.state.calls == {"s": {"c": "in_progress"}}
+
+
+def test_tool_calls_may_have_no_session() -> None:
+    """As updates of a broken agent; those that are over are forgotten with the turn as well."""
+    prompt = '-> #1 session/prompt {"prompt": []}'
+    update = '<- session/update {"update": {"sessionUpdate": "tool_call", "toolCallId": "%s", %s}}'
+    running = update % ("c", '"status": "in_progress"')
+    done = update % ("d", '"status": "completed"')
+    machine = connection(f"{prompt}\n{running}\n{done}", "v1")
+    assert machine.state.calls == {"": {"c": "in_progress", "d": "completed"}}
+    assert machine.open_calls(None) == {"c": "in_progress"}
+    end = '<- #1 result {"stopReason": "end_turn"}'
+    assert connection(f"{prompt}\n{running}\n{done}\n{end}", "v1").state.calls == {
+        "": {"c": "in_progress"}
+    }
+    assert connection(f"{prompt}\n{done}\n{end}", "v1").state.calls == {}
