@@ -1,8 +1,9 @@
 """The program that a test's client starts as its agent: ``python -m acp_proxy.tested_agent DIR``.
 
-DIR/plan.json says what to run. Each start takes the next free number, holds a lock on DIR/N.lock
-until it ends, and writes DIR/N.json, the report of a replay, or DIR/N.db, a recording. On failure
-DIR/N.error has the reason. Some clients add arguments for a real agent, which a replay ignores.
+DIR/plan.json has the command to run. Each start takes the next free number, holds a lock on
+DIR/N.lock until it ends, and writes DIR/N.json, the report of a replay, or DIR/N.db, a recording.
+On failure DIR/N.error has the reason. Some clients add arguments for a real agent, which a replay
+ignores.
 """
 
 import fcntl

@@ -27,7 +27,7 @@ def cli(ctx: click.Context) -> None:
     """Record, replay and debug the Agent Client Protocol.
 
     Put `acp-proxy record --` before the agent's command in your editor's settings, work as
-    before, and look at what was said with `acp-proxy inspect`.
+    before, and look at the messages with `acp-proxy inspect`.
     """
     if sys.stdout is None:  # it was closed by the caller
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115

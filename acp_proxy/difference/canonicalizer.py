@@ -46,7 +46,7 @@ class _Layout(NamedTuple):
     ignored: tuple[str, ...]
     """Members that are left out."""
     members: tuple[tuple[str, "_Place", bool], ...]
-    """The others, by their sorted keys, and whether a rule says what to do with a text there."""
+    """The others, by their sorted keys, and whether a rule applies to a text there."""
 
 
 class _Place:
@@ -101,7 +101,7 @@ class Canonicalizer:
             message: decoded; it is used up.
             reread: returns another copy of the message.
             scope: the session of its sequence.
-            kind: what else tells the template from others: its kind, and its method.
+            kind: what else distinguishes the template: the kind and the method.
             rules: that hold at its root, if these are not those of all messages.
             peers: who numbered the requests that it names.
 

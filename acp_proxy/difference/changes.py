@@ -152,7 +152,7 @@ def _paired(
 def _grouped(
     items: list[ItemIndex], side: ComparedItems
 ) -> dict[tuple[ItemType, int | None], list[ItemIndex]]:
-    """Groups items by their types, and texts by what tells them from others."""
+    """Groups items by their types, and texts by what distinguishes them."""
     groups: dict[tuple[ItemType, int | None], list[ItemIndex]] = {}
     for item in items:
         groups.setdefault((side.type_of(item), side.texts.get(item)), []).append(item)

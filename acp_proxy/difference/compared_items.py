@@ -98,7 +98,7 @@ class ComparedItems:
             for item, text in sequence.texts.items()
             if text.chunk.template
         }
-        """Of each item that is a text, what tells it from others that it is no part of."""
+        """Of each item that is a text, what distinguishes it from other texts."""
 
     def type_of(self, item: ItemIndex) -> ItemType:
         """Returns what an item is."""
@@ -110,7 +110,7 @@ class ComparedItems:
         return text is not None and text.is_empty
 
     def is_answer(self, item: ItemIndex) -> bool:
-        """Returns whether an item is an answer; its id tells which request it is for."""
+        """Returns whether an item is an answer; its id identifies the request."""
         return self.type_of(item).sort == "answer"
 
     def call(self, item: ItemIndex) -> CommonIndex | None:

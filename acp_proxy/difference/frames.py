@@ -160,7 +160,7 @@ def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
     """Returns a digest of a line that comes in pieces.
 
     Args:
-        title: what else tells it from others.
+        title: what else distinguishes it.
         pieces: the line; cut otherwise, it has another digest.
     """
     digest = blake2b(title.encode(errors="backslashreplace"), digest_size=8)

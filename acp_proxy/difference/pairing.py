@@ -177,7 +177,7 @@ class _ValuePairs:
     def _refine_requests(self) -> None:
         """Lets the sessions and calls count that requests and their answers name.
 
-        Two requests for a new session have the same template; the session tells them apart
+        Two requests for a new session have the same template; the session distinguishes them
         (test_diff.py, sessions in another order).
         """
         _refine(self._a, {i: i for i in self._pairs.values()})
@@ -221,7 +221,7 @@ class _ValuePairs:
         """Aligns sequences as if values that are not paired yet were all the same.
 
         Values that stand side by side in most places are the same: test_unpaired_responses.py has
-        requests, and test_changes.py calls, that nothing else tells apart.
+        requests, and test_changes.py calls, that nothing else distinguishes.
         """
         votes: Counter[_ValuePair] = Counter()
         sides = _UnpairedSides(self._a, self._b, self._groups, self._pairs)

@@ -266,7 +266,7 @@ class _FrameHandler:
         return Route(
             writer=self._builder.writer(SequenceKey(frame.session, frame.stream, apart)),
             item_type=self._builder.type_index(item_type),
-            # An answer's id tells which request it is for.
+            # An answer's id identifies its request.
             kind=frame.kind if item_type.sort == "answer" else f"{frame.kind} {frame.method}",
             rules=self._canonicalizer.begin(item_type.title),
             peers=request_peers_of(frame),

@@ -34,7 +34,7 @@ _DONE = (
     "configId",
     "mode",
 )
-"""Members of params that tell what a request is about."""
+"""Members of params that identify what a request applies to."""
 _KEPT = {
     "params": ("sessionId",),
     "update": ("sessionUpdate", "state", "stopReason", "currentModeId"),

@@ -100,7 +100,7 @@ def empty_texts(
     Args:
         items: what only one side has.
         side: that side.
-        common: what tells apart the texts that both sides have.
+        common: what distinguishes the texts that both sides have.
         around: the aligned items next to these, and those of the other side.
 
     Returns:

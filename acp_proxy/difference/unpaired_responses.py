@@ -1,6 +1,6 @@
 """Pairs responses that stand in another sequence than those which they are compared with.
 
-Where a request is missing, nothing tells which session its response belongs to, nor the session of
+Where a request is missing, it is unknown which session its response belongs to, nor the session of
 the values in it. The response stands in another sequence then, but its template and its id are the
 same, so only the request is missing: test_a_removed_request_is_only_in_a tries that with every
 capture. A response that creates a session is of that session, and one that refuses to is of none:

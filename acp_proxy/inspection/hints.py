@@ -1,4 +1,4 @@
-"""Looks up what other frames say of a frame: the title of its tool call, the options of an answer.
+"""Looks up facts in other frames: the title of a tool call, the options of an answer.
 
 A line of the timeline describes one frame. But an update of a tool call often has only the id of
 the call, and an answer to a permission request only the id of an option.

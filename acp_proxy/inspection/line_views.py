@@ -73,7 +73,7 @@ def pretty(raw: bytes, *, elide: bool = False, longest: int = LONGEST) -> Iterat
     Args:
         raw: the message; from the first place that is not JSON, it is written as it is.
         elide: whether long base64 texts are replaced by their size.
-        longest: characters before the rest is cut, which a note says.
+        longest: characters before the rest is replaced by a note.
     """
     layout = _Layout(raw, elide)
     written = 0

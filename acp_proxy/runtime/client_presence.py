@@ -53,7 +53,7 @@ def why_overstaying(client: ClientPresence, *, open_request: bool | None) -> str
 
 
 def _has_no_reader(pump: Pump) -> bool:
-    """Whether nobody reads what a pump writes, as far as the system shows that.
+    """Whether no process reads what a pump writes, as far as the system shows that.
 
     An agent that closed its own output sends nothing more. Its client may still wait for its exit.
     """

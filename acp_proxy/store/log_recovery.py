@@ -3,8 +3,8 @@
 The recorder holds an exclusive lock on its log, so a reader that gets the lock has found a dead
 recording. To finish it, the reader holds the lock as well, so that no other one does; and before it
 takes the lock, it removes the permission to write the log. By that, others know that no recorder
-holds it. Where nobody may finish the recording, or its recorder lives, a reader frames the tail of
-the log into temporary tables.
+holds it. Where no reader may finish the recording, or its recorder lives, a reader frames the tail
+of the log into temporary tables.
 """
 
 import contextlib
@@ -73,7 +73,7 @@ def is_free(fd: int) -> bool:
 def share_lock(fd: int) -> bool:
     """Takes the log's lock as a reader, until ``fd`` is closed; False if it is not free.
 
-    Readers share it, and nobody can finish the recording meanwhile.
+    Readers share it, and none can finish the recording meanwhile.
     """
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -63,7 +63,7 @@ class LineWriter:
             line += b'"newline":' + _encode(row["newline"]) + b","
         if row["delivered"] != "full":
             if row["delivered"] is None:
-                raise ValueError(f"frame {row['seq']} does not say whether it was delivered")
+                raise ValueError(f"frame {row['seq']} has no mark of its delivery")
             line += b'"delivered":' + _encode(row["delivered"]) + b","
         if row["fault"] is not None:
             line += b'"fault":' + _encode(row["fault"]) + b","

@@ -1,6 +1,6 @@
 """``acp-proxy record``: the same table as the starter's, presented by click.
 
-The starter has run already when the arguments were plain. Click comes here to say what was wrong
+The starter has run already when the arguments were plain. Click comes here to report what was wrong
 with them, to print the help, and for the rare spelling that only click understands.
 """
 

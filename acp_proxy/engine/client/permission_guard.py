@@ -166,7 +166,7 @@ def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
 
     It always has the recorded kind: what was allowed once is not allowed for ever, and an id that
     has another kind now, or two meanings at once, is not the same. An option that allows more than
-    one call must also have the same id or name, since these tell what it covers.
+    one call must also have the same id or name, since these define what it covers.
 
     Args:
         recorded: the recorded request, decoded.

@@ -47,7 +47,7 @@ _NEAR = 3
 _NOISE = re.compile(
     r"_meta|cwd|description|timestamp|.*(call|turn|use|request|session)_?id|.*_at(_ms)?", re.I
 )
-"""Names of members that do not tell what is done; differences in these are reported last."""
+"""Names of members that do not describe the action; differences in these are reported last."""
 _EXACT, _SAME, _SAME_OFFERING, _OFFERING = range(4)
 """What is hashed of a request: all its params; its identity; and of a permission request, the
 identity with the kinds of options that it offers, and these kinds alone."""

@@ -19,7 +19,7 @@ _HELD = 4096
 class ScriptedClient:
     """Plays the client of a recording."""
 
-    # There is no limit for silence, and so no need to tell what is awaited since when.
+    # There is no limit for silence, so it is not needed what is awaited since when.
     stall_ns = None
     last_activity = 0
     awaited = "the agent"

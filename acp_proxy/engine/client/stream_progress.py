@@ -1,7 +1,7 @@
 """Counts how much the agent has sent, independently of how it cuts its texts.
 
 A model's text comes in as many chunks as the agent, or its model's server, happens to make of it.
-So a text is one item, however many chunks it has, and its characters tell how far it has come.
+So a text is one item, however many chunks it has, and its progress is counted in characters.
 Everything else is counted by number. Updates that only report a state come at any time; they are
 counted apart and end no text.
 """

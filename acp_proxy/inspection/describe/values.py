@@ -97,7 +97,7 @@ def bracketed(*pieces: str) -> str:
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:
-    """Joins the first names, and says how many more there are.
+    """Joins the first names, with the number of the rest.
 
     Args:
         names: texts, some of them empty.

@@ -279,5 +279,5 @@ def error_text(error: ErrorTally) -> str:
     """Returns an error's code, what the dialect calls it, and its message."""
     code = "an error without a code" if error.code is None else f"error {error.code}"
     name = f" ({error.name})" if error.name and error.name not in error.message.lower() else ""
-    said = f": {error.message[:100]}" if error.message else ""
-    return f"{code}{name}{said}"
+    detail = f": {error.message[:100]}" if error.message else ""
+    return f"{code}{name}{detail}"

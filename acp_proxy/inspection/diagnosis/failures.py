@@ -38,10 +38,10 @@ def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
     for key in refused:
         answer, seq = answers[key], requests[key]
         what = request_text(answer.method, seq, asked.get(seq))
-        said = plain(word(answer.part("result"), "error", "message"))[:100]
+        reason = plain(word(answer.part("result"), "error", "message"))[:100]
         rule = context.faults.injected.get(answer.seq)
         who = f"fault {rule}" if rule is not None else "the agent"
-        why = f", {said}" if said else ""
+        why = f", {reason}" if reason else ""
         text = f"{who} refused {what}: success is false{why} (#{answer.seq})"
         yield Finding("error", PROBLEM if rule is None else REMARK, text, [answer.seq])
 

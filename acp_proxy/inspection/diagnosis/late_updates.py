@@ -33,7 +33,7 @@ _WORK = {
     "tool_call_content_chunk",
 }  # fmt: skip
 """Updates that are a turn's work. Commands, modes, options, titles, usage, notices and what is
-custom may come at any time, and so may an echo of what the user said."""
+custom may come at any time, and so may an echo of the user's message."""
 _MOST = 10_000
 _LAST = 1 << 62
 

@@ -124,7 +124,7 @@ class ErrorTally:
     is_routine: bool
     """Whether it is how a peer finds out what the other one can do, or which files there are."""
     charged: str | None = None
-    """Who is to blame: client, agent or fault; None if nobody is."""
+    """Who is to blame: client, agent or fault, or None."""
     why: str = ""
     """What was wrong with the request, or which fault answered it."""
 

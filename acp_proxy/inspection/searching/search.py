@@ -100,7 +100,7 @@ class Searcher:
     def _text_of(self, frame: Payload, line: str) -> str | None:
         """Returns the string of a line that has the match, or the line; None if none has it.
 
-        The method alone would say too little; a line that is not a message is searched as it is.
+        The method alone is not specific enough; a line that is not a message is searched as it is.
         """
         pattern = self._pattern
         in_line = pattern.is_in(line)

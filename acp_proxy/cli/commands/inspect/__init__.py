@@ -24,7 +24,7 @@ Examples:
   acp-proxy inspect                       the newest recordings, and what to type next
   acp-proxy inspect show latest           what went wrong?
   acp-proxy inspect stats latest          where did the time go?
-  acp-proxy inspect log latest --follow   what is being said right now?
+  acp-proxy inspect log latest --follow   the messages of a running chat
 """
 
 

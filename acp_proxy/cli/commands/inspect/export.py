@@ -39,7 +39,7 @@ _STREAMS = {
       acp-proxy inspect export latest 'turn:1 not kind:stderr' -o turn.jsonl
           a part of it; what stays keeps its numbers and its times
       acp-proxy inspect export latest --format raw --dir to-agent | my-agent
-          what the client said, byte for byte, said again to another agent
+          the client's messages, byte for byte, sent to another agent
       acp-proxy inspect export latest --format pytest --turn 2 -o tests
           tests/test_NAME.py, a test that plays what the second turn needs
       ssh host acp-proxy inspect export latest | acp-proxy inspect show -
@@ -89,7 +89,7 @@ def export(
     FILTER chooses frames and events, as in `inspect log`. The file that -o makes is readable by
     its owner alone, and appears when it is whole.
 
-    A recording holds everything that was said, secrets included: look before you share one.
+    A recording holds everything that was sent, secrets included: look before you share one.
     """
     if format == "pytest":
         if filter_words or dir is not None or output is None or str(output) == "-":

@@ -79,7 +79,7 @@ def log(
     seconds without traffic have a line. In a pipe each line is plain and whole.
 
     \b
-    Everything that was said, page by page:
+    Every message, page by page:
         acp-proxy inspect log latest | less
     What went wrong, and what took long:
         acp-proxy inspect log latest 'kind:error|invalid or latency:>2s'

@@ -49,7 +49,7 @@ def _of(kind: str, examples: str) -> Callable[..., float | None]:
 @click.option("--larger-than", metavar="SIZE", callback=_of("a size", "500kB, 500MB, 2GB or 2GiB"),
               help="The oldest, until the rest takes no more than SIZE: 500MB, 2GB.")  # fmt: skip
 @click.option("--noted", is_flag=True, help="Also those that have a note.")
-@click.option("--dry-run", is_flag=True, help="Delete nothing; say what would be deleted.")
+@click.option("--dry-run", is_flag=True, help="Delete nothing; list what would be deleted.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
 def prune(
     directory: Path | None,

@@ -44,7 +44,7 @@ _END = 0
       acp-proxy inspect search -e 'exit (code|status) [1-9]' latest
           a regular expression in the newest recording
       acp-proxy inspect search -w 'dir:to-client turn:2' TODO hello.db
-          only what the agent said in the second turn
+          only messages of the agent in the second turn
       acp-proxy inspect search -l sk-ant- ~/recordings
           which recordings have it: a secret that should not be there
       acp-proxy inspect search --json -m 1 Traceback | jq .path

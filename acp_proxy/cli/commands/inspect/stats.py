@@ -65,7 +65,7 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
     answers did not exceed (nearest rank, cancelled ones apart), and the largest; and when in the
     recording the frames came.
 
-    Tool calls: those of most bytes, with everything said about them.
+    Tool calls: those of most bytes, with all messages about them.
 
     Turns: how long each took, when the first piece of its answer came, and a bar of its parts. At
     last the slowest turn, step by step.
