@@ -118,12 +118,12 @@ class ComparedItems:
         return self._side.in_both(self._sequence.calls[item])
 
     def looks(self, item: ItemIndex) -> bool:
-        """Returns whether an item is about something that is only looked at."""
+        """Returns whether an item only reads: a file, or by a tool call that changes nothing."""
         is_read = self.type_of(item).title in READING
         return is_read or self._sequence.calls[item] in self._side.side.looking
 
     def may_race(self, item: ItemIndex) -> bool:
-        """Returns whether an item is about anything whose order may be chance."""
+        """Returns whether the order of an item may differ between any two runs."""
         return self.looks(item) or self.is_answer(item) or self.call(item) is not None
 
     def are_open_at_once(self, one: CommonIndex | None, other: CommonIndex | None) -> bool:

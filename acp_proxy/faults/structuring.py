@@ -45,7 +45,7 @@ class Window(NamedTuple):
 
 @frozen
 class Trigger:
-    """What lets a rule fire: all of it must hold. Matches count in each counter scope by itself."""
+    """The conditions under which a rule fires. Matches are counted in each counter scope."""
 
     where: str = ""
     """A filter; empty for every frame."""
@@ -56,7 +56,7 @@ class Trigger:
     times: int | None = field(default=None, validator=at_least(1))
     """How often it fires at most."""
     probability: float = field(default=1.0, validator=at_least(0, 1))
-    """The probability with which each of these fires."""
+    """The probability that such a match fires."""
     window: Window | None = None
     """When frames can match: from and to, since the start of the connection."""
 

@@ -93,13 +93,13 @@ def fired_counts(rows: Rows) -> dict[str, int]:
 
 
 def injected_frames(rows: Rows) -> dict[int, str]:
-    """Returns the frames that faults made up, by number, with the rule."""
+    """Returns the rules that injected frames, by the number of the frame."""
     sql = "SELECT seq, rule FROM faults_fired WHERE received IS NULL"
     return {row["seq"]: str(row["rule"]) for row in rows.query(sql)}
 
 
 def withheld_frames(rows: Rows, seqs: Iterable[int]) -> dict[int, str]:
-    """Returns which of some frames a fault kept from their receiver, with the rule.
+    """Returns the rules that withheld frames from their receiver, by the number of the frame.
 
     Args:
         rows: the recording.

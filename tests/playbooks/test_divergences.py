@@ -269,7 +269,7 @@ def test_lenient_continues_after_a_different_message(
 
 
 def test_lenient_skips_a_missing_handshake(record: Callable[..., RecordedTranscript]) -> None:
-    """A client that never initializes is answered, and this is reported."""
+    """A client that never initializes gets answers, and the missing handshake is reported."""
     live = record(CHAT).replay(lenient=True)
     live.check("""
         -> 3

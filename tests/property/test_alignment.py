@@ -1,4 +1,4 @@
-"""Alignments are in order, pair only equal items, and are close to the longest."""
+"""Alignments keep the order, pair equal items only, and pair almost as many as possible."""
 
 from __future__ import annotations
 

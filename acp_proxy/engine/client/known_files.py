@@ -82,7 +82,7 @@ def _shown(method: str, params: dict[str, Any], answer: Any) -> tuple[str, str] 
 
 
 def _part(text: str, params: dict[str, Any]) -> str:
-    """Returns the lines that a request asks for: ``limit``, from the 1-based ``line`` on."""
+    """Returns ``limit`` lines of a text, beginning with ``line``, which is counted from 1."""
     line, limit = params.get("line"), params.get("limit")
     if line is None and limit is None:
         return text

@@ -183,7 +183,7 @@ class Streams:
         return self._earliest
 
     def feed(self, frame: Payload, raw: bytes, *, is_hit: bool) -> list[SearchHit]:
-        """Takes the next frame and returns the matches across chunks that are complete.
+        """Adds the next frame and returns the matches across chunks that are final by then.
 
         Args:
             frame: any frame.

@@ -157,7 +157,7 @@ def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_no_kind_has_a_clock_or_a_generator_of_its_own() -> None:
-    """Chance and time come from the frame, as the how-to says."""
+    """A kind gets random values and the time from the frame only."""
     directory = ROOT / "acp_proxy" / "faults" / "kinds"
     for path in directory.glob("*.py"):
         source = path.read_text(encoding="utf-8")

@@ -698,7 +698,7 @@ def test_the_draft_tells_sessions_by_their_directories() -> None:
     )
 
 
-def test_two_sessions_of_one_directory_are_told_by_their_open_turns() -> None:
+def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
     """A path in the directory of two sessions is ambiguous while both have an open turn."""
     check(
         """
@@ -719,8 +719,8 @@ def test_two_sessions_of_one_directory_are_told_by_their_open_turns() -> None:
     )
 
 
-def test_v1_requests_of_two_open_turns_are_their_sessions() -> None:
-    """Where requests name their session, two open turns do not mix."""
+def test_v1_requests_belong_to_the_session_that_they_name() -> None:
+    """Two turns may be open at the same time."""
     check("""
         -> #1 session/prompt {"sessionId": "a", "prompt": []}
            session/prompt, exchange 1, session a, turn 1
@@ -735,7 +735,7 @@ def test_v1_requests_of_two_open_turns_are_their_sessions() -> None:
     """)
 
 
-def test_a_fork_is_of_the_session_that_it_makes() -> None:
+def test_the_exchange_of_a_fork_has_the_new_session() -> None:
     """The answer to session/fork names the new session; the request names the one it is made of."""
     conversation = check("""
         -> #1 session/fork {"sessionId": "old", "cwd": "/"}

@@ -18,7 +18,7 @@ def outline(raw: str) -> Message:
 
 
 def agrees(raw: str) -> bool:
-    """Whether the edges give the labels of the whole line."""
+    """Whether the first and last bytes of a line give the labels of the whole line."""
     return outline(raw) == evolve(read(raw.encode()), raw=None)
 
 

@@ -91,7 +91,7 @@ def test_colours_change_no_text(monkeypatch: pytest.MonkeyPatch, waiting_chat: P
 
 
 def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Digits are grouped, and long times have minutes and hours."""
+    """Thousands are separated by commas, and long times are written in minutes and hours."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(1200):
             recorder.stderr("x")
