@@ -98,7 +98,7 @@ def read_toml_file(path: Path) -> dict[str, Any]:
     with open_plain(path) as file:
         data = file.read(LARGEST + 1)
     if data.startswith(_SQLITE):
-        raise BadToml("a recording and no plan; write - in place of a plan for --fault alone")
+        raise BadToml("a recording, not a plan; to use --fault alone, write - in place of the plan")
     if len(data) > LARGEST:
         raise BadToml(f"larger than {LARGEST:,} bytes")
     try:

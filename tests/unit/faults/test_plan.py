@@ -244,7 +244,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
 def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
     """Since `faults explain --fault RULE REC` lacks the - of a plan, the message has it."""
     record_conversation(tmp_path / "x.db")
-    with pytest.raises(BadPlan, match="a recording and no plan; write - in place of a plan"):
+    with pytest.raises(BadPlan, match="a recording, not a plan; to use --fault alone, write -"):
         load_plan(tmp_path / "x.db")
 
 
