@@ -13,7 +13,6 @@ import click
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.cli.interruption import interruptible, is_interruption, uninterruptible
 from acp_proxy.errors import AcpProxyError
-from acp_proxy.safe_text import visible
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ACP_PROXY"}
 
@@ -23,10 +22,11 @@ class Refusal(click.ClickException):
 
     exit_code = 2
 
-    def show(self, file: Any = None) -> None:
+    def show(self, _file: object = None) -> None:
         """Prints the line."""
-        text = visible(self.format_message())
-        click.echo(f"acp-proxy: {text}", file=file, err=file is None)
+        from acp_proxy.cli.render.output import warn
+
+        warn(self.format_message())
 
 
 class LazyGroup(click.Group):

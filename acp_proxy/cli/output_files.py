@@ -1,55 +1,36 @@
-"""Writes reports and other files: whole or not at all, and never over a recording."""
+"""Writes reports and other files: whole or not at all, and never over a recording.
 
+All files that the command line writes go through `write_files` or `write_text`.
+"""
+
+import json
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.cli.group import Refusal
 from acp_proxy.plain_files import reason
 
 
-@contextmanager
-def new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
-    """Opens a file that only its owner can read; it appears when the block ends without error.
+def write_files(files: Mapping[Path, Iterable[bytes]], *, force: bool) -> None:
+    """Writes files that only their owner can read; they appear when all are written.
 
-    Only symbolic links to its directory are followed, never one in its place.
+    Only symbolic links to their directories are followed, never one in the place of a file.
 
     Args:
-        path: where it will be.
-        force: whether to replace a file that is there.
+        files: what they get, part by part.
+        force: whether to replace files that are there.
 
     Raises:
         Refusal: something is there and may not be replaced, or nothing can be written there.
     """
-    import tempfile  # late: a replay without reports needs no temporary file
-
-    try:
-        path = path.parent.resolve() / path.name
-    except OSError as e:  # the working directory has been removed
-        raise _cannot_write(path, reason(e)) from None
-    _check_new(path, force=force)
-    made = None
-    try:
-        fd, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
-        made = Path(name)
-        with open(fd, "wb") as file:  # noqa: PTH123  a descriptor
-            yield file
-        if not force:
-            path.touch(0o600, exist_ok=False)
-        made = made.replace(path) and None
-    except FileExistsError:
-        raise _exists(path) from None
-    except BrokenPipeError:
-        raise
-    except OSError as e:
-        raise _cannot_write(path, reason(e)) from None
-    finally:
-        if made is not None:
-            made.unlink(missing_ok=True)
+    with ExitStack() as stack:
+        for path, parts in files.items():
+            stack.enter_context(_new_file(path, force=force)).writelines(parts)
 
 
 def check_report_files(*files: Path | None) -> None:
@@ -104,8 +85,7 @@ def write_text(path: Path, text: str) -> None:
     """
     data = text.encode("utf-8", "backslashreplace")
     if not stat.S_ISCHR(_mode(path)):
-        with new_file(path, force=True) as file:
-            file.write(data)
+        write_files({path: [data]}, force=True)
         return
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK)
@@ -113,6 +93,14 @@ def write_text(path: Path, text: str) -> None:
             device.write(data)
     except OSError as e:
         raise _cannot_write(path, reason(e)) from None
+
+
+def json_report(value: Any) -> str:
+    """Returns one of our own values as JSON for a file, with null for what is not a number."""
+    from acp_proxy.forms import converter  # late: a replay without reports needs none
+
+    values = json.loads(converter.dumps(value), parse_constant=lambda _: None)
+    return json.dumps(values, indent=2) + "\n"
 
 
 def write_reports(*reports: tuple[Path | None, Callable[[], str]]) -> bool:
@@ -130,6 +118,35 @@ def write_reports(*reports: tuple[Path | None, Callable[[], str]]) -> bool:
             refusal.show()
             are_written = False
     return are_written
+
+
+@contextmanager
+def _new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
+    import tempfile  # late: a replay without reports needs no temporary file
+
+    try:
+        path = path.parent.resolve() / path.name
+    except OSError as e:  # the working directory has been removed
+        raise _cannot_write(path, reason(e)) from None
+    _check_new(path, force=force)
+    made = None
+    try:
+        fd, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
+        made = Path(name)
+        with open(fd, "wb") as file:  # noqa: PTH123  a descriptor
+            yield file
+        if not force:
+            path.touch(0o600, exist_ok=False)
+        made = made.replace(path) and None
+    except FileExistsError:
+        raise _exists(path) from None
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        raise _cannot_write(path, reason(e)) from None
+    finally:
+        if made is not None:
+            made.unlink(missing_ok=True)
 
 
 def _check_new(path: Path, *, force: bool) -> None:

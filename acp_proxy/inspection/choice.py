@@ -3,7 +3,6 @@
 import heapq
 import operator
 from collections.abc import Iterator
-from typing import Any
 
 from attrs import field, frozen
 
@@ -13,13 +12,13 @@ from acp_proxy.filters.terms import none_of
 from acp_proxy.filters.terms import of_session as session_filter
 from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.safe_text import visible
+from acp_proxy.store.checked_values import Row
 from acp_proxy.store.exchange_queries import LAST_SEQ, requested_sessions, turn_count, turn_of
 from acp_proxy.store.frame_queries import last_number, sessions_of_frames
 from acp_proxy.store.reader import RecordingReader
 
 _NAMED = 5
 """Sessions that an error names."""
-Row = dict[str, Any]
 
 
 @frozen

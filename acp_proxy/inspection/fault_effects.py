@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 from attrs import define
 
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store import fired_faults
+from acp_proxy.store.checked_values import Row
 from acp_proxy.store.fired_faults import LostAnswer, has_fired_faults
 from acp_proxy.store.reader import RecordingReader
 
@@ -19,8 +19,6 @@ _ENDING = ("exit", "close", "kill", "terminate", "limit-data")
 _HOLDING = ("stall", "pause", *_ENDING)
 """Kinds of faults after which no answer comes any more."""
 _MOST = 100
-
-Row = dict[str, Any]
 
 
 def mark(frame: Row) -> str:

@@ -6,7 +6,6 @@ with something odd end it as well. Only the beginning of a run's text is kept.
 """
 
 from collections.abc import Container, Iterable, Iterator
-from typing import Any
 
 from attrs import define
 
@@ -14,12 +13,11 @@ from acp_proxy.inspection.timeline import ARROWS, SILENCE_NS, Cells, TimelineLin
 from acp_proxy.protocol.chunks import Chunk, chunk_of, mended
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.safe_text import plain
+from acp_proxy.store.checked_values import Row
 from acp_proxy.wording import byte_size, duration, seconds
 
 KEPT = 2000
 """Characters of a run's text that are kept; a line of the timeline shows no more."""
-
-Row = dict[str, Any]
 
 
 @define

@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from acp_proxy.inspection.fault_effects import described
+from acp_proxy.store.checked_values import Row, is_excerpt
+from acp_proxy.store.reader import RecordingReader
 from acp_proxy.transcript.spelling import make_visible
 from acp_proxy.transcript.values import Pieces, large_member
 from acp_proxy.wording import duration
@@ -23,7 +25,7 @@ PARSED = ("request", "response", "error", "notification", "batch")
 _encode = msgspec.json.Encoder().encode
 
 
-def frame_json(row: dict[str, Any]) -> bytes:
+def frame_json(row: Row) -> bytes:
     """Returns the JSON of a row of `frames`, in which a message has its own bytes.
 
     The last member is one of three: ``message``, the message as it was sent; ``text``, a line that
@@ -41,7 +43,7 @@ def frame_json(row: dict[str, Any]) -> bytes:
     return _encode(value)
 
 
-def large_frame_json(row: dict[str, Any], pieces: Pieces) -> Iterator[bytes]:
+def large_frame_json(row: Row, pieces: Pieces) -> Iterator[bytes]:
     """Yields the JSON of a frame that is too large to be held, never as ``message``.
 
     Args:
@@ -53,16 +55,28 @@ def large_frame_json(row: dict[str, Any], pieces: Pieces) -> Iterator[bytes]:
     yield b"}"
 
 
-def event_json(row: dict[str, Any]) -> bytes:
+def line_parts(row: Row, reader: RecordingReader) -> Iterator[bytes]:
+    """Yields the bytes of a frame's line and its newline, of a very large line in pieces.
+
+    Args:
+        row: a row of `frames`.
+        reader: its recording.
+    """
+    if is_excerpt(row):
+        yield from reader.pieces(row["seq"])
+        yield row["newline"].encode()
+    else:
+        yield row["raw"] + row["newline"].encode()
+
+
+def event_json(row: Row) -> bytes:
     """Returns the JSON of a row of `events`."""
     data = json.loads(row["data"])
     value = {"seq": row["seq"], "t_ns": row["t_ns"], "event": row["kind"], "data": data}
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def facts(
-    row: dict[str, Any], started_at: datetime, *, live: bool = False
-) -> Iterator[tuple[str, Any]]:
+def facts(row: Row, started_at: datetime, *, live: bool = False) -> Iterator[tuple[str, Any]]:
     """Yields the name and value of all that is known of a frame or event besides its bytes.
 
     Args:
@@ -92,7 +106,7 @@ def facts(
     yield "answer" if row["kind"] == "request" else "answers", _answer(row, live)
 
 
-def _answer(row: dict[str, Any], live: bool) -> str:
+def _answer(row: Row, live: bool) -> str:
     if row["request_seq"] is None:
         return ""
     if row["kind"] != "request":

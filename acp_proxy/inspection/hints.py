@@ -12,6 +12,7 @@ from acp_proxy.inspection.describe.tools import params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.store.checked_values import Row
 from acp_proxy.store.frame_queries import start_of_line, updates_of_call
 from acp_proxy.store.reader import RecordingReader
 
@@ -19,8 +20,6 @@ _KEPT = 10_000
 """Titles that are remembered."""
 _SEARCHED = 20
 """Updates of a tool call in which its title is looked for."""
-
-Row = dict[str, Any]
 
 
 @frozen

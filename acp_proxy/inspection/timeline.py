@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from attrs import evolve, frozen
 
@@ -15,6 +15,7 @@ from acp_proxy.inspection.waits import Party, answering_party
 from acp_proxy.protocol.methods import PERMISSION, PROMPT
 from acp_proxy.protocol.updates import FAILED, UPDATE
 from acp_proxy.safe_text import plain
+from acp_proxy.store.checked_values import Row
 from acp_proxy.wording import byte_size, duration, seconds
 
 ARROWS = {"to-agent": "→", "to-client": "←", "stderr": "!"}
@@ -22,8 +23,6 @@ SILENCE_NS = 5 * 10**9
 """A silence from this length on has a line of its own."""
 _SLOW_NS, _STUCK_NS = 10**9, 10 * 10**9
 _BAD = ("error", "invalid", "batch")
-
-Row = dict[str, Any]
 
 
 class Tone(Enum):

@@ -17,14 +17,18 @@ from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.capture.stdio import take_stdio
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_recording, playback_options, pointers
-from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_reports
+from acp_proxy.cli.output_files import (
+    check_report_files,
+    json_report,
+    spare_recordings,
+    write_reports,
+)
 from acp_proxy.commands import Send
 from acp_proxy.engine.agent import report as reports
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.events import LineReceived
-from acp_proxy.safe_text import visible
 
 if TYPE_CHECKING:
     from acp_proxy.faults.effects import ExitEffect, SignalEffect
@@ -105,10 +109,14 @@ def replay(
     if fault or faults is not None or seed is not None:
         run = _FaultyRun(fault, faults, seed)
     found = run.completed(_play(paths, options, run))
-    are_written = write_reports((report, partial(_json, found)), (junit, partial(_junit, found)))
+    are_written = write_reports(
+        (report, partial(json_report, found)), (junit, partial(_junit, found))
+    )
     code = found.exit_code if are_written else found.exit_code or 2
+    from acp_proxy.cli.render.output import warn  # late: nothing is printed before the end
+
     for line in reports.text(found):
-        click.echo(f"acp-proxy: {visible(line)}" if line else "", err=True)
+        warn(line)
     run.leave()
     os._exit(code)  # a thread may still wait for the client
 
@@ -230,12 +238,6 @@ def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes
     except OSError:  # no room, or no reader: the player will find out
         written = 0
     return rest, answer[written:]
-
-
-def _json(found: reports.ReplayReport) -> str:
-    from acp_proxy.forms import converter
-
-    return converter.dumps(found, indent=2) + "\n"
 
 
 def _junit(found: reports.ReplayReport) -> str:

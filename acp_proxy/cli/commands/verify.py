@@ -1,7 +1,6 @@
 """``acp-proxy verify``: play the recorded client against a live agent and report what changed."""
 
 import os
-import shutil
 import signal
 import sys
 import time
@@ -24,8 +23,7 @@ from acp_proxy.cli.options import (
 )
 from acp_proxy.cli.output_files import check_report_files, spare_recordings
 from acp_proxy.cli.recordings import file_of, open_recording
-from acp_proxy.cli.render.output import warn
-from acp_proxy.cli.render.styled_text import fit
+from acp_proxy.cli.render.output import show_status, warn
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.engine.agent.report import STALLED
 from acp_proxy.engine.client.recorded_client import RecordedClient
@@ -33,7 +31,6 @@ from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import NS_PER_S, Pacing
 from acp_proxy.runtime.event_loop import handled
-from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 
@@ -167,10 +164,10 @@ def _play(
     """Plays, and records the new run."""
     from acp_proxy.runtime.verifier import verify as play
 
-    show = _show if sys.stderr.isatty() else None
+    show = show_status if sys.stderr.isatty() else None
     outcome = play(engine, str(new), command, grace=grace, show=show)
     for one in outcome.left_behind:
-        warn(f"the agent left this process running, and it was ended: {visible(one)}")
+        warn(f"the agent left this process running, and it was ended: {one}")
     if outcome.signum is not None:
         warn(f"stopped; the run until then is recorded as {new}")
         sys.exit(128 + outcome.signum)
@@ -190,13 +187,6 @@ def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> 
     lines = sum(len(lane.queue) for lane in client.lanes.values())
     recorded_ns = int(client.duration_ns * max(1.0, timing.factor))
     return _TIMES * max(_SHORTEST_NS, recorded_ns + lines * (timing.fixed_ns or 0))
-
-
-def _show(text: str) -> None:
-    """Shows a line on the terminal in place of the one before."""
-    columns = shutil.get_terminal_size().columns - len("acp-proxy: ") - 1
-    line = f"acp-proxy: {fit(visible(text), columns)}" if text else ""
-    click.echo(f"\r\x1b[2K{line}", nl=False, err=True)
 
 
 def _new_path(program: str, output: Path | None) -> Path:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 from attrs import frozen
 
@@ -13,7 +12,7 @@ from acp_proxy.inspection.frames import PARSED, facts
 from acp_proxy.inspection.line_views import LONGEST, TokenKind, hex_view, pretty, unfolded
 from acp_proxy.inspection.timeline import event_line, frame_line, member_lines
 from acp_proxy.safe_text import visible
-from acp_proxy.store.checked_values import is_excerpt
+from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.wording import byte_size
 
 _LABEL = 12
@@ -29,7 +28,6 @@ _INKS = {
     TokenKind.OTHER: Ink.TROUBLE,
     TokenKind.NOTE: Ink.FAINT,
 }
-Row = dict[str, Any]
 
 
 @frozen

@@ -1,4 +1,8 @@
-"""Printing for people and for programs: lines, JSON, and a progress bar."""
+"""Printing for people and for programs: lines, JSON, bytes, and a progress bar.
+
+All that the command line prints goes through this module: to stdout through a `Writer`, to stderr
+through `_print_error`. Only click's own help and the bar itself are printed by click.
+"""
 
 import json
 import os
@@ -11,8 +15,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from acp_proxy.cli.render.styled_text import Piece, Screen
-from acp_proxy.forms import converter
+from acp_proxy.cli.render.styled_text import Piece, Screen, fit
 from acp_proxy.safe_text import visible
 from acp_proxy.transcript.spelling import make_visible
 
@@ -53,20 +56,30 @@ def say(text: str = "", **style: Any) -> None:
         text: the line.
         **style: keywords of `click.style`.
     """
-    color = use_color()
     text = visible(text)
-    click.echo(click.style(text, **style) if style and color else text, color=color)
+    Writer().line(click.style(text, **style) if style and use_color() else text)
 
 
 def warn(text: str) -> None:
-    """Prints a line of text on stderr, after the name of the program."""
-    click.echo(f"acp-proxy: {visible(text)}", err=True)
+    """Prints a line of text on stderr after the name of the program, or an empty line."""
+    _print_error(f"acp-proxy: {visible(text)}\n" if text else "\n")
+
+
+def show_status(text: str) -> None:
+    """Shows a line on the terminal of stderr in place of the one before; none if it is empty."""
+    columns = shutil.get_terminal_size().columns - len("acp-proxy: ") - 1
+    _print_error(f"\r\x1b[2K{f'acp-proxy: {fit(visible(text), columns)}' if text else ''}")
+
+
+def _print_error(text: str) -> None:
+    click.echo(text, nl=False, err=True)
 
 
 def say_json(value: Any) -> None:
     """Prints one of our own values as a line of JSON: the same bytes in every locale."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(_json_line(encode_json(converter.unstructure(value))))
+    from acp_proxy.forms import converter  # late: a line of text needs no converter
+
+    Writer().json(encode_json(converter.unstructure(value)))
 
 
 def encode_json(value: Any) -> bytes:
@@ -76,15 +89,6 @@ def encode_json(value: Any) -> bytes:
     except UnicodeEncodeError:
         text = json.dumps(value)
         return json.dumps(json.loads(text, parse_constant=lambda _: None)).encode()
-
-
-def _json_line(data: bytes) -> bytes:
-    """JSON as every ``--json`` prints it: a line that commands no terminal and hides nothing.
-
-    Control, bidirectional and invisible characters, which can only be within strings, become
-    escapes that mean the same.
-    """
-    return make_visible(data) + b"\n"
 
 
 class Writer:
@@ -109,8 +113,16 @@ class Writer:
         self.raw(f"{text}\n".encode(self._encoding, "backslashreplace"))
 
     def json(self, data: bytes) -> None:
-        """Writes JSON as a line that commands no terminal and hides nothing."""
-        self.raw(_json_line(data))
+        """Writes JSON as a line that commands no terminal and hides nothing.
+
+        Control, bidirectional and invisible characters, which can only be within strings, become
+        escapes that mean the same.
+        """
+        self.raw(make_visible(data) + b"\n")
+
+    def all(self, parts: Iterable[bytes]) -> None:
+        """Writes many bytes for a program, in blocks."""
+        self._out.writelines(parts)
 
     def raw(self, data: bytes) -> None:
         """Writes bytes for a program."""
@@ -204,7 +216,7 @@ def _shown(
             drawn, undrawn = now, 0
     finally:
         if bar is not None:
-            click.echo(_CLEAR, nl=False, err=True)
+            _print_error(_CLEAR)
 
 
 def _bar(total: int | None, label: str) -> Any:

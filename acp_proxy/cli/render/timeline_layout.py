@@ -1,7 +1,6 @@
 """Lays the timeline out: columns that fit the terminal, colours, turns, silences and marks."""
 
 from collections.abc import Callable, Container, Iterator
-from typing import Any
 
 from acp_proxy.cli.render.styled_text import STREAM_INKS, Ink, Piece, Screen, columns_of, pad, piece
 from acp_proxy.cli.render.table import WIDE
@@ -18,9 +17,8 @@ from acp_proxy.inspection.timeline import (
     member_lines,
 )
 from acp_proxy.safe_text import visible
+from acp_proxy.store.checked_values import Row
 from acp_proxy.wording import duration
-
-Row = dict[str, Any]
 
 _METHOD = {True: 28, False: 18}
 _ID = {True: 5, False: 3}

@@ -1,13 +1,12 @@
 """Prints and writes the result of a verification, and chooses the exit code."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import asdict, define, evolve, field, frozen
 
-from acp_proxy.cli.output_files import write_reports
+from acp_proxy.cli.output_files import json_report, write_reports
 from acp_proxy.cli.render.diff_reports import DiffCases, DiffReporter, RuleHint, report_diff
 from acp_proxy.cli.render.diff_screen import DiffScreen
 from acp_proxy.cli.render.junit import Case, Failure, failure_of, lane_cases, suite
@@ -19,7 +18,6 @@ from acp_proxy.engine.client import report as plays
 from acp_proxy.engine.client.report import PlayReport
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.divergence import Rank
-from acp_proxy.forms import converter
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
@@ -138,7 +136,7 @@ def conclude(
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
     compared = [] if cases is None else cases.cases
     written = write_reports(
-        (settings.report, lambda: _json(report)),
+        (settings.report, lambda: json_report(report)),
         (settings.junit, lambda: _junit(report, compared)),
     )
     return code if written else code or WRONG_USE
@@ -186,11 +184,6 @@ def _print_conversation(found: PlayReport) -> None:
         say(line)
     for line in plays.early(found):
         warn(line)
-
-
-def _json(report: VerifyReport) -> str:
-    values = json.loads(converter.dumps(report), parse_constant=lambda _: None)
-    return json.dumps(values, indent=2) + "\n"
 
 
 def _junit(report: VerifyReport, compared: Sequence[Case]) -> str:

@@ -8,19 +8,23 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.output_files import (
     check_report_files,
-    new_file,
     spare_recordings,
+    write_files,
     write_reports,
     write_text,
 )
 from tests.commands import complaint
 from tests.log_writer import LogWriter, handshake
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HELLO = Path(__file__).parents[3] / "recordings" / "hello.db"
 TOLD = "cannot write a report into the file of a recording: "
@@ -236,21 +240,19 @@ def test_a_file_name_that_is_too_long_is_refused() -> None:
 def test_a_failed_file_leaves_nothing(tmp_path: Path) -> None:
     """An error halfway, or a file that came meanwhile, leaves what was there."""
 
-    def fail() -> None:
-        with new_file(tmp_path / "x", force=False) as file:
-            file.write(b"half")
-            raise KeyboardInterrupt
+    def fail() -> Iterator[bytes]:
+        yield b"half"
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fail()
+        write_files({tmp_path / "first": [b"whole"], tmp_path / "x": fail()}, force=False)
     assert not list(tmp_path.iterdir())
 
-    def late() -> None:
-        with new_file(tmp_path / "x", force=False) as file:
-            file.write(b"late")
-            (tmp_path / "x").write_text("first")
+    def late() -> Iterator[bytes]:
+        yield b"late"
+        (tmp_path / "x").write_text("first")
 
     with pytest.raises(Refusal, match="exists"):
-        late()
+        write_files({tmp_path / "x": late()}, force=False)
     assert list(tmp_path.iterdir()) == [tmp_path / "x"]
     assert (tmp_path / "x").read_text() == "first"

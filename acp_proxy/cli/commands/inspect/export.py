@@ -1,6 +1,5 @@
 """``acp-proxy inspect export``: a recording in another form."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,12 +8,12 @@ import click
 from acp_proxy.cli.commands.inspect.pytest_export import Turns, export_test, turns_type
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import file_option, filter_argument, recording_argument
-from acp_proxy.cli.output_files import new_file
+from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
-from acp_proxy.cli.render.output import progress, say
+from acp_proxy.cli.render.output import Writer, progress, say
 from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
+from acp_proxy.inspection.frames import line_parts
 from acp_proxy.safe_text import visible
-from acp_proxy.store.checked_values import is_excerpt
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_parts
 
@@ -109,11 +108,9 @@ def export(
             parts = _text(reader, chosen, " ".join([*filter_words, _STREAMS.get(dir or "", "")]))
         parts = progress(parts, label="writing")
         if output is None or str(output) == "-":
-            sys.stdout.flush()
-            sys.stdout.buffer.writelines(parts)
+            Writer().all(parts)
         else:
-            with new_file(output, force=force) as file:
-                file.writelines(parts)
+            write_files({output: parts}, force=force)
 
 
 def _chosen(words: tuple[str, ...], stream: str | None) -> Filter:
@@ -125,11 +122,7 @@ def _chosen(words: tuple[str, ...], stream: str | None) -> Filter:
 
 def _raw(reader: RecordingReader, chosen: Filter) -> Iterator[bytes]:
     for row in reader.frames(chosen):
-        if is_excerpt(row):
-            yield from reader.pieces(row["seq"])
-            yield row["newline"].encode()
-        else:
-            yield row["raw"] + row["newline"].encode()
+        yield from line_parts(row, reader)
 
 
 def _text(reader: RecordingReader, chosen: Filter, words: str) -> Iterator[bytes]:

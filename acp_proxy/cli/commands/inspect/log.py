@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 import click
 from attrs import frozen
@@ -18,10 +17,10 @@ from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.filters import Filter, all_of, parse
 from acp_proxy.inspection.choice import Neighborhood, of_session, of_turn, row_of
 from acp_proxy.inspection.folding import ChunkRun, fold
-from acp_proxy.inspection.frames import event_json, frame_json, large_frame_json
+from acp_proxy.inspection.frames import event_json, frame_json, large_frame_json, line_parts
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.timeline import pair_of
-from acp_proxy.store.checked_values import is_excerpt
+from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.frame_queries import last_number
 from acp_proxy.store.reader import RecordingReader
 
@@ -29,7 +28,6 @@ _POLL = 0.1
 _MOST_LINES = 10**9
 _TAIL = 4
 """Rows at the end of a recording that are read first for each line of `--lines`."""
-Row = dict[str, Any]
 
 
 @click.command()
@@ -205,12 +203,9 @@ class _RawTimeline(_JsonTimeline):
     def write(self, items: Iterable[Row | ChunkRun]) -> None:
         for row in items:
             assert isinstance(row, dict)
-            if "raw" in row and is_excerpt(row):
-                for piece in self.reader.pieces(row["seq"]):
-                    self.out.raw(piece)
-                self.out.raw(row["newline"].encode())
-            elif "raw" in row:
-                self.out.raw(bytes(row["raw"]) + row["newline"].encode())
+            if "raw" in row:
+                for part in line_parts(row, self.reader):
+                    self.out.raw(part)
 
 
 @frozen

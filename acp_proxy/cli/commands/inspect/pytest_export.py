@@ -13,7 +13,7 @@ import click
 from attrs import evolve, frozen
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.output_files import new_file
+from acp_proxy.cli.output_files import write_files
 from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.trim import spans, trim
@@ -93,9 +93,7 @@ def export_test(
         recording.parent.mkdir(parents=True, exist_ok=True)
     except OSError as e:
         raise Refusal(f"cannot make {recording.parent}: {reason(e)}") from None
-    with new_file(recording, force=force) as one, new_file(test, force=force) as other:
-        one.writelines(lines)
-        other.write(source.encode())
+    write_files({recording: lines, test: [source.encode()]}, force=force)
     return [test, recording]
 
 
