@@ -69,7 +69,7 @@ class DivergenceHandler:
         seq: int | None = None,
         compared: Comparison | None = None,
     ) -> Divergence:
-        """Logs a divergence.
+        """Logs a divergence and returns it.
 
         Args:
             kind: what went differently.
@@ -78,16 +78,12 @@ class DivergenceHandler:
             live: the client's message.
             seq: the number of the recorded frame that was expected.
             compared: the comparison with that; without it, near misses are looked for.
-
-        Returns:
-            the divergence.
         """
         has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
         return self._state.divergences.note(
             kind,
             lane,
             summary,
-            live.at,
             seq=seq,
             line=live.line,
             came=_without_credentials(live),

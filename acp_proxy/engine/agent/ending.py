@@ -43,8 +43,8 @@ class ReplayEnding:
         """
         return self.is_near and (is_settled or not self._is_more_expected())
 
-    def note_missing(self, at: int) -> None:
-        """Logs, at a live time, what the recorded client sent and the live one did not."""
+    def note_missing(self) -> None:
+        """Logs what the recorded client sent and the live one did not."""
         for lane in self._schedule.live_lanes:
             missing = [*lane.missing()]
             if not missing or missing[0].key in lane.missed:
@@ -55,19 +55,18 @@ class ReplayEnding:
                 DivergenceKind.MISSING_EXPECTED,
                 lane,
                 summary + (f" and {more} more" if more else ""),
-                at,
                 seq=first.seq,
                 of_handshake=any(step.method in HANDSHAKE for step in missing),
             )
 
-    def note_unplayed(self, at: int) -> None:
-        """Logs, at a live time, how many frames of each lane never went out."""
+    def note_unplayed(self) -> None:
+        """Logs how many frames of each lane never went out."""
         for lane in self._schedule.live_lanes:
             if left := [*self._scheduler.unsent(lane)]:
                 summary = f"{counted(len(left), 'frame')} of the agent's never went out"
-                self._log.note(DivergenceKind.UNPLAYED, lane, summary, at, seq=left[0])
+                self._log.note(DivergenceKind.UNPLAYED, lane, summary, seq=left[0])
 
-    def note_harmless(self, at: int) -> None:
+    def note_harmless(self) -> None:
         """Logs, for information, what the client may leave out or the agent left unanswered.
 
         Together with the other notes, this is all that has not been played or answered.
@@ -75,13 +74,13 @@ class ReplayEnding:
         for lane in self._schedule.live_lanes:
             for step in lane.expected:
                 if step.is_optional and not step.is_push:
-                    self._note_left_out(lane, step, at)
-            self._note_output(lane, [step for step in lane.expected if step.is_push], at)
+                    self._note_left_out(lane, step)
+            self._note_output(lane, [step for step in lane.expected if step.is_push])
             for request in self._requests.open_in(lane):
                 step = request.step
                 if step.response_seq is None:
                     summary = f"{step.title} #{step.seq} was never answered, as in the recording"
-                    self._log.note(DivergenceKind.UNANSWERED, lane, summary, at, seq=step.seq)
+                    self._log.note(DivergenceKind.UNANSWERED, lane, summary, seq=step.seq)
 
     def _is_more_expected(self) -> bool:
         """Whether anything that the recorded agent was sent before it ended has not come."""
@@ -89,22 +88,22 @@ class ReplayEnding:
         lanes = self._schedule.live_lanes
         return any(step.seq < left_at for lane in lanes for step in lane.expected)
 
-    def _note_output(self, lane: Lane, pieces: list[Step], at: int) -> None:
+    def _note_output(self, lane: Lane, pieces: list[Step]) -> None:
         """Logs how many pieces of output did not come: in one entry, since pieces are random."""
         if pieces:
             what = "piece of terminal output" if len(pieces) == 1 else "pieces of terminal output"
             summary = f"{len(pieces)} {what} fewer came than recorded; no answer to them was played"
-            self._note_not_sent(lane, pieces[0], summary, at)
+            self._note_not_sent(lane, pieces[0], summary)
 
-    def _note_left_out(self, lane: Lane, step: Step, at: int) -> None:
+    def _note_left_out(self, lane: Lane, step: Step) -> None:
         what = step.method or "the line that is no message,"
         summary = f"the client never sent {what} #{step.seq}, and need not have"
         if step.response_seq is not None:
             summary += f"; its answer #{step.response_seq} was not played"
         elif not step.is_awaited:
             return
-        self._note_not_sent(lane, step, summary, at)
+        self._note_not_sent(lane, step, summary)
 
-    def _note_not_sent(self, lane: Lane, step: Step, summary: str, at: int) -> None:
+    def _note_not_sent(self, lane: Lane, step: Step, summary: str) -> None:
         kind = DivergenceKind.MISSING_EXPECTED
-        self._log.note(kind, lane, summary, at, seq=step.seq, is_harmless=True)
+        self._log.note(kind, lane, summary, seq=step.seq, is_harmless=True)

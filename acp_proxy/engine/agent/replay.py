@@ -70,7 +70,7 @@ class Replay:
         """Takes an event and yields what to do; all of it, before the next event is fed."""
         if self.is_over:
             return
-        self.divergences.begin(event.at)
+        self.divergences.set_time(event.at)
         self._progress.begin(event.at)
         if isinstance(event, LineReceived | Started):
             self._progress.note_input(event.at)
@@ -80,12 +80,12 @@ class Replay:
         if isinstance(event, EndOfInput):
             yield from self._end(event.at)
         elif isinstance(event, WriteStalled):
-            yield from self._give_up(event.at)
+            yield from self._give_up()
         else:
             yield from self._look_for_missing(event.at)
             yield from self._look_for_stall(event.at)
         if not self.is_over and self._ending.has_come(is_settled=self._is_settled(event.at)):
-            self._ending.note_harmless(event.at)
+            self._ending.note_harmless()
             yield self._finish()
         if not self.is_over:
             yield WakeAt(self._next_moment(event.at))
@@ -132,7 +132,6 @@ class Replay:
             DivergenceKind.MISSING_EXPECTED,
             lane,
             f"the client never sent {missing.title} #{missing.seq}, but what came after it",
-            at,
             seq=missing.seq,
             of_handshake=missing.method in HANDSHAKE,
         )
@@ -157,7 +156,7 @@ class Replay:
                     f"nothing came for {self._stall_s:g} s; the recording expected"
                     f" {step.method or step.kind} #{step.seq}"
                 )
-                self.divergences.note(DivergenceKind.STALL, lane, summary, at, seq=step.seq)
+                self.divergences.note(DivergenceKind.STALL, lane, summary, seq=step.seq)
             yield self._finish()
 
     @property
@@ -171,15 +170,15 @@ class Replay:
             yield from self._play(at, at_once=True)
         while self._schedule.stop_waiting_for_optional():
             yield from self._play(at, at_once=True)
-        self._ending.note_missing(at)
-        self._ending.note_unplayed(at)
-        self._ending.note_harmless(at)
+        self._ending.note_missing()
+        self._ending.note_unplayed()
+        self._ending.note_harmless()
         yield self._finish()
 
-    def _give_up(self, at: int) -> Iterator[Command]:
+    def _give_up(self) -> Iterator[Command]:
         """Ends since the client does not read any more."""
         summary = f"the client has not read what it was sent for {self._stall_s:g} s"
-        self.divergences.note(DivergenceKind.STALL, self._schedule.lanes[None], summary, at)
+        self.divergences.note(DivergenceKind.STALL, self._schedule.lanes[None], summary)
         yield self._finish()
 
     def _finish(self) -> Finish:

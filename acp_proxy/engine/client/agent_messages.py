@@ -128,7 +128,6 @@ class AgentMessages:
             DivergenceKind.OUTCOME_DIFFERS,
             lane,
             f"{step.method} #{step.seq} was answered with an error, and not in the recording",
-            self._state.now,
             seq=answer.seq,
             line=self._state.output.lines,
             came=message.raw,
@@ -150,8 +149,8 @@ class AgentMessages:
             kind = DivergenceKind.UNKNOWN_REPLY_ID
             summary = f"the agent answered id {token}, which it was not asked"
         lane = lane or self._state.recording.lanes[None]
-        line, now = self._state.output.lines, self._state.now
-        self._state.divergences.note(kind, lane, summary, now, line=line, came=raw)
+        line = self._state.output.lines
+        self._state.divergences.note(kind, lane, summary, line=line, came=raw)
 
     def _take_garbage(self, raw: bytes) -> None:
         self._garbage += 1
@@ -160,7 +159,6 @@ class AgentMessages:
                 DivergenceKind.MALFORMED_INPUT,
                 self._state.sessions.last,
                 "the agent wrote a line that is no JSON-RPC message",
-                self._state.now,
                 line=self._state.output.lines,
                 came=raw,
                 is_harmless=True,
@@ -253,7 +251,6 @@ class _AgentRequests:
             kind,
             lane,
             summary,
-            self._state.now,
             seq=misses[0].seq if misses else None,
             line=live.line,
             came=live.message.raw,

@@ -86,7 +86,6 @@ class PermissionGuard:
             DivergenceKind.PERMISSION_DIFFERS,
             self._recording.lanes[match.request.step.lane],
             summary,
-            self._state.now,
             seq=seq,
             line=live.line,
             came=live.message.raw,
@@ -126,8 +125,7 @@ class PermissionGuard:
 
     def _note_late(self, frame: ClientFrame, step: Step, live: LiveRequest) -> None:
         summary = f"{PERMISSION} #{live.recorded.step.seq} came when the turn was cancelled"
-        now = self._state.now
-        self._state.divergences.note(DivergenceKind.LATE, frame.lane, summary, now, seq=step.seq)
+        self._state.divergences.note(DivergenceKind.LATE, frame.lane, summary, seq=step.seq)
 
     def _note_changed(
         self, frame: ClientFrame, live: LiveRequest, title: str, found: tuple[Difference, ...]
@@ -139,7 +137,6 @@ class PermissionGuard:
             frame.lane,
             f"the agent changed the tool call {title} after it had asked permission for it, but"
             f" #{seq} was allowed; it was rejected",
-            self._state.now,
             seq=seq,
             came=live.raw,
             differences=found,
@@ -151,7 +148,6 @@ class PermissionGuard:
             frame.lane,
             f"{PERMISSION} #{live.recorded.step.seq}: the agent offers no option like the one that"
             f" #{step.seq} chose; it was answered with cancelled",
-            self._state.now,
             seq=step.seq,
             came=live.raw,
         )

@@ -49,8 +49,7 @@ class ClientSender:
             yield from self._send(frame)
 
     def _note(self, kind: DivergenceKind, frame: ClientFrame, summary: str) -> None:
-        now = self._state.now
-        self._state.divergences.note(kind, frame.lane, summary, now, seq=frame.seq)
+        self._state.divergences.note(kind, frame.lane, summary, seq=frame.seq)
 
     def _reason_to_skip(self, frame: ClientFrame) -> str | None:
         if self.conditions.is_pointless(frame):

@@ -72,4 +72,4 @@ class VerifyState:
             first = unsent[0]
             summary = f"{len(unsent)} {what} not sent, from {first.title} on"
             kind, lane = DivergenceKind.UNPLAYED, first.lane
-            self.divergences.note(kind, lane, summary, self.now, seq=first.seq)
+            self.divergences.note(kind, lane, summary, seq=first.seq)

@@ -102,10 +102,10 @@ class Verification:
 
     def _begin(self, at: int) -> None:
         self.state.patience.now = at
+        self.state.divergences.set_time(at)
         if not self._has_begun:
             self._has_begun = True
             self.state.patience.note_activity()
-            self.state.divergences.begin(at)
             if (limit := self.state.options.timeout_ns) is not None:
                 self._times_out_at = at + limit
 
@@ -122,7 +122,7 @@ class Verification:
             # A lane object of its own, so that it is reported after any number of divergences.
             lane = ClientLane(state.pending.lane.name)
             summary = state.output.flood_summary
-            state.divergences.note(DivergenceKind.FLOOD, lane, summary, now, of_handshake=True)
+            state.divergences.note(DivergenceKind.FLOOD, lane, summary, of_handshake=True)
             self._give_up()
         elif self._is_done:
             if self._ends_since is None:
@@ -176,7 +176,6 @@ class Verification:
             DivergenceKind.STALL,
             pending.lane,
             "; ".join([what, *waits]),
-            now,
             seq=items[0][1].step.seq if items else None,
             # As after a handshake that failed, what was not sent in any lane follows from this.
             of_handshake=True,
@@ -210,8 +209,7 @@ class Verification:
             summary = f"the agent left before {frame.title} was sent"
         else:
             return
-        now = self.state.now
-        self.state.divergences.note(DivergenceKind.AGENT_LEFT, lane, summary, now, seq=seq)
+        self.state.divergences.note(DivergenceKind.AGENT_LEFT, lane, summary, seq=seq)
 
     def _next_moment(self) -> int | None:
         moments = [self.sender.conditions.next_moment(), self._times_out_at]

@@ -136,11 +136,12 @@ class DivergenceLog:
         self._latest: dict[DivergingLane, Divergence] = {}
         self._handshake_failed = False
         self._began: int | None = None
+        self._now = 0
 
-    def begin(self, at: int) -> None:
-        """Notes when the replay began; only the first call counts."""
-        if self._began is None:
-            self._began = at
+    def set_time(self, at: int) -> None:
+        """Sets the moment of what is noted next; the first moment is the beginning."""
+        self._began = at if self._began is None else self._began
+        self._now = at
 
     def latest_in(self, lane: DivergingLane) -> Divergence | None:
         """Returns the latest divergence of a lane that counts."""
@@ -151,7 +152,6 @@ class DivergenceLog:
         kind: DivergenceKind,
         lane: DivergingLane,
         summary: str,
-        at: int,
         *,
         seq: int | None = None,
         line: int | None = None,
@@ -161,13 +161,12 @@ class DivergenceLog:
         of_handshake: bool = False,
         is_harmless: bool = False,
     ) -> Divergence:
-        """Ranks a divergence and keeps it.
+        """Ranks a divergence, keeps it and returns it.
 
         Args:
             kind: what went differently.
             lane: the lane in which it did.
             summary: one sentence.
-            at: the moment, in monotonic nanoseconds.
             seq: the number of the recorded frame.
             line: the number of the peer's line, counted from 1.
             came: that line.
@@ -175,9 +174,6 @@ class DivergenceLog:
             near_misses: recorded messages that are like the line.
             of_handshake: whether every later divergence follows from this one.
             is_harmless: whether it is for information, although others of its kind are not.
-
-        Returns:
-            the divergence.
         """
         divergence = Divergence(
             kind=kind,
@@ -189,7 +185,7 @@ class DivergenceLog:
             came=None if came is None else came[:_SHOWN_BYTES].decode(errors="replace"),
             differences=differences,
             near_misses=near_misses,
-            at_ms=round((at - (self._began or 0)) / 1e6, 3),
+            at_ms=round((self._now - (self._began or 0)) / 1e6, 3),
         )
         if divergence.rank is not Rank.INFO:
             self._latest[lane] = divergence

@@ -35,7 +35,7 @@ def test_ranks() -> None:
     """Information never counts, and each lane has a primary divergence of its own."""
     log, a, b = DivergenceLog(), Lane("a"), Lane("b")
     noted = [
-        log.note(kind, lane, "", 0).rank
+        log.note(kind, lane, "").rank
         for kind, lane in [
             (DivergenceKind.DRIFT, a),
             (DivergenceKind.UNMATCHED, a),
@@ -52,26 +52,26 @@ def test_ranks() -> None:
 def test_information_is_no_divergence() -> None:
     """Nor is a harmless divergence."""
     log, lane = DivergenceLog(), Lane("a")
-    log.note(DivergenceKind.EARLY, lane, "", 0)
-    log.note(DivergenceKind.MISSING_EXPECTED, lane, "", 0, is_harmless=True)
+    log.note(DivergenceKind.EARLY, lane, "")
+    log.note(DivergenceKind.MISSING_EXPECTED, lane, "", is_harmless=True)
     assert not log.has_diverged
     assert log.latest_in(lane) is None
-    assert log.note(DivergenceKind.UNMATCHED, lane, "", 0).rank is Rank.PRIMARY
+    assert log.note(DivergenceKind.UNMATCHED, lane, "").rank is Rank.PRIMARY
 
 
 def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
     """In all lanes."""
     log = DivergenceLog()
-    log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", 0, of_handshake=True)
-    assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "", 0).rank is Rank.CASCADE
+    log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", of_handshake=True)
+    assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "").rank is Rank.CASCADE
 
 
 def test_a_limited_number_of_divergences_is_kept() -> None:
     """Beyond a thousand only primary ones; the verdict counts all."""
     log, lane = DivergenceLog(), Lane("a")
     for _ in range(1500):
-        log.note(DivergenceKind.DRIFT, lane, "", 0)
-    log.note(DivergenceKind.STALL, lane, "", 0)
+        log.note(DivergenceKind.DRIFT, lane, "")
+    log.note(DivergenceKind.STALL, lane, "")
     assert (len(log.found), log.left_out) == (1001, 500)
     assert log.found[-1].kind is DivergenceKind.STALL
     assert log.has_stalled
@@ -80,9 +80,9 @@ def test_a_limited_number_of_divergences_is_kept() -> None:
 def test_moments_are_counted_from_the_beginning() -> None:
     """In milliseconds, whatever the clock shows."""
     log = DivergenceLog()
-    log.begin(5 * 10**9)
-    log.begin(9 * 10**9)
-    noted = log.note(DivergenceKind.DRIFT, Lane("a"), "", 5 * 10**9 + 1_500_000, came=b"\xff" * 600)
+    log.set_time(5 * 10**9)
+    log.set_time(5 * 10**9 + 1_500_000)
+    noted = log.note(DivergenceKind.DRIFT, Lane("a"), "", came=b"\xff" * 600)
     assert noted.at_ms == 1.5
     assert noted.came == "\ufffd" * 500
 
