@@ -146,11 +146,7 @@ class Outbox:
 
 
 class DeliverySchedule:
-    """The bytes and side effects that are on their way on one connection.
-
-    Attributes:
-        outboxes: what waits on each outlet.
-    """
+    """The bytes and side effects that are on their way on one connection."""
 
     def __init__(self) -> None:
         self.outboxes = {outlet: Outbox() for outlet in Stream}

@@ -43,10 +43,8 @@ class FaultHit:
 
     Attributes:
         rules: those that fired, in order; the one that had stopped the direction before, else.
-        outcome: what became of it, in words.
         delivered: the bytes that arrive in its place; None if it never does.
         late_ms: how much later than in the recording its last byte arrives.
-        injected: other lines that arrive with it.
     """
 
     seq: int
@@ -73,13 +71,7 @@ class _FrameRecord:
 
 
 class DryRun:
-    """A plan applied to a recording.
-
-    Attributes:
-        fired: how often each rule fired.
-        seed: of all chance.
-        delivered: all bytes that each direction would have carried.
-    """
+    """A plan applied to a recording; `fired` counts how often each rule fired."""
 
     def __init__(self, plan: Plan, frames: Iterable[PassedFrame], seed: int = 0) -> None:
         engine = FaultEngine(plan, seed, 0)

@@ -29,7 +29,6 @@ class Delivery(NamedTuple):
     """What goes out in place of a frame, or beside it; nothing at all if it has no pieces.
 
     Attributes:
-        direction: where it goes.
         pieces: what it consists of, each written by itself.
         behind_frames: how many later frames of its direction come before it goes out.
         until_cancel: whether it waits until its request, or its turn, is cancelled.
@@ -144,8 +143,6 @@ class ScheduledWrite(NamedTuple):
     """Bytes for a peer, due at a moment; `faults.delivery_schedule` has the order.
 
     Attributes:
-        direction: where they go.
-        data: the bytes.
         due: when, monotonic nanoseconds.
         frame: the number of the frame that they come from, counted from 1 as received.
         is_injected: whether they are no form of that frame, or a copy of it.
@@ -167,7 +164,6 @@ class Fired(NamedTuple):
     Attributes:
         rule: its name.
         action: its kind.
-        direction: of the frame.
         received: the line as it came, without its newline; None for one that was injected.
         delivered: the bytes that go out in its place when all rules have been applied, newline
             included; None if nothing does.

@@ -49,8 +49,6 @@ class Flow:
         number: the frame's, counted from 1 as received.
         frame: what the rules get; its delivery changes from rule to rule.
         deliveries: what goes out in its place, and with it, in order.
-        side_effects: what else happens, and by which rule.
-        fired: the rules that fired.
     """
 
     number: int
@@ -141,13 +139,9 @@ class Flow:
 
 
 class FaultEngine:
-    """Carries a plan out on one connection.
+    """Carries a plan out on a connection that began at `origin`, monotonic nanoseconds.
 
-    Args:
-        plan: the rules.
-        seed: of all chance; the plan's own counts if it has one.
-        origin: when the connection began, monotonic nanoseconds.
-        dialect: as ``--dialect`` has it.
+    The seed of the plan counts, if it has one.
     """
 
     def __init__(self, plan: Plan, seed: int, origin: int, dialect: str = "auto") -> None:

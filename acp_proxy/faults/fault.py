@@ -44,7 +44,8 @@ class Fault:
 
     Attributes:
         kind: its name in a plan.
-        directions: in which directions it makes sense.
+        outcome: what becomes of a frame, as the end of a sentence that begins with it; a setting in
+            braces stands for its value.
         needs_agent: whether it acts on the agent's process.
         has_side_effect: whether it does something else than change the frame, so that it also
             fires where the rules before it have left nothing of the frame.
@@ -53,6 +54,7 @@ class Fault:
     """
 
     kind: ClassVar[str]
+    outcome: ClassVar[str]
     directions: ClassVar[tuple[Direction, ...]] = BOTH
     needs_agent: ClassVar[bool] = False
     has_side_effect: ClassVar[bool] = False
@@ -76,17 +78,12 @@ class Fault:
         raise NotImplementedError
 
     def describe(self) -> str:
-        """Describes what becomes of a frame, as the end of a sentence that begins with it."""
-        raise NotImplementedError
+        """Describes what becomes of a frame, as `outcome` does."""
+        return self.outcome.format_map(attrs.asdict(self))  # type: ignore[arg-type]
 
 
 class BadSetting(ValueError):
-    """A setting has a value that is not valid.
-
-    Attributes:
-        name: the setting's.
-        problem: what was expected, and what was given.
-    """
+    """A setting has a value that is not valid."""
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"{name}: {problem}")

@@ -12,7 +12,7 @@ import json
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -46,8 +46,6 @@ class FaultRule:
     """One rule of a plan.
 
     Attributes:
-        fault: its kind and settings.
-        trigger: what lets it fire.
         chosen: the frames that match, as `Trigger.where` has it.
         name: its own, else its kind; with a hash of its settings where another rule has that name.
         key: what its randomness is keyed by.
@@ -286,3 +284,39 @@ def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
             name, key = f"{name}-{twins[content]}", f"{content} {twins[content]}"
         named.append(evolve(rule, name=name, key=key))
     return tuple(named)
+
+
+def plan_text(plan: Plan, seed: int | None = None) -> str:
+    """Returns a plan as TOML that gives the same plan again.
+
+    Args:
+        plan: the plan.
+        seed: the seed that was chosen for a plan without one.
+    """
+    number = plan.seed if plan.seed is not None else seed
+    head = [f"seed = {number}\n"] if number is not None else []
+    return "\n".join([*head, *("".join(_rule_lines(rule)) for rule in plan.rules)])
+
+
+def _rule_lines(rule: FaultRule) -> Iterator[str]:
+    yield f"[[fault]]\nkind = {_toml(rule.kind)}\n"
+    if rule.is_named:  # else its name follows from its settings, as its draws do
+        yield f"name = {_toml(rule.name)}\n"
+    for name, value in (changed_settings(rule.trigger) | changed_settings(rule.fault)).items():
+        if name == "window":
+            value = [f"{ns / 1e6:.6f}ms" for ns in value]
+        yield f"{name} = {_toml(value)}\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_quoted(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _quoted(str(value)) if isinstance(value, str) else str(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -27,13 +27,7 @@ class _RuleCount:
 
 
 class Triggers:
-    """The counts of all rules on one connection.
-
-    Args:
-        rules: those that can fire.
-        seed: of all chance.
-        origin: when the connection began, monotonic nanoseconds.
-    """
+    """The counts of all rules on a connection that began at `origin`, monotonic nanoseconds."""
 
     def __init__(self, rules: Iterable[FaultRule], seed: int, origin: int) -> None:
         self._seed = seed

@@ -17,9 +17,7 @@ from acp_proxy.runtime.line_cutter import Cut
 class EngineGuard:
     """A fault engine whose errors stop nothing.
 
-    Args:
-        engine: what decides.
-        broken: called after a mistake of ours was reported; it has to call `give_up`.
+    After it has reported a mistake of ours it calls `broken`, which has to call `give_up`.
     """
 
     def __init__(self, engine: FaultEngine, broken: Callable[[], None]) -> None:

@@ -38,8 +38,7 @@ from acp_proxy.faults.effects import (
 )
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.manual import summary
-from acp_proxy.faults.plan import Plan
-from acp_proxy.faults.plan_text import plan_text
+from acp_proxy.faults.plan import Plan, plan_text
 from acp_proxy.faults.triggers import reached
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.runtime.engine_guard import EngineGuard
@@ -56,12 +55,6 @@ _MOST_PASSED = 64
 
 class FaultRunner(Interceptor):
     """Faults on one connection.
-
-    Args:
-        plan: the rules.
-        seed: of all chance.
-        dialect: as ``--dialect`` has it.
-        clock: monotonic nanoseconds.
 
     Attributes:
         queues: the outlets of the directions that pass through the engine, and of the agent's

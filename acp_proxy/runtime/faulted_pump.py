@@ -30,11 +30,7 @@ class _LineReceiver(Protocol):
 class WriteQueue:
     """One outlet and its sink.
 
-    Args:
-        outbox: what goes out when; only to be used under the lock.
-        sink: the descriptor that is written to.
-        lock: of the schedule, shared by all its queues.
-        clock: monotonic nanoseconds.
+    The lock is that of the schedule, shared by all its queues; it guards the outbox.
 
     Attributes:
         wake: called when something is left that is due later, or that another thread has to write.
@@ -222,12 +218,7 @@ class FaultedPump(Pump):
 
 
 class TappedLog(Log):
-    """The log of a bare pump, which also passes on what that has read.
-
-    Args:
-        log: the log.
-        follow: called with the stream, the monotonic nanoseconds and the bytes of each chunk.
-    """
+    """The log of a bare pump, which also passes on what that has read."""
 
     def __init__(self, log: Log, follow: Callable[[int, int, bytes], None]) -> None:
         self.event = log.event  # type: ignore[method-assign]

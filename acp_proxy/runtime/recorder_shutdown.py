@@ -35,11 +35,7 @@ _LONGEST = 200
 
 
 class RecorderShutdown:
-    """Ends a recorder, and its agent with it.
-
-    Args:
-        process: the recorder.
-        grace: seconds of silence after which nothing more is expected from the agent.
+    """Ends a recorder, and its agent, from which nothing is expected after `grace` s of silence.
 
     Attributes:
         signum: the signal that stopped us, or None.

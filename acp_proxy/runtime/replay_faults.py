@@ -40,9 +40,9 @@ class ReplayFaults:
         engine: what decides.
         source: what the client sends.
         sink: what it receives.
-        stderr: the agent's stderr.
+        stderr: of the agent.
         close: ends the client's input.
-        clock: nanoseconds, those of the engine.
+        clock: that of the engine.
 
     Attributes:
         fate: what ended the agent: a signal or an exit; None if nothing did.

@@ -37,11 +37,7 @@ _LINES_AHEAD = 64
 class Replayer:
     """Plays an engine on two streams.
 
-    Args:
-        replay: the engine.
-        source: the client's output.
-        sink: the client's input; nothing else may write there.
-        clock: returns monotonic nanoseconds.
+    The source is the client's output. The sink is its input, and nothing else may write there.
 
     Attributes:
         was_stopped: whether a signal has stopped it.
@@ -172,9 +168,7 @@ def play(
 class DescriptorSource(ReceiveStream):
     """Reads a descriptor that other processes share, without changing its blocking mode.
 
-    Args:
-        fd: the descriptor.
-        first: bytes that were read from it before.
+    It returns `first` before anything else, which was read from it before.
     """
 
     def __init__(self, fd: int, first: bytes = b"") -> None:

@@ -51,7 +51,6 @@ class ClientRun:
         exit_code: negative for a signal; None if it hung.
         fired: how often each rule fired; None if no agent was started, or it left no report.
         output: the end of what the client wrote.
-        started: whether the client started its agent.
         received: how many lines the client sent to its (last) agent; None if that left no report.
     """
 

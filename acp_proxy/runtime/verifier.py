@@ -60,8 +60,8 @@ class VerifyOutcome:
     """How a run ended.
 
     Attributes:
-        signum: the signal by which we were told to stop, if one came.
-        was_stopped: whether the agent was told to stop, and has not ended by itself.
+        signum: the signal that stopped us, or None.
+        was_stopped: whether the agent got a signal to stop, and has not ended by itself.
         left_behind: what the agent had started where its recorder could not see it; it was ended.
         pauses: when a message was held back for what never came, in nanoseconds of the monotonic
             clock.
@@ -165,12 +165,8 @@ async def _verify(
 class Verifier:
     """Plays an engine on two streams.
 
-    Args:
-        engine: the engine.
-        source: the output of the agent.
-        sink: the input of the agent; closed when everything was sent.
-        show: shows what the client waits for; None to show nothing.
-        grace: seconds of silence at the end after which no more messages are expected.
+    The source is the output of the agent. The sink is its input, closed when everything was sent.
+    At the end no more messages are expected after `grace` seconds of silence.
 
     Attributes:
         moved_at: when the agent last read or wrote something, or got something to read after a

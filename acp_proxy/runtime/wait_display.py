@@ -12,11 +12,7 @@ Show = Callable[[str], None]
 
 
 class WaitDisplay:
-    """The line that is shown while nothing happens, renewed every second.
-
-    Args:
-        show: shows the line; None without a terminal.
-    """
+    """The line that is shown while nothing happens, renewed every second; none without `show`."""
 
     def __init__(self, show: Show | None) -> None:
         self._show = show

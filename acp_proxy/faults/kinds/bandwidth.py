@@ -16,6 +16,7 @@ class BandwidthFault(Fault):
     """The frame's bytes come at no more than a rate."""
 
     kind = "bandwidth"
+    outcome = "trickles at {bytes_per_s} bytes a second"
 
     bytes_per_s: int = field(default=1000, validator=at_least(1))
     """The rate; later frames wait for the frame."""
@@ -33,7 +34,3 @@ class BandwidthFault(Fault):
             part = piece.data[at : at + step]
             first = (piece.after_ns, piece.takes_ns) if at == 0 else (0, 0)
             yield DeliveryPiece(part, first[0], first[1] + len(part) * 10**9 // self.bytes_per_s)
-
-    def describe(self) -> str:
-        """Describes what becomes of a frame."""
-        return f"trickles at {self.bytes_per_s} bytes a second"

@@ -13,11 +13,8 @@ class DropFault(Fault):
     """The frame never arrives."""
 
     kind = "drop"
+    outcome = "never arrives"
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:  # noqa: ARG002
         """Lets nothing pass."""
         return ()
-
-    def describe(self) -> str:
-        """Describes what becomes of a frame."""
-        return "never arrives"

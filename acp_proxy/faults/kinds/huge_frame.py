@@ -16,6 +16,7 @@ class HugeFrameFault(Fault):
     """The frame stays legal and becomes as large as you like."""
 
     kind = "huge-frame"
+    outcome = "is padded to {bytes} bytes, and stays legal"
 
     bytes: int = field(default=100_000, validator=at_least(1))
     """Size of the whole line; larger lines stay as they are."""
@@ -28,10 +29,6 @@ class HugeFrameFault(Fault):
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Pads the frame."""
         yield frame.delivery.with_data(_padded(frame.delivery.data, self.bytes))
-
-    def describe(self) -> str:
-        """Describes what becomes of a frame."""
-        return f"is padded to {self.bytes} bytes, and stays legal"
 
 
 def _padded(data: bytes, size: int) -> bytes:

@@ -13,6 +13,7 @@ class IgnoreCancelFault(Fault):
     """Cancellations of turns and of requests never arrive."""
 
     kind = "ignore-cancel"
+    outcome = "never arrives, so that nothing is cancelled"
 
     def fits(self, frame: PassingFrame) -> bool:
         """Cancellations of turns and of requests."""
@@ -21,7 +22,3 @@ class IgnoreCancelFault(Fault):
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:  # noqa: ARG002
         """Lets nothing pass."""
         return ()
-
-    def describe(self) -> str:
-        """Describes what becomes of a frame."""
-        return "never arrives, so that nothing is cancelled"

@@ -13,6 +13,7 @@ class LimitDataFault(Fault):
     """The direction ends after a number of bytes."""
 
     kind = "limit-data"
+    outcome = "is cut off at byte {bytes} of its direction, which ends there"
 
     bytes: int = field(default=1000, validator=at_least(0))
     """Counted from the start of the connection, as they were received."""
@@ -27,7 +28,3 @@ class LimitDataFault(Fault):
         if left:
             yield frame.delivery.with_data(frame.delivery.data[:left])
         yield CloseEffect(frame.direction)
-
-    def describe(self) -> str:
-        """Describes what becomes of a frame."""
-        return f"is cut off at byte {self.bytes} of its direction, which ends there"

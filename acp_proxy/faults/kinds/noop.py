@@ -13,11 +13,8 @@ class NoopFault(Fault):
     """Nothing happens."""
 
     kind = "noop"
+    outcome = "passes as it is"
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Lets the frame pass."""
         yield frame.delivery
-
-    def describe(self) -> str:
-        """Describes what becomes of a frame."""
-        return "passes as it is"

@@ -15,7 +15,6 @@ class _SignalFault(Fault):
     """The agent gets a signal, and the frame passes."""
 
     signum: ClassVar[int]
-    effect: ClassVar[str]
     needs_agent = True
     has_side_effect = True
 
@@ -27,10 +26,6 @@ class _SignalFault(Fault):
     def _grace_ns(self) -> int | None:
         return None
 
-    def describe(self) -> str:
-        """Describes what becomes of a frame."""
-        return f"passes, and the agent is {self.effect}"
-
 
 @frozen
 class KillFault(_SignalFault):
@@ -38,7 +33,7 @@ class KillFault(_SignalFault):
 
     kind = "kill"
     signum = signal.SIGKILL
-    effect = "killed"
+    outcome = "passes, and the agent is killed"
 
 
 @frozen
@@ -47,7 +42,7 @@ class PauseFault(_SignalFault):
 
     kind = "pause"
     signum = signal.SIGSTOP
-    effect = "stopped"
+    outcome = "passes, and the agent is stopped"
 
 
 @frozen
@@ -56,7 +51,7 @@ class ResumeFault(_SignalFault):
 
     kind = "resume"
     signum = signal.SIGCONT
-    effect = "resumed"
+    outcome = "passes, and the agent is resumed"
 
 
 @frozen
@@ -65,7 +60,7 @@ class TerminateFault(_SignalFault):
 
     kind = "terminate"
     signum = signal.SIGTERM
-    effect = "sent SIGTERM"
+    outcome = "passes, and the agent is sent SIGTERM"
 
     grace_ms: float | None = field(default=None, validator=at_least(0))
     """When to kill it if it is still there; never, unless given."""

@@ -15,6 +15,7 @@ class SliceFault(Fault):
     """The frame goes out in small writes."""
 
     kind = "slice"
+    outcome = "goes out {bytes} bytes at a time, {delay_ms:g} ms apart"
 
     bytes: int = field(default=7, validator=at_least(1))
     """Size of one write; larger if a frame would need over 100,000 writes."""
@@ -33,7 +34,3 @@ class SliceFault(Fault):
         for at in range(0, len(piece.data) or 1, size):  # an empty piece keeps its moment
             part = piece.data[at : at + size]
             yield DeliveryPiece(part, wait) if at else piece._replace(data=part)
-
-    def describe(self) -> str:
-        """Describes what becomes of a frame."""
-        return f"goes out {self.bytes} bytes at a time, {self.delay_ms:g} ms apart"

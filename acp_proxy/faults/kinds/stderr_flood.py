@@ -13,6 +13,7 @@ class StderrFloodFault(Fault):
     """The agent's stderr gets many lines, and the frame passes."""
 
     kind = "stderr-flood"
+    outcome = "passes, and {lines} lines appear on the agent's stderr"
     has_side_effect = True
 
     lines: int = field(default=10_000, validator=at_least(1, 1_000_000))
@@ -23,7 +24,3 @@ class StderrFloodFault(Fault):
         text = "".join(f"stderr-flood line {n} of {self.lines}\n" for n in range(1, self.lines + 1))
         yield StderrEffect(text.encode())
         yield frame.delivery
-
-    def describe(self) -> str:
-        """Describes what becomes of a frame."""
-        return f"passes, and {self.lines} lines appear on the agent's stderr"

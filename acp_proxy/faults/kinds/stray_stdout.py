@@ -14,6 +14,7 @@ class StrayStdoutFault(Fault):
     """A line that is not ACP appears in the agent's output, before the frame."""
 
     kind = "stray-stdout"
+    outcome = "arrives behind a stray line on stdout: {text}"
     directions = (Direction.TO_CLIENT,)
     has_side_effect = True
 
@@ -27,7 +28,3 @@ class StrayStdoutFault(Fault):
                 Direction.TO_CLIENT, line.encode("utf-8", "backslashreplace") + b"\n"
             )
         yield frame.delivery
-
-    def describe(self) -> str:
-        """Describes what becomes of a frame."""
-        return f"arrives behind a stray line on stdout: {self.text}"

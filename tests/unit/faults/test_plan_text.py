@@ -7,8 +7,7 @@ import tomllib
 import pytest
 from attrs import evolve
 
-from acp_proxy.faults.plan import Plan, joined, parse_rule, structure_plan
-from acp_proxy.faults.plan_text import plan_text
+from acp_proxy.faults.plan import Plan, joined, parse_rule, plan_text, structure_plan
 from acp_proxy.filters import EVERYTHING
 
 RULES = (
@@ -26,7 +25,7 @@ RULES = (
 
 
 def same(plan: Plan) -> Plan:
-    """The plan without where its rules stood."""
+    """Returns a plan without the places of its rules."""
     rules = [evolve(rule, place="", chosen=EVERYTHING) for rule in plan.rules]
     return evolve(plan, rules=tuple(rules))
 
