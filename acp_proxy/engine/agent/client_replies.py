@@ -17,8 +17,9 @@ from acp_proxy.engine.agent.open_requests import OpenAgentRequest
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
+from acp_proxy.protocol.json_pointers import member
 from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.permissions import PermissionAnswer, options_of, read_answer
 from acp_proxy.protocol.states import TurnPhase
@@ -102,8 +103,7 @@ class ClientReplies:
     def _follow_terminal(self, request: OpenAgentRequest, live: ClientMessage) -> None:
         """A terminal has no more output once its program has ended or it was released."""
         terminal = self._asked(request).terminal
-        result = live.value.get("result") if isinstance(live.value, dict) else None
-        if not (isinstance(result, dict) and result.get("timedOut") is True):
+        if member(live.value, "result", "timedOut") is not True:
             for step in self._schedule.expected:
                 if step.is_push and read(self._comparer.raw(step)).terminal == terminal:
                     self._schedule.exempt.release(step)
@@ -149,11 +149,7 @@ class ClientReplies:
         return next(replies, None)
 
     def _asked(self, request: OpenAgentRequest) -> Message:
-        """A request of the agent as it was recorded; of a batch, the member with its id."""
-        message = read(self._state.script.wire(request.step.seq).raw)
-        wanted = (Kind.REQUEST, request.ask.rpc_id)
-        members = (one for one in message.members if (one.kind, one.rpc_id) == wanted)
-        return next(members, message)
+        return self._state.script.wire(request.step.seq).request_of(request.ask)
 
 
 def outcome(method: str | None, asked: Any, reply: Any) -> Outcome:

@@ -4,12 +4,12 @@ Without them a client would wait for an answer that was not recorded.
 """
 
 import json
-from typing import Any
 
 from attrs import asdict
 
 from acp_proxy.commands import Send
 from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence
+from acp_proxy.engine.shared.line_rewriter import reply
 from acp_proxy.protocol.updates import UPDATE
 
 _CANCELLED_CODE = -32800
@@ -44,12 +44,12 @@ def cancelled_answer(token: str, *, is_v2: bool) -> Send:
         token: the request's live id, as JSON.
         is_v2: whether the answer only accepts the prompt, and an update ends the turn.
     """
-    return _line(token, {} if is_v2 else {"stopReason": "cancelled"})
+    return reply(token, {} if is_v2 else {"stopReason": "cancelled"})
 
 
 def received(token: str) -> Send:
     """Returns the answer to a piece of a terminal's output, in the 1.0 draft."""
-    return _line(token, {"received": True})
+    return reply(token, {"received": True})
 
 
 def cancelled_update(session: str) -> Send:
@@ -67,11 +67,4 @@ def _error(token: str | None, code: int, message: str, divergence: Divergence) -
         "differences": [asdict(difference) for difference in divergence.closest],
     }
     error = {"code": code, "message": f"replay: {message}", "data": data}
-    return _line(token, error, "error")
-
-
-def _line(token: str | None, value: dict[str, Any], name: str = "result") -> Send:
-    """An answer; the id is inserted as the client wrote it."""
-    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    text = f'{{"jsonrpc":"2.0","id":{token or "null"},"{name}":{body}}}\n'
-    return Send(text.encode("utf-8", "backslashreplace"))
+    return reply(token, error, "error")

@@ -30,14 +30,7 @@ class ScheduledFrame:
 
 
 class FrameScheduler:
-    """Chooses frames, and removes from tracks and the connection's frames what has passed.
-
-    Args:
-        script: the recording.
-        schedule: its lanes and tracks.
-        requests: those that came.
-        options: how to play it.
-    """
+    """Chooses frames, and removes from tracks and the connection's frames what has passed."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from acp_proxy.engine.shared.comparison import Comparer, Comparison, Difference,
 from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.protocol.jsonrpc import Message, read
+from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.methods import FORK
 from acp_proxy.protocol.splice import Place
 from acp_proxy.protocol.typed_places import places_of
@@ -45,13 +45,7 @@ class ClientMessage:
 
 
 class MessageComparer:
-    """Reads recorded messages, and compares them with live ones and with each other.
-
-    Args:
-        script: the recording.
-        bindings: the live values of recorded ones.
-        ignored: JSON pointers that do not count.
-    """
+    """Reads recorded messages, and compares them with live ones and with each other."""
 
     def __init__(self, script: Script, bindings: Bindings, ignored: tuple[str, ...]) -> None:
         self._script = script
@@ -61,8 +55,7 @@ class MessageComparer:
 
     def raw(self, step: Step) -> bytes:
         """Returns a recorded message; of a batch, the member."""
-        raw = self._script.wire(step.seq).raw
-        return raw if step.member is None else read(raw).members[step.member].raw or b""
+        return self._script.wire(step.seq).message_of(step)
 
     def value(self, step: Step) -> Any:
         """Returns a recorded message, decoded."""

@@ -41,11 +41,7 @@ class OpenAgentRequest:
 
 
 class OpenRequests:
-    """What is open on the live connection.
-
-    Args:
-        dialect: that of the recording, if it is known.
-    """
+    """What is open on the live connection."""
 
     def __init__(self, dialect: str | None) -> None:
         self.live_ids: dict[int, str] = {}

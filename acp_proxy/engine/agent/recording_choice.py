@@ -147,11 +147,7 @@ class Candidate:
 
 
 class RecordingChoice:
-    """Plays the recording that fits; has the methods of a `Replay`.
-
-    Args:
-        replays: the engines of the recordings; the first one is preferred.
-    """
+    """Plays the recording that fits, preferably the first; has the methods of a `Replay`."""
 
     def __init__(self, replays: list[Replay]) -> None:
         self._candidates = [Candidate(replay) for replay in replays]

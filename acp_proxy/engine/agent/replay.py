@@ -26,12 +26,7 @@ SETTLE_NS = 10**9
 
 
 class Replay:
-    """One connection, played.
-
-    Args:
-        script: the recording; no other replay may use the same object.
-        options: how to play it.
-    """
+    """One connection, played; no other replay may use the same script."""
 
     def __init__(self, script: Script, options: ReplayOptions) -> None:
         self.state = state = ReplayState(script, options)
@@ -199,11 +194,7 @@ class Replay:
 
 
 class Progress:
-    """Measures how long nothing has come, and how long nothing has gone out either.
-
-    Args:
-        stall_ns: nanoseconds without progress that count as a stall; None for never.
-    """
+    """Measures how long nothing has come, and how long nothing has gone out either."""
 
     def __init__(self, stall_ns: int | None) -> None:
         self._stall_ns = stall_ns

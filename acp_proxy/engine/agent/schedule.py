@@ -38,13 +38,7 @@ class Exemptions:
 
 
 class ReplaySchedule:
-    """A recording as lanes.
-
-    Args:
-        script: the recording.
-        order: what is kept of the recorded order.
-        effects: decides which messages of the client will not come, or need not.
-    """
+    """A recording as lanes."""
 
     def __init__(self, script: Script, order: Order, effects: WithheldEffects) -> None:
         self.order = order

@@ -24,12 +24,7 @@ class ReplayOptions(PlaybackOptions):
 
 
 class ReplayState:
-    """What the classes of a replay share.
-
-    Args:
-        script: the recording; no other replay may use the same object.
-        options: how to play it.
-    """
+    """What the classes of a replay share."""
 
     def __init__(self, script: Script, options: ReplayOptions) -> None:
         self.script = script

@@ -8,8 +8,8 @@ from typing import Any
 
 from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.protocol.effects import ClientEffect, effect_of
+from acp_proxy.protocol.json_pointers import member, params_of
 from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.protocol.jsonrpc import read
 
 _MADE = {"terminal/create": "terminalId", "mcp/connect": "connectionId"}
 """Requests that make something, and the name of its id in the answer."""
@@ -44,9 +44,7 @@ class WithheldEffects:
             reply: its recorded answer, decoded.
         """
         name = _MADE.get(method or "")
-        result = reply.get("result") if isinstance(reply, dict) else None
-        made = result.get(name) if name and isinstance(result, dict) else None
-        if name is not None and isinstance(made, str):
+        if name is not None and isinstance(made := member(reply, "result", name), str):
             self._unmade.add((name, made))
 
     def may_prevent(self, step: Step) -> bool:
@@ -59,22 +57,13 @@ class WithheldEffects:
         name = _USING.get(step.method or "")
         if not self._unmade or name is None or step.kind not in ("request", "notification"):
             return False
-        raw = self._script.wire(step.seq).raw
-        if step.member is not None:
-            raw = read(raw).members[step.member].raw or b""
-        return self._is_unmade(name, params_of(raw).get(name))
+        params = params_of(json_or_none(self._script.wire(step.seq).message_of(step)))
+        return self._is_unmade(name, params.get(name))
 
     def concerns(self, raw: bytes) -> bool:
         """Returns whether a recorded request of the agent is about what was not made."""
-        params = params_of(raw)
+        params = params_of(json_or_none(raw))
         return any(self._is_unmade(name, params.get(name)) for name in _MADE.values())
 
     def _is_unmade(self, name: str, value: object) -> bool:
         return isinstance(value, str) and (name, value) in self._unmade
-
-
-def params_of(raw: bytes) -> dict[str, Any]:
-    """Returns the params of a message; none if it has none or is no JSON object."""
-    value = json_or_none(raw)
-    params = value.get("params") if isinstance(value, dict) else None
-    return params if isinstance(params, dict) else {}

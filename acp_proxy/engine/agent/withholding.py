@@ -15,11 +15,13 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.engine.agent.withheld_effects import WithheldEffects, params_of
+from acp_proxy.engine.agent.withheld_effects import WithheldEffects
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.protocol.directories import is_within
 from acp_proxy.protocol.effects import ClientEffect, effect_of
+from acp_proxy.protocol.json_pointers import params_of
+from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
 _HARMLESS = frozenset({ClientEffect.INFORMS, ClientEffect.ASKS, ClientEffect.READS})
@@ -144,7 +146,7 @@ class Withholding:
             return False
         effect = effect_of(message.method, self._dialect)
         if message.method == _FORM:  # a page to be opened is no form to be filled in
-            return bool(params_of(raw).get("mode", "form") != "form")
+            return bool(params_of(json_or_none(raw)).get("mode", "form") != "form")
         if effect is ClientEffect.INFORMS and message.kind is Kind.REQUEST:
             return True
         return effect not in _HARMLESS

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from acp_proxy.commands import Command
-from acp_proxy.engine.client.composer import cancellation, denial, refusal, reply
+from acp_proxy.engine.client.composer import cancellation, denial, refusal
 from acp_proxy.engine.client.known_files import READ
 from acp_proxy.engine.client.lane import ClientLane, SentRequest
 from acp_proxy.engine.client.open_requests import LiveRequest
@@ -16,6 +16,7 @@ from acp_proxy.engine.client.request_matcher import AgentRequest, RequestMatch, 
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.client.stream_progress import ITEM, Increment, increment_of
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss
+from acp_proxy.engine.shared.line_rewriter import reply
 from acp_proxy.engine.shared.steps import REPLIES
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING
 from acp_proxy.protocol.json_pointers import member, params_of

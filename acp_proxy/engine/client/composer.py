@@ -12,7 +12,13 @@ from acp_proxy.commands import Send
 from acp_proxy.engine.client.lane import ClientFrame
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence
-from acp_proxy.engine.shared.line_rewriter import ANY_BYTES, LineRewriter, members_of, quoted
+from acp_proxy.engine.shared.line_rewriter import (
+    ANY_BYTES,
+    LineRewriter,
+    members_of,
+    quoted,
+    reply,
+)
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.permissions import is_draft, rejecting_option
@@ -83,17 +89,7 @@ def refusal(token: str | None, divergence: Divergence) -> Send:
         "lane": divergence.lane,
     }
     error = {"code": ERROR_CODE, "message": f"verify: {divergence.summary}", "data": data}
-    return _line(token, "error", error)
-
-
-def reply(token: str | None, result: dict[str, Any]) -> Send:
-    """Returns the answer to a request.
-
-    Args:
-        token: its id.
-        result: the result.
-    """
-    return _line(token, "result", result)
+    return reply(token, error, "error")
 
 
 def cancellation(request: Any) -> dict[str, Any]:
@@ -111,10 +107,3 @@ def denial(request: Any) -> dict[str, Any]:
     if option is None or is_draft(request):
         return cancellation(request)
     return {"outcome": {"outcome": "selected", "optionId": option}}
-
-
-def _line(token: str | None, name: str, value: dict[str, Any]) -> Send:
-    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # The id is spelled as in the request.
-    text = f'{{"jsonrpc":"2.0","id":{token or "null"},"{name}":{body}}}\n'
-    return Send(text.encode("utf-8", "backslashreplace"))

@@ -10,13 +10,14 @@ from typing import Any
 from attrs import frozen
 
 from acp_proxy.commands import Send
-from acp_proxy.engine.client.composer import cancellation, denial, reply
+from acp_proxy.engine.client.composer import cancellation, denial
 from acp_proxy.engine.client.lane import ClientFrame
 from acp_proxy.engine.client.open_requests import LiveRequest
 from acp_proxy.engine.client.request_matcher import AgentRequest, RequestMatch
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.comparison import Difference
 from acp_proxy.engine.shared.divergence import DivergenceKind
+from acp_proxy.engine.shared.line_rewriter import reply
 from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.json_pointers import member
 from acp_proxy.protocol.json_text import json_or_none

@@ -70,7 +70,6 @@ class RecordedClient:
     """A recording, for one verification.
 
     Attributes:
-        lanes: by session, None for the connection's.
         answers: how the agent answered the client's requests, by exchange.
         expected_answers: these answers in order: the number of each, and its exchange.
         replies: how the client answered the agent's requests, by exchange.
@@ -79,7 +78,6 @@ class RecordedClient:
         strays: how often the agent answered what the client had not requested, by the id's token.
         garbage: how many lines of the agent were no messages.
         frames: how many frames the agent sent.
-        duration_ns: from the first frame to the last.
         roots: the directories that the client chose, in the order in which it named them.
         is_v2: whether an update ends a turn, and not the answer to the prompt.
     """

@@ -14,7 +14,6 @@ from attrs import define, field
 
 from acp_proxy.engine.shared.steps import Ask, Script, Step
 from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.protocol.splice import Place
 
 _HELD, _SMALL = 128, 32 << 10
@@ -156,29 +155,21 @@ class RecordedMessages:
 
     def sent(self, step: Step) -> Any:
         """Returns a message of the client."""
-        raw = self._script.wire(step.seq).raw
-        return json_or_none(
-            raw if step.member is None else read(raw).members[step.member].raw or b""
-        )
+        return json_or_none(self._script.wire(step.seq).message_of(step))
 
     def request(self, request: RecordedRequest) -> Any:
         """Returns a request of the agent."""
         exchange = request.ask.exchange
         if exchange in self._held:
             return self._held[exchange]
-        raw = self._script.wire(request.step.seq).raw
-        value = json_or_none(raw if request.step.kind != "batch" else _in_batch(raw, request.ask))
-        if len(raw) <= _SMALL:
+        wire = self._script.wire(request.step.seq)
+        is_batch = request.step.kind == "batch"
+        value = json_or_none(wire.request_of(request.ask).raw or b"" if is_batch else wire.raw)
+        if len(wire.raw) <= _SMALL:
             self._held[exchange] = value
             if len(self._held) > _HELD:
                 self._held.popitem(last=False)
         return value
-
-
-def _in_batch(raw: bytes, ask: Ask) -> bytes:
-    wanted = (Kind.REQUEST, ask.rpc_id)
-    members = (m.raw or b"" for m in read(raw).members if (m.kind, m.rpc_id) == wanted)
-    return next(members, b"")
 
 
 def as_it_is(_: Place, value: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Send
-from acp_proxy.engine.client.composer import Composer, cancellation, reply
+from acp_proxy.engine.client.composer import Composer, cancellation
 from acp_proxy.engine.client.known_files import READ, WRITE
 from acp_proxy.engine.client.lane import ClientFrame, SentRequest
 from acp_proxy.engine.client.open_requests import LiveRequest
@@ -11,6 +11,7 @@ from acp_proxy.engine.client.permission_guard import PermissionGuard
 from acp_proxy.engine.client.send_conditions import SendConditions
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.divergence import DivergenceKind
+from acp_proxy.engine.shared.line_rewriter import reply
 from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.json_pointers import member, params_of
 from acp_proxy.protocol.json_text import json_or_none

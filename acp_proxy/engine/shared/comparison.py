@@ -80,12 +80,7 @@ class Comparison:
 
 
 class Comparer:
-    """Compares messages with the values known so far.
-
-    Args:
-        bindings: the live values known so far.
-        ignored: JSON pointers that are left out; ``*`` in one is any key or item.
-    """
+    """Compares messages but for some JSON pointers; ``*`` in one is any key or item."""
 
     def __init__(self, bindings: Bindings, ignored: Iterable[str] = ()) -> None:
         self._bindings = bindings

@@ -1,4 +1,4 @@
-"""Rewrites a recorded frame with the live client's ids and directories.
+"""Writes lines: recorded frames with the live peer's ids and directories, and unrecorded answers.
 
 A frame in which nothing is replaced goes out byte for byte, whatever bytes these are. In a batch
 each member is a message of its own; only replies get another id, since the agent's requests keep
@@ -7,7 +7,9 @@ theirs.
 
 import json
 from collections.abc import Callable
+from typing import Any
 
+from acp_proxy.commands import Send
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.steps import REPLIES, Wire
 from acp_proxy.protocol.jsonrpc import read
@@ -23,12 +25,7 @@ _Rewriter = Callable[[str], str]
 
 
 class LineRewriter:
-    """Rewrites frames.
-
-    Args:
-        bindings: the live values of recorded ones.
-        rewrite_text: whether to put the client's directories into free text, too.
-    """
+    """Rewrites frames; replaces directories in free text as well if `rewrite_text` is true."""
 
     def __init__(self, bindings: Bindings, *, rewrite_text: bool) -> None:
         self._bindings = bindings
@@ -85,6 +82,19 @@ def quoted(value: str) -> str:
     except UnicodeEncodeError:
         return json.dumps(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def reply(token: str | None, value: dict[str, Any], name: str = "result") -> Send:
+    """Returns an answer that was not recorded.
+
+    Args:
+        token: the id of the request as its sender spells it; None for ``null``.
+        value: the result, or the error.
+        name: ``result`` or ``error``.
+    """
+    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = f'{{"jsonrpc":"2.0","id":{token or "null"},"{name}":{body}}}\n'
+    return Send(text.encode("utf-8", "backslashreplace"))
 
 
 def members_of(text: str) -> list[Span]:

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from attrs import define, frozen
 
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, HANDSHAKE, PUSH
 
 REPLIES = ("response", "error")
@@ -47,6 +48,16 @@ class Wire(NamedTuple):
     t_ns: int
     kind: str
     method: str | None
+
+    def message_of(self, step: "Step") -> bytes:
+        """Returns the message of a step of the client, which may be a member of a batch."""
+        return self.raw if step.member is None else read(self.raw).members[step.member].raw or b""
+
+    def request_of(self, ask: Ask) -> Message:
+        """Returns a request of the agent, which may be a member of a batch."""
+        message = read(self.raw)
+        wanted = (Kind.REQUEST, ask.rpc_id)
+        return next((one for one in message.members if (one.kind, one.rpc_id) == wanted), message)
 
 
 @define
@@ -118,15 +129,11 @@ class Step:
 
 
 class Script(Protocol):
-    """A recording, to be played.
-
-    Attributes:
-        agent_left_at: the number at which the agent ended its output by itself; None if the end of
-            its input or a signal stopped it, or if that is not known.
-        dialect: the conversation's dialect, if it is known.
-    """
+    """A recording, to be played."""
 
     agent_left_at: int | None
+    """The number at which the agent ended its output by itself; None if the end of its input or a
+    signal stopped it, or if that is not known."""
     dialect: str | None
 
     def read(self) -> list[Step]:

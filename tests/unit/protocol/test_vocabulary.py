@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
-from acp_proxy.protocol.json_pointers import parts_of
+from acp_proxy.protocol.json_pointers import params_of, parts_of
 from acp_proxy.protocol.splice import Place
 from acp_proxy.protocol.typed_places import places_of
 from acp_proxy.protocol.vocabulary import (
@@ -175,3 +175,9 @@ def test_replay_knows_the_places_of_all_dialects() -> None:
     assert places_of("request", "authenticate")["params"]["credentials"] is Place.FREE
     assert places_of("request", None)["params"] == {"sessionId": Place.SESSION}
     assert places_of("blank", None) == {}
+
+
+@pytest.mark.parametrize("message", [None, [], {"params": [1]}, {}])
+def test_params_that_are_no_object_are_empty(message: Any) -> None:
+    """So are those of what is no message."""
+    assert params_of(message) == {}

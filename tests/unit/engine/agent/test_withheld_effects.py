@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from acp_proxy.engine.agent.withheld_effects import WithheldEffects, params_of
+from acp_proxy.engine.agent.withheld_effects import WithheldEffects
 from acp_proxy.engine.shared.steps import Script, Step, Wire
 
 if TYPE_CHECKING:
@@ -76,8 +76,3 @@ def test_extension_requests_are_optional_after_a_withheld_extension() -> None:
     assert found.may_prevent(own)
     assert not found.may_prevent(Step(0, 0, False, "request", "session/prompt"))
     assert not found.may_prevent(Step(0, 0, False, "notification", "_own/x"))
-
-
-def test_params_of_no_message_are_empty() -> None:
-    """So are those of a list, and params that are no object."""
-    assert [params_of(raw) for raw in (b"x", b"[]", b'{"params":[1]}', b"{}")] == [{}] * 4

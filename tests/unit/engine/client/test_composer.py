@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.engine.client.composer import cancellation, denial, refusal, reply
+from acp_proxy.engine.client.composer import cancellation, denial, refusal
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss, Rank
 
 V1 = {"params": {"toolCall": {}, "options": [{"optionId": "n", "kind": "reject_once"}]}}
@@ -34,16 +34,6 @@ def test_a_denial_grants_nothing(request_: Any, result: Any) -> None:
 def test_a_cancelled_request_is_answered_in_its_dialect(request_: Any, result: Any) -> None:
     """The offered options do not matter."""
     assert cancellation(request_) == result
-
-
-def test_ids_are_spelled_as_in_the_request() -> None:
-    """A missing one is null; half of a surrogate pair is escaped."""
-    assert (
-        reply("1.0", {"content": "é"}).data
-        == '{"jsonrpc":"2.0","id":1.0,"result":{"content":"é"}}\n'.encode()
-    )
-    assert b'"id":null' in reply(None, {"content": ""}).data
-    assert json.loads(reply("1", {"content": "\ud800"}).data)["result"]["content"] == "\ud800"
 
 
 def test_a_refusal_explains_the_divergence() -> None:

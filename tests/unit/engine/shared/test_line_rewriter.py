@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.line_rewriter import LineRewriter, quoted
+from acp_proxy.engine.shared.line_rewriter import LineRewriter, quoted, reply
 from acp_proxy.engine.shared.steps import Wire
 
 
@@ -31,10 +33,10 @@ def test_any_line_can_be_rewritten(raw: bytes) -> None:
 
 def test_only_a_reply_gets_another_id() -> None:
     """A request of the agent keeps its own, alone and within a batch."""
-    reply, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
-    assert written(reply, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
+    answer, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
+    assert written(answer, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
     assert written(ask, "request", {"1": '"x"'}) == ask
-    batch = b"[ %b , %b,3]" % (reply, ask)
+    batch = b"[ %b , %b,3]" % (answer, ask)
     assert written(batch, "batch", {"1": "9"}) == (
         b'[ {"id":9,"result":{"id":1}} , {"id":1,"method":"m"},3]'
     )
@@ -58,3 +60,13 @@ def test_quoted_strings_can_be_encoded() -> None:
     """As plain text if possible, else with escapes."""
     assert quoted('é"\\') == '"é\\"\\\\"'
     assert quoted("\ud800é") == '"\\ud800\\u00e9"'
+
+
+def test_ids_are_spelled_as_in_the_request() -> None:
+    """A missing one is null; half of a surrogate pair is escaped."""
+    assert (
+        reply("1.0", {"content": "é"}).data
+        == '{"jsonrpc":"2.0","id":1.0,"result":{"content":"é"}}\n'.encode()
+    )
+    assert b'"id":null' in reply(None, {"content": ""}).data
+    assert json.loads(reply("1", {"content": "\ud800"}).data)["result"]["content"] == "\ud800"
