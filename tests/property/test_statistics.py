@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from acp_proxy.inspection.measures.statistics import gather, waterfall, with_texts
 from acp_proxy.inspection.measures.traffic import percentile
-from acp_proxy.inspection.measures.turn_times import WAITING, Part, TurnClock, TurnTime
+from acp_proxy.inspection.measures.turn_times import (
+    WAITING,
+    Part,
+    RunningTurn,
+    TurnTime,
+)
+from acp_proxy.protocol.connection_state import Exchange, Turn
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import run
 from tests.log_writer import MS, LogWriter, notification, request, result, text, update
@@ -107,21 +113,20 @@ def test_a_percentile_is_by_nearest_rank(latencies: list[int], percent: int) -> 
 
 
 @given(st.lists(st.tuples(st.sampled_from(["said", *WAITING]), st.integers(-5, 5 * 10**9))))
-def test_a_clock_distributes_all_of_its_time(happened: list[tuple[str, int]]) -> None:
+def test_a_turn_distributes_all_of_its_time(happened: list[tuple[str, int]]) -> None:
     """The parts add up to the time that passed."""
-    clock, t_ns = TurnClock(0), 0
-    waiting: set[str] = set()
+    turn, t_ns = RunningTurn(Turn(1, "s", 1, 0), 0, 0), 0
+    asked = Exchange(1, "to-client", None, None, None, 1, 0)
     for what, pause in happened:
         t_ns += pause
-        before = clock.now_ns
+        before, waiting = turn.now_ns, [str(part) for _, part, _ in turn.waits.values()]
+        part, passed = turn.pass_time(t_ns)
+        assert not waiting or part == next(each for each in WAITING if each in waiting)
+        assert turn.now_ns == before + passed
         if what == "said":
-            _, passed = clock.said(t_ns)
+            turn.has_spoken = True
         elif what in waiting:
-            waiting.remove(what)
-            part, passed = clock.answered(t_ns, Part(what))
-            assert part == next(each for each in WAITING if each in {*waiting, what})
+            del turn.waits[WAITING.index(Part(what))]
         else:
-            waiting.add(what)
-            _, passed = clock.asked(t_ns, Part(what))
-        assert clock.now_ns == before + passed
-    assert sum(clock.spent.values()) == clock.now_ns
+            turn.waits[WAITING.index(Part(what))] = asked, Part(what), t_ns
+    assert sum(turn.spent.values()) == turn.now_ns

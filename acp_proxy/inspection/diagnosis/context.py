@@ -12,9 +12,8 @@ from acp_proxy.inspection.diagnosis.conversation import (
     read_turns,
 )
 from acp_proxy.inspection.diagnosis.errors import Rules, read_errors
-from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts
-from acp_proxy.inspection.diagnosis.requests import read_unanswered
-from acp_proxy.inspection.diagnosis.tool_calls import running_calls
+from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts, running_calls
+from acp_proxy.inspection.diagnosis.messages import read_unanswered
 from acp_proxy.inspection.diagnosis.values import (
     ErrorTally,
     InvalidLines,

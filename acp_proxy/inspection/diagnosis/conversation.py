@@ -7,36 +7,31 @@ A capability is named by its path, by which it is found in the frame and in the 
 
 from collections import Counter
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acp_proxy.inspection.describe.peers import auth_method_ids, enabled
 from acp_proxy.inspection.describe.values import HEAD, Value, compact, message_of, part, word
 from acp_proxy.inspection.diagnosis.messages import (
     LARGEST,
     messages_of_exchanges,
+    prompt_of,
     read_messages,
 )
-from acp_proxy.inspection.diagnosis.requests import prompt_of
 from acp_proxy.inspection.diagnosis.values import (
     Capabilities,
     InvalidLines,
     SessionSummary,
     TurnSummary,
 )
+from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.safe_text import plain
 from acp_proxy.store import exchange_queries, frame_queries
+from acp_proxy.store.exchange_queries import ExchangeRow
 from acp_proxy.store.reader import RecordingReader
-
-if TYPE_CHECKING:
-    from acp_proxy.store.exchange_queries import ExchangeRow
 
 _LONGEST, _MOST = 200, 500
 """Characters of a capability, and capabilities of a peer, that are listed."""
-_OPENING = {
-    "session/new": "new", "session/load": "load", "session/resume": "resume",
-    "session/fork": "fork",
-}  # fmt: skip
 _PROMPT = 100_000
 """Bytes of the largest prompt that is read whole."""
 
@@ -106,7 +101,7 @@ def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[Ses
         turns: all its turns.
     """
     opened: dict[str, list[ExchangeRow]] = {}
-    for row in exchange_queries.exchanges(reader, methods=[*_OPENING], direction="to-agent"):
+    for row in exchange_queries.exchanges(reader, methods=OPENING, direction="to-agent"):
         if row.session is not None:
             opened.setdefault(row.session, []).append(row)
     keys = ((row.request_seq, row.id) for rows in opened.values() for row in rows)
@@ -119,11 +114,16 @@ def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[Ses
     for session, seq in exchange_queries.first_request_of_sessions(reader).items():
         rows = opened.get(session, [])
         named = [folders[row.id] for row in rows if folders.get(row.id)]
-        how = [_OPENING[row.method or ""] for row in rows if row.outcome == "result"]
-        failed = [_OPENING[row.method or ""] for row in rows if row.outcome != "result"]
+        how = [_way(row) for row in rows if row.outcome == "result"]
+        failed = [_way(row) for row in rows if row.outcome != "result"]
         folder = named[-1] if named else None
         found.append(SessionSummary(session, folder, how, seq, counts[session], failed))
     return found
+
+
+def _way(row: ExchangeRow) -> str:
+    """How a request opens a session: new, load, resume or fork."""
+    return (row.method or "").removeprefix("session/")
 
 
 def read_turns(reader: RecordingReader) -> list[TurnSummary]:

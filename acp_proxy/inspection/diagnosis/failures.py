@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from acp_proxy.inspection.describe.values import word
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext
 from acp_proxy.inspection.diagnosis.errors import error_text
-from acp_proxy.inspection.diagnosis.messages import messages_of_exchanges
-from acp_proxy.inspection.diagnosis.requests import request_text, requests_by_number
+from acp_proxy.inspection.diagnosis.messages import (
+    messages_of_exchanges,
+    request_text,
+    requests_by_number,
+)
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, ErrorTally, Finding
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING
 from acp_proxy.safe_text import plain

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from acp_proxy.inspection.diagnosis.context import READERS, DiagnosisContext
-from acp_proxy.inspection.diagnosis.requests import request_text, requests_by_number
+from acp_proxy.inspection.diagnosis.messages import request_text, requests_by_number
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, Finding
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain

@@ -1,20 +1,32 @@
-"""Reads the messages of chosen frames, a few hundred at a time, whatever they hold.
+"""Reads the messages of chosen frames: what requests ask, and how they were answered.
 
-A request or an answer is found whether it was a frame by itself or one of the messages of a batch.
+Frames are read a few hundred at a time, whatever they hold. A request or an answer is found whether
+it was a frame by itself or one of the messages of a batch.
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from attrs import fields, frozen
 
-from acp_proxy.inspection.describe.values import HEAD, Value, message_of
+from acp_proxy.inspection.describe.methods import METHODS
+from acp_proxy.inspection.describe.questions import chosen_option
+from acp_proxy.inspection.describe.sessions import prompt_text
+from acp_proxy.inspection.describe.tools import tool_name
+from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
+from acp_proxy.inspection.diagnosis.values import OpenRequest, PersonRequest, Tally
+from acp_proxy.inspection.preview import preview
+from acp_proxy.inspection.waits import answering_party
+from acp_proxy.safe_text import plain
+from acp_proxy.store.exchange_queries import ExchangeRow, exchanges, open_exchanges
 from acp_proxy.store.frame_queries import frames_by_number
 from acp_proxy.store.reader import RecordingReader
 
 LARGEST = 4 << 20
 """Bytes of the largest line that is read whole."""
 _AT_A_TIME = 500
+_OF_PERSONS = ("session/request_permission", "elicitation/create")
 
 
 @frozen
@@ -91,3 +103,139 @@ def messages_of_exchanges(
         for line in read_messages(reader, (seq for seq, _ in keys), largest)
         if line.exchange is not None and (line.seq, line.exchange) in keys
     }
+
+
+def request_text(method: str | None, seq: int, message: StoredMessage | None) -> str:
+    """Returns a request's method, what it is about, and its number.
+
+    Args:
+        method: its method.
+        seq: its number.
+        message: what is stored of it; None if that was not found.
+    """
+    if message is not None and message.method != method:
+        message = None  # another request of the same batch
+    about = _subject(message) if message is not None else ""
+    if not about and message is not None and method not in METHODS:
+        about = preview(message.raw, message.kind, method)[:60]
+    named = f' "{about}"' if about else ""
+    return f"{plain(method or '?')[:80]}{named} (#{seq})"
+
+
+def requests_by_number(reader: RecordingReader, seqs: Iterable[int]) -> dict[int, StoredMessage]:
+    """Returns requests by their numbers; of several in one batch the first.
+
+    Args:
+        reader: the recording.
+        seqs: the numbers.
+    """
+    found: dict[int, StoredMessage] = {}
+    for message in read_messages(reader, seqs, HEAD):
+        if message.kind == "request":
+            found.setdefault(message.seq, message)
+    return found
+
+
+def read_unanswered(reader: RecordingReader, end_ns: int, most: int) -> list[OpenRequest]:
+    """Returns the first requests that have no answer.
+
+    Args:
+        reader: the recording.
+        end_ns: until when they have waited.
+        most: how many at the most.
+    """
+    rows = list(open_exchanges(reader, most))
+    messages = messages_of_exchanges(reader, ((row.request_seq, row.id) for row in rows))
+    return [
+        OpenRequest(
+            row.request_seq, row.direction, row.method, row.rpc_id,
+            waited_ns=end_ns - message.t_ns,
+            preview=preview(message.raw, message.kind, row.method)[:200],
+            session=row.session,
+            awaited=answering_party(row.direction, row.method).value,
+        )
+        for row in rows
+        if (message := messages.get((row.request_seq, row.id))) is not None
+    ]  # fmt: skip
+
+
+def read_person_requests(reader: RecordingReader, end_ns: int) -> Iterator[PersonRequest]:
+    """Yields what a person was asked, in order.
+
+    Args:
+        reader: the recording.
+        end_ns: until when the requests without an answer have waited.
+    """
+    rows = list(exchanges(reader, methods=_OF_PERSONS, direction="to-client"))
+    for start in range(0, len(rows), _AT_A_TIME):
+        some = rows[start : start + _AT_A_TIME]
+        keys = ((seq, row.id) for row in some for seq in (row.request_seq, row.response_seq))
+        messages = messages_of_exchanges(reader, keys)
+        for row in some:
+            if asked := messages.get((row.request_seq, row.id)):
+                params = asked.part("params")
+                answer = None
+                if row.response_seq is not None:
+                    answer = _answer(row, params, messages.get((row.response_seq, row.id)))
+                yield PersonRequest(
+                    asked.seq, row.method or "", row.session, asked.turn, _title(params), answer,
+                    end_ns - asked.t_ns if row.latency_ns is None else row.latency_ns,
+                )  # fmt: skip
+
+
+def read_tally(reader: RecordingReader, method: str) -> Tally:
+    """Counts the requests of a method to the client by how they were answered.
+
+    Args:
+        reader: the recording.
+        method: the method.
+    """
+    counts: Counter[str] = Counter()
+    for row in exchanges(reader, methods=(method,), direction="to-client"):
+        is_done = row.outcome == "result"
+        counts["open" if row.response_seq is None else "done" if is_done else "failed"] += 1
+    return Tally(counts["done"], counts["failed"], counts["open"])
+
+
+def prompt_of(params: Value, most: int | None = 200) -> str:
+    """Returns the text of a prompt, in any dialect; empty if there is none.
+
+    Args:
+        params: of the ``session/prompt`` request.
+        most: how many characters; all if it is None.
+    """
+    try:
+        return plain(prompt_text(params))[:most]
+    except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
+        return ""
+
+
+def _subject(message: StoredMessage) -> str:
+    """What a request is about: a title, a file, a command."""
+    params = message.part("params")
+    if message.method == "session/prompt":
+        return prompt_of(params)[:80]
+    if message.method in _OF_PERSONS:
+        return _title(params)
+    for name in ("path", "command", "terminalId", "modeId", "mode", "methodId", "method"):
+        if found := word(params, name):
+            return plain(found)[:80]
+    return ""
+
+
+def _title(params: Value) -> str:
+    call = part(params, "toolCall") or part(part(params, "subject"), "toolCall")
+    asked = word(params, "title", "message") or tool_name(call)
+    operation = " ".join(filter(None, (word(params, "operation"), word(params, "resource"))))
+    return plain(asked or operation)[:80]
+
+
+def _answer(row: ExchangeRow, params: Value, answered: StoredMessage | None) -> str:
+    if row.outcome != "result" or answered is None:
+        return str(row.outcome)
+    result = answered.part("result")
+    if isinstance(granted := result.get("granted"), bool):
+        return "granted" if granted else "denied"
+    outcome = part(result, "outcome") or result
+    chosen = word(chosen_option(outcome, params), "kind", "optionId")
+    return plain(chosen or word(outcome, "outcome", "action") or "answered")[:80]

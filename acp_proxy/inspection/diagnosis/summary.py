@@ -6,7 +6,7 @@ from acp_proxy.inspection.diagnosis.checks import has_problem, run_checks
 from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext
 from acp_proxy.inspection.diagnosis.conversation import read_capabilities, read_sessions
 from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts, count_frames
-from acp_proxy.inspection.diagnosis.requests import read_person_requests, read_tally
+from acp_proxy.inspection.diagnosis.messages import read_person_requests, read_tally
 from acp_proxy.inspection.diagnosis.unanswered import find_waiting
 from acp_proxy.inspection.diagnosis.values import Finding, Summary
 from acp_proxy.inspection.fault_effects import read_faults
@@ -46,6 +46,11 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
     asked = list(read_person_requests(reader, end_ns))
     sessions = read_sessions(reader, context.turns)
     shown = [event for event in events if event.kind in _SHOWN_EVENTS]
+    frames, kinds = Counter[str](), Counter[str]()
+    for (stream, kind), count in sorted(counts.counts.items()):
+        frames[stream] += count
+        kinds[kind] += count
+    kinds.pop("stderr", None)
     return Summary(
         recording=recording,
         path=str(reader.path),
@@ -53,8 +58,8 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         duration_ns=counts.end_ns,
         capabilities=read_capabilities(context.initialization),
         ending=_ending(context, counts),
-        frames=_by_stream(counts),
-        kinds=_by_kind(counts),
+        frames=dict(frames),
+        kinds=dict(kinds),
         sessions=[session.id for session in sessions],
         opened=sessions,
         turns=context.turns,
@@ -127,25 +132,10 @@ def _end_ns(counts: FrameCounts, events: list[RecordedEvent], now_ns: int | None
 
 
 def _last_stderr_lines(reader: RecordingReader, counts: FrameCounts) -> list[bytes]:
-    """The last lines on stderr, which are looked for among all frames only if there are any."""
+    """The last lines on stderr; looked for among all frames only if there are any."""
     if not any(stream == "stderr" for stream, _ in counts.counts):
         return []
     return last_stderr_lines(reader, STDERR_LINES, _STDERR_SIZE)
-
-
-def _by_stream(counts: FrameCounts) -> dict[str, int]:
-    frames: Counter[str] = Counter()
-    for (stream, _), count in sorted(counts.counts.items()):
-        frames[stream] += count
-    return dict(frames)
-
-
-def _by_kind(counts: FrameCounts) -> dict[str, int]:
-    kinds: Counter[str] = Counter()
-    for (_, kind), count in sorted(counts.counts.items()):
-        if kind != "stderr":
-            kinds[kind] += count
-    return dict(kinds)
 
 
 def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:

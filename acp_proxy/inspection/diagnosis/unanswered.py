@@ -3,16 +3,16 @@
 from collections.abc import Collection, Iterator
 
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls
-from acp_proxy.inspection.diagnosis.messages import StoredMessage
-from acp_proxy.inspection.diagnosis.requests import request_text, requests_by_number
+from acp_proxy.inspection.diagnosis.messages import StoredMessage, request_text, requests_by_number
 from acp_proxy.inspection.diagnosis.values import (
     PROBLEM,
     REMARK,
     CurrentWait,
     Finding,
+    OpenRequest,
     TurnSummary,
 )
-from acp_proxy.inspection.waits import OpenWait, Party, Silence
+from acp_proxy.inspection.waits import OpenWait, Party, PendingRequest, Silence
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.wording import duration
@@ -49,7 +49,7 @@ def unanswered_requests(context: DiagnosisContext) -> Iterator[Finding]:
     for request in requests:
         seq = request.seq
         what = request_text(request.method, seq, messages.get(seq))
-        text = f"{request.who_waits}: {what}, {duration(request.waited_ns)}, never answered"
+        text = f"{_who_waits(request)}: {what}, {duration(request.waited_ns)}, never answered"
         rule = withheld.get(seq) or context.holding_fault or context.faults.injected.get(seq)
         yield _unless_fault(text, rule, [seq])
 
@@ -160,7 +160,7 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
     messages = requests_by_number(context.reader, hangs)
     for seq, wait in hangs.items():
         what = request_text(wait.request.method, seq, messages.get(seq))
-        text = f"{_who_waits(wait)}: {what}, {duration(wait.waited_ns)}{_silent(wait)}"
+        text = f"{_who_waits(wait.request)}: {what}, {duration(wait.waited_ns)}{_silent(wait)}"
         yield Finding("unanswered", PROBLEM, text, [seq])
 
 
@@ -177,8 +177,10 @@ def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:
     }
 
 
-def _who_waits(wait: OpenWait) -> str:
-    return "agent waits for client" if _is_of_agent(wait) else "client waits for agent"
+def _who_waits(request: OpenRequest | PendingRequest) -> str:
+    return (
+        "agent waits for client" if request.direction == "to-client" else "client waits for agent"
+    )
 
 
 def _silent(wait: OpenWait) -> str:
@@ -202,7 +204,7 @@ def _waiting_text(context: DiagnosisContext, wait: OpenWait, message: StoredMess
         return _turn_text(context, wait)
     why = {Party.PERSON: ", a person decides", Party.PROGRAM: ", a program runs"}
     what = f"{request_text(request.method, request.seq, message)}, {duration(wait.waited_ns)}"
-    return f"{_who_waits(wait)}: {what}{why.get(request.awaited, '')}"
+    return f"{_who_waits(wait.request)}: {what}{why.get(request.awaited, '')}"
 
 
 def _turn_text(context: DiagnosisContext, wait: OpenWait) -> str:

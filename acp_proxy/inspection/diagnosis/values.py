@@ -156,13 +156,6 @@ class OpenRequest:
     awaited: str = ""
     """Who is waited for: person, program, client or agent."""
 
-    @property
-    def who_waits(self) -> str:
-        """Who waits for whom; a permission is a person's business and no hang."""
-        if self.direction == "to-client":
-            return "agent waits for client"
-        return "client waits for agent"
-
 
 @frozen
 class CurrentWait:

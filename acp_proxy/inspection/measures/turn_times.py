@@ -6,9 +6,8 @@ at once, the first in the order of `WAITING` has the time, so that parallel requ
 twice. The rest is the agent's: it streams as long as it goes on within `PAUSE_NS` of what it sent
 last, and else it is silent, as it is until its first update and after each answer.
 
-`TurnIntervals` finds these stretches from the transitions of the connection: `inspect stats` takes
-the sums of each turn, and the waterfall of a turn takes the stretches themselves. It is pure and
-incremental; what is kept grows with turns, not with frames.
+`TurnIntervals` takes the transitions of the connection: `inspect stats` needs the sums of each
+turn, the waterfall of a turn the stretches themselves. What is kept grows with turns, not frames.
 """
 
 import math
@@ -52,80 +51,6 @@ def waiting_part(method: str | None) -> Part:
             return Part.TERMINALS
     group = (method or "").partition("/")[0]
     return {"terminal": Part.TERMINALS, "fs": Part.FILES}.get(group, Part.OTHER)
-
-
-class TurnClock:
-    """Divides the time of one turn among its parts, from one thing that happens to the next.
-
-    Each method takes the time at which something happened, and returns on what the time since the
-    thing before was spent, and how much it was. A time before the latest one counts as that.
-
-    Attributes:
-        now_ns: the latest time.
-        spent: the time of each part so far.
-    """
-
-    __slots__ = ("_open", "_spoke", "_waiting", "now_ns", "spent")
-
-    def __init__(self, t_ns: int) -> None:
-        self.now_ns = t_ns
-        self.spent = dict.fromkeys(Part, 0)
-        self._open = dict.fromkeys(WAITING, 0)
-        self._waiting = 0
-        self._spoke = False
-
-    def said(self, t_ns: int) -> tuple[Part, int]:
-        """The agent sent a notification."""
-        passed = self.passed(t_ns)
-        self._spoke = True
-        return passed
-
-    def asked(self, t_ns: int, part: Part) -> tuple[Part, int]:
-        """The agent asked its client for something.
-
-        Args:
-            t_ns: when that was.
-            part: what the time is spent on until the answer.
-        """
-        passed = self.passed(t_ns)
-        self._open[part] += 1
-        self._waiting += 1
-        return passed
-
-    def answered(self, t_ns: int, part: Part) -> tuple[Part, int]:
-        """The client answered what had been asked with the same part.
-
-        Args:
-            t_ns: when that was.
-            part: what the time was spent on until then.
-        """
-        passed = self.passed(t_ns)
-        self._open[part] -= 1
-        self._waiting -= 1
-        self._spoke = False
-        return passed
-
-    def streamed(self, t_ns: int) -> tuple[Part, int]:
-        """The agent went on without a pause."""
-        return self.passed(t_ns, is_pause=False)
-
-    def passed(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
-        """It has got that late.
-
-        Args:
-            t_ns: the time.
-            is_pause: whether nothing was sent meanwhile.
-        """
-        elapsed = t_ns - self.now_ns if t_ns > self.now_ns else 0
-        if self._waiting:
-            part = next(part for part in WAITING if self._open[part])
-        elif self._spoke and (elapsed < PAUSE_NS or not is_pause):
-            part = Part.STREAMING
-        else:
-            part = Part.SILENT
-        self.spent[part] += elapsed
-        self.now_ns += elapsed
-        return part, elapsed
 
 
 class Interval(NamedTuple):
@@ -193,18 +118,41 @@ class WholeTime:
 
 
 @define
-class _Running:
-    """A turn that has begun."""
+class RunningTurn:
+    """A turn that has begun, and how its time divides among its parts so far."""
 
     turn: Turn
     start_ns: int
-    clock: TurnClock
+    now_ns: int
+    """The latest time at which something happened."""
+    spent: dict[Part, int] = field(factory=lambda: dict.fromkeys(Part, 0))
     first_update_ns: int | None = None
+    has_spoken: bool = False
+    """Whether the agent has sent anything since the prompt or the last answer."""
     waits: dict[int, tuple[Exchange, Part, int]] = field(factory=dict)
     """The requests without an answer so far by exchange, and since when."""
 
+    def pass_time(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
+        """Returns on what the time since the latest thing was spent, and how much it was.
+
+        Args:
+            t_ns: the time now; one before the latest counts as the latest.
+            is_pause: whether nothing was sent meanwhile.
+        """
+        elapsed = max(0, t_ns - self.now_ns)
+        if self.waits:
+            part = min((part for _, part, _ in self.waits.values()), key=WAITING.index)
+        elif self.has_spoken and (elapsed < PAUSE_NS or not is_pause):
+            part = Part.STREAMING
+        else:
+            part = Part.SILENT
+        self.spent[part] += elapsed
+        self.now_ns += elapsed
+        return part, elapsed
+
     def finished(self) -> TurnTime:
-        turn, spent = self.turn, self.clock.spent
+        """Returns how the turn has divided."""
+        turn, spent = self.turn, self.spent
         return TurnTime(
             turn.id,
             turn.session,
@@ -213,7 +161,7 @@ class _Running:
             turn.stop_reason,
             open=turn.end_seq is None,
             start_ns=self.start_ns,
-            duration_ns=self.clock.now_ns - self.start_ns,
+            duration_ns=self.now_ns - self.start_ns,
             first_update_ns=self.first_update_ns,
             first_chunk_ns=None,
             agent_ns=spent[Part.STREAMING] + spent[Part.SILENT],
@@ -235,7 +183,7 @@ class TurnIntervals:
     """
 
     def __init__(self, shortest_ns: int | None = None) -> None:
-        self._running: dict[int, _Running] = {}
+        self._running: dict[int, RunningTurn] = {}
         self._waiting: dict[int, int] = {}
         """The turns that wait for requests, by exchange."""
         self._shortest_ns = math.inf if shortest_ns is None else shortest_ns
@@ -276,7 +224,7 @@ class TurnIntervals:
             default: what to return if it is not running.
         """
         running = self._running.get(turn)
-        return default if running is None else running.clock.now_ns
+        return default if running is None else running.now_ns
 
     def end(self, end_ns: int) -> list[Interval]:
         """Ends the turns that nothing ended, and returns their last intervals.
@@ -306,12 +254,12 @@ class TurnIntervals:
             self._first_ns = t_ns
         if not self._running:
             self._busy_since = t_ns
-        self._running[turn.id] = _Running(turn, t_ns, TurnClock(t_ns))
+        self._running[turn.id] = RunningTurn(turn, t_ns, t_ns)
 
     def _end(self, turn: int, t_ns: int, seq: int | None, found: list[Interval]) -> None:
         running = self._running.pop(turn)
-        self._add_passed(running, running.clock.passed(t_ns), seq, found)
-        now_ns = running.clock.now_ns
+        self._pass_time(running, t_ns, seq, found)
+        now_ns = running.now_ns
         for exchange, part, since_ns in running.waits.values():
             found.append(Interval(turn, part, since_ns, now_ns, None, exchange))
             del self._waiting[exchange.id]
@@ -325,10 +273,11 @@ class TurnIntervals:
         running = None if turn is None else self._running.get(turn)
         if running is None:
             return
-        self._add_passed(running, running.clock.said(run.t_ns), run.seq, found)
+        self._pass_time(running, run.t_ns, run.seq, found)
+        running.has_spoken = True
         if running.first_update_ns is None and message.method == UPDATE:
             running.first_update_ns = max(0, run.t_ns - running.start_ns)
-        running.clock.streamed(run.last_ns)
+        running.pass_time(run.last_ns, is_pause=False)
 
     def _ask(self, seq: int, t_ns: int, asked: Exchange, found: list[Interval]) -> None:
         turn = asked.turn
@@ -336,24 +285,24 @@ class TurnIntervals:
             turn = next(iter(self._running))  # it names no session, and only one turn is open
         if turn is not None and (running := self._running.get(turn)) is not None:
             part = waiting_part(asked.method)
-            self._add_passed(running, running.clock.asked(t_ns, part), seq, found)
-            running.waits[asked.id] = asked, part, running.clock.now_ns
+            self._pass_time(running, t_ns, seq, found)
+            running.waits[asked.id] = asked, part, running.now_ns
             self._waiting[asked.id] = turn
 
     def _answer(self, seq: int, t_ns: int, answered: Exchange, found: list[Interval]) -> None:
         turn = self._waiting.pop(answered.id, None)
         if turn is not None:
             running = self._running[turn]
+            self._pass_time(running, t_ns, seq, found)
+            running.has_spoken = False
             exchange, part, since_ns = running.waits.pop(answered.id)
-            self._add_passed(running, running.clock.answered(t_ns, part), seq, found)
-            now_ns = running.clock.now_ns
-            found.append(Interval(turn, part, since_ns, now_ns, seq, exchange))
+            found.append(Interval(turn, part, since_ns, running.now_ns, seq, exchange))
 
-    def _add_passed(
-        self, running: _Running, passed: tuple[Part, int], seq: int | None, found: list[Interval]
+    def _pass_time(
+        self, running: RunningTurn, t_ns: int, seq: int | None, found: list[Interval]
     ) -> None:
         """Adds the stretch that something ended, if it is long enough."""
-        part, elapsed = passed
+        part, elapsed = running.pass_time(t_ns)
         if elapsed >= self._shortest_ns:
-            now_ns = running.clock.now_ns
+            now_ns = running.now_ns
             found.append(Interval(running.turn.id, part, now_ns - elapsed, now_ns, seq))

@@ -1,7 +1,8 @@
 """``acp-proxy inspect export --format pytest``: a recording becomes a checked-in test.
 
 It makes DIR/test_NAME.py and DIR/recordings/NAME.jsonl. The recording is cut down to the turns that
-are asked for, and has replayed to its own client before anything is written.
+are asked for, and has replayed to its own client before anything is written. Texts from it are
+untrusted: in the test they are reduced to characters that have no meaning in Python at their place.
 """
 
 import re
@@ -22,12 +23,48 @@ from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import TurnSpan, exchanges_by_own_session, turn_spans
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_transcript
-from acp_proxy.testing.template import name_of_test, source_of_test
 from acp_proxy.transcript.header import write_header
 
 _RANGE = re.compile(r"(\d{1,9})?(\.\.)?(\d{1,9})?")
 _PROMPTS = 5
 """How many prompts the test quotes."""
+_TEMPLATE = '''\
+"""{title}
+
+The conversation is in
+
+    recordings/{name}.jsonl
+
+a line of JSON for each message. acp-proxy plays the agent of it, and fails the test where the
+client diverges from what was recorded.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+from acp_proxy.pytest_plugin import AcpAgent
+
+
+def run_client(agent: AcpAgent) -> None:
+    """Runs a client with the agent, and ends both.
+
+    This one is the recorded client. PUT YOUR OWN IN ITS PLACE: start your client with
+    `agent.command` as the command of its agent, do what the user did,
+{prompts}
+    and quit it.
+    """
+    recorded = [sys.executable, "-P", "-m", "acp_proxy.client", str(agent.recording)]
+    subprocess.run([*recorded, "--", *agent.command], check=True, timeout=60)
+
+
+@pytest.mark.acp_recording("{name}")
+def test_{name}(acp_agent: AcpAgent) -> None:
+    """The client goes through {what} as it did when that was recorded."""
+    run_client(acp_agent)
+'''
+_LONGEST_QUOTE = 60
 
 
 @frozen
@@ -180,3 +217,34 @@ def _source(reader: RecordingReader, turns: list[TurnSpan], *, partly: bool) -> 
 def _prompt(reader: RecordingReader, turn: TurnSpan) -> str:
     row = next(reader.frames(parse(f"seq:{turn.prompt_seq}")))
     return preview(bytes(row["raw"]), row["kind"], row["method"])
+
+
+def source_of_test(
+    name: str, *, client: str, agent: str, date: str, what: str, prompts: list[str]
+) -> str:
+    """Returns the source of the test.
+
+    Args:
+        name: of the test, from `name_of_test`.
+        client: the name of the recorded client.
+        agent: the name of the recorded agent.
+        date: of the recording.
+        what: the part of the conversation that is played, such as ``turn 2``.
+        prompts: the prompts of the user.
+    """
+    title = f"{_harmless(client)} and {_harmless(agent)}, {what}, on {_harmless(date)}."
+    asked = [f"    - {_harmless(prompt)}" for prompt in prompts] or ["    - nothing"]
+    return _TEMPLATE.format(title=title, name=name, what=what, prompts="\n".join(asked))
+
+
+def name_of_test(name: str) -> str:
+    """Returns a name that a test, a Python file and a recording can have."""
+    word = re.sub(r"[^a-z0-9]+", "_", name.removeprefix("test_").lower()).strip("_")[:60]
+    return word.rstrip("_") or "recording"
+
+
+def _harmless(text: str) -> str:
+    """Reduces a text to one line that cannot end a docstring."""
+    line = "".join(c if c.isprintable() else " " for c in text)
+    line = " ".join(line.replace("\\", "/").replace('"', "'").split())
+    return line if len(line) <= _LONGEST_QUOTE else f"{line[: _LONGEST_QUOTE - 1]}…"

@@ -88,17 +88,17 @@ def test_turns_have_their_prompt_and_their_end(story: Summary) -> None:
     assert story.sessions == ["s-1"]
 
 
-def test_open_requests_say_who_waits(tmp_path: Path) -> None:
-    """A request without an answer has its age, and says which side waits for which."""
+def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
+    """A request without an answer has its age, and has its direction."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(request(1, "session/request_permission", toolCall={"title": "Edit"}))
         recorder.t_ns += 100 * MS
         recorder.end()
     waiting = summary_of(recorder.path).unanswered
-    assert [(w.seq, w.who_waits, w.method, w.rpc_id) for w in waiting] == [
-        (2, "client waits for agent", "session/prompt", "1"),
-        (3, "agent waits for client", "session/request_permission", "1"),
+    assert [(w.seq, w.direction, w.method, w.rpc_id) for w in waiting] == [
+        (2, "to-agent", "session/prompt", "1"),
+        (3, "to-client", "session/request_permission", "1"),
     ]
     assert [w.waited_ns for w in waiting] == [105 * MS, 104 * MS]
     assert [w.preview for w in waiting] == ["go", "Edit"]

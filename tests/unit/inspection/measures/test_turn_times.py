@@ -10,11 +10,12 @@ from acp_proxy.inspection.measures.statistics import gather
 from acp_proxy.inspection.measures.turn_times import (
     PAUSE_NS,
     Part,
-    TurnClock,
+    RunningTurn,
     TurnTime,
     WholeTime,
     waiting_part,
 )
+from acp_proxy.protocol.connection_state import Exchange, Turn
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import MS, LogWriter, error, notification, request, result, text, update
 
@@ -45,32 +46,48 @@ def test_what_is_waited_for_goes_by_the_method(method: str | None, part: Part) -
     assert waiting_part(method) is part
 
 
+def running_from(t_ns: int) -> RunningTurn:
+    """A turn that begins at some time."""
+    return RunningTurn(Turn(1, "s", 1, t_ns), t_ns, t_ns)
+
+
+def wait_for(turn: RunningTurn, *parts: Part) -> None:
+    """Makes the turn wait for these."""
+    asked = Exchange(1, "to-client", None, None, None, 1, 0)
+    turn.waits = {number: (asked, part, 0) for number, part in enumerate(parts)}
+
+
 def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
     """Until its first word and after each pause the agent is silent."""
-    clock = TurnClock(0)
-    assert clock.said(5) == (Part.SILENT, 5)
-    assert clock.said(5 + PAUSE_NS - 1) == (Part.STREAMING, PAUSE_NS - 1)
-    assert clock.said(5 + 2 * PAUSE_NS) == (Part.SILENT, PAUSE_NS + 1)
-    assert clock.passed(6 + 2 * PAUSE_NS) == (Part.STREAMING, 1)
+    turn = running_from(0)
+    assert turn.pass_time(5) == (Part.SILENT, 5)
+    turn.has_spoken = True
+    assert turn.pass_time(5 + PAUSE_NS - 1) == (Part.STREAMING, PAUSE_NS - 1)
+    assert turn.pass_time(5 + 2 * PAUSE_NS) == (Part.SILENT, PAUSE_NS + 1)
+    assert turn.pass_time(6 + 2 * PAUSE_NS) == (Part.STREAMING, 1)
 
 
 def test_parallel_waits_are_counted_once() -> None:
     """While a person and a file are waited for, the person is; what comes later has the rest."""
-    clock = TurnClock(0)
-    clock.asked(0, Part.FILES)
-    assert clock.asked(10, Part.PERSON) == (Part.FILES, 10)
-    assert clock.said(15) == (Part.PERSON, 5)
-    assert clock.answered(30, Part.PERSON) == (Part.PERSON, 15)
-    assert clock.answered(37, Part.FILES) == (Part.FILES, 7)
-    assert clock.said(40) == (Part.SILENT, 3)
-    assert sum(clock.spent.values()) == 40
+    turn = running_from(0)
+    wait_for(turn, Part.FILES)
+    assert turn.pass_time(10) == (Part.FILES, 10)
+    wait_for(turn, Part.FILES, Part.PERSON)
+    turn.has_spoken = True
+    assert turn.pass_time(15) == (Part.PERSON, 5)
+    assert turn.pass_time(30) == (Part.PERSON, 15)
+    wait_for(turn, Part.FILES)
+    assert turn.pass_time(37) == (Part.FILES, 7)
+    wait_for(turn)
+    assert turn.pass_time(40) == (Part.STREAMING, 3)
+    assert sum(turn.spent.values()) == 40
 
 
 def test_time_never_runs_backwards() -> None:
     """What is dated before the latest thing took no time, and what follows is measured from it."""
-    clock = TurnClock(100)
-    assert clock.said(40) == (Part.SILENT, 0)
-    assert clock.said(107) == (Part.STREAMING, 7)
+    turn = running_from(100)
+    assert turn.pass_time(40) == (Part.SILENT, 0)
+    assert turn.pass_time(107) == (Part.SILENT, 7)
 
 
 def prompt(number: int, session: str = "s", words: str = "go") -> dict[str, Any]:

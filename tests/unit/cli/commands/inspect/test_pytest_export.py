@@ -14,10 +14,10 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_proxy.cli.commands.inspect.pytest_export import name_of_test, source_of_test
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, Rank
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.rehearsal import rehearse
-from acp_proxy.testing.template import name_of_test, source_of_test
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, handshake, request, result
 from tests.texts import text_of
