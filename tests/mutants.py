@@ -19,7 +19,7 @@ def table(results: str) -> tuple[list[str], bool]:
 
     Args:
         results: what `mutmut results --all true` prints: a line for each mutant, such as
-            ``acp_proxy.protocol.splice.x_scan__mutmut_2: survived``.
+            ``acp_proxy.protocol.typed_places.x_splice__mutmut_2: survived``.
 
     Returns:
         A line for each module, and whether enough were noticed in each of them. No mutant at all

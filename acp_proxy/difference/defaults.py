@@ -7,7 +7,7 @@ is here. `docs/diff.md` lists the same, and a test holds the two together.
 import re
 
 from acp_proxy.difference.rules import PlaceRule
-from acp_proxy.protocol.json_pointers import parts_of
+from acp_proxy.protocol.json_text import parts_of
 from acp_proxy.protocol.vocabulary import Role, pointers
 
 SESSION, CALL, TERMINAL, MESSAGE, PATH = "session", "call", "term", "message", "path"

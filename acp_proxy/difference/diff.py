@@ -31,7 +31,7 @@ from acp_proxy.difference.unpaired_responses import (
     remove_equal_responses,
 )
 from acp_proxy.difference.values import ValueIndex
-from acp_proxy.protocol.json_pointers import pointer
+from acp_proxy.protocol.json_text import pointer
 from acp_proxy.store.reader import RecordingReader
 
 _ALIASES = 100

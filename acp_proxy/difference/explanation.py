@@ -28,8 +28,7 @@ from acp_proxy.difference.values import Scope, ValueNames
 from acp_proxy.filters import parse
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.chunks import mended
-from acp_proxy.protocol.json_pointers import pointer
-from acp_proxy.protocol.json_text import json_or_text
+from acp_proxy.protocol.json_text import json_or_text, pointer
 from acp_proxy.recording import Payload
 from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader

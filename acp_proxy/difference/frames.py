@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from acp_proxy.protocol.chunks import TEXT_PLACES, ChunkSplitter, SplitChunk, TextPlace
+from acp_proxy.protocol.dialects import PERMISSION, PUSH
 from acp_proxy.protocol.json_text import json_or_text
-from acp_proxy.protocol.methods import PERMISSION, PUSH
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import Payload

@@ -32,9 +32,8 @@ from acp_proxy.difference.sequence_builder import Route, SequenceBuilder
 from acp_proxy.difference.sequences import SequenceKey, SideIndex
 from acp_proxy.difference.values import Scope
 from acp_proxy.filters import EVERYTHING, Filter
-from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION, PUSH
 from acp_proxy.protocol.json_text import json_or_text
-from acp_proxy.protocol.methods import PERMISSION, PUSH
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE

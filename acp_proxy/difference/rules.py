@@ -11,7 +11,7 @@ from functools import cache
 
 from attrs import frozen
 
-from acp_proxy.protocol.json_pointers import parts_of
+from acp_proxy.protocol.json_text import parts_of
 
 _KEPT = 4096
 """Keys of one state whose next states are remembered."""

@@ -10,7 +10,7 @@ from attrs import define, field, frozen
 
 from acp_proxy.inspection.describe.tools import params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
-from acp_proxy.protocol.methods import PERMISSION
+from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.frame_queries import start_of_line, updates_of_call

@@ -15,7 +15,7 @@ from attrs import define, field
 
 from acp_proxy.inspection.describe.values import message_of, part, parts, word
 from acp_proxy.inspection.searching.patterns import ESCAPE, undone
-from acp_proxy.protocol.json_pointers import pointer
+from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import visible
 from acp_proxy.wording import byte_size

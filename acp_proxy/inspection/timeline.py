@@ -12,7 +12,7 @@ from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.waits import Party, answering_party
-from acp_proxy.protocol.methods import PERMISSION, PROMPT
+from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 from acp_proxy.protocol.updates import FAILED, UPDATE
 from acp_proxy.safe_text import plain
 from acp_proxy.store.checked_values import Row

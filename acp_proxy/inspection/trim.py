@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import define, field
 
-from acp_proxy.protocol.methods import FORK, HANDSHAKE
+from acp_proxy.protocol.dialects import FORK, HANDSHAKE
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import FrameHead
 from acp_proxy.store.exchange_queries import ExchangeRow, TurnSpan

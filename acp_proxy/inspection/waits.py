@@ -31,8 +31,8 @@ from cattrs.gen import make_dict_unstructure_fn, override
 from acp_proxy.forms import converter
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Exchange, Transition
+from acp_proxy.protocol.dialects import CANCEL, PERMISSION
 from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.methods import CANCEL, PERMISSION
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.states import TerminalState
 

@@ -25,9 +25,20 @@ transition, on which checks of the protocol can rest.
 from typing import Any
 
 from acp_proxy.protocol.connection_state import Exchange, State, Transition, Turn, meet, shallow
-from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, OPENING, V2, body, dialect_of_frame
+from acp_proxy.protocol.dialects import (
+    CANCEL,
+    CANCEL_REQUEST,
+    DRAFT,
+    FORK,
+    INITIALIZE,
+    OPENING,
+    PERMISSION,
+    PROMPT,
+    V2,
+    body,
+    dialect_of_frame,
+)
 from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, FORK, PERMISSION, PROMPT
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.session_tracker import SessionTracker
 from acp_proxy.protocol.states import PHASES, TURNS, Phase, StateEvent, TurnPhase, Violation, step

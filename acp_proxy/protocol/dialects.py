@@ -1,4 +1,4 @@
-"""Finds out the dialect of a connection: official v1, its next version v2, or the 1.0 draft.
+"""The methods of ACP, and its dialects: official v1, its next version v2, and the 1.0 draft.
 
 The version number alone does not decide: v1 and the draft both send 1. The initialize exchange
 decides, and its result outweighs its params: after a v2 client is answered with version 1, both
@@ -17,8 +17,16 @@ V1, V2, DRAFT = "v1", "v2", "draft-1.0"
 
 INITIALIZE = ("initialize", "_proxy/initialize", "proxy/initialize")
 """The last two are for a proxy in a chain, in the implementation's spelling and the proposal's."""
-OPENING = ("session/new", "session/load", "session/resume", "session/fork")
+HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
+FORK = "session/fork"
+"""Its request has the id of the original session, and its response that of the new one."""
+OPENING = ("session/new", "session/load", "session/resume", FORK)
 """Requests that open a session and name its directories."""
+PROMPT, PERMISSION = "session/prompt", "session/request_permission"
+CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
+PUSH = "terminal/output"
+"""In the 1.0 draft a request with which the client pushes a terminal's output. In v1 a request with
+which the agent asks for it."""
 
 
 @define
@@ -65,7 +73,7 @@ def dialect_of_frame(message: Message, answered: str | None = None) -> DetectedD
         answered: the method of the request that it answers, if it is an answer.
     """
     if answered is not None:
-        if answered == "session/prompt" and message.kind is Kind.RESPONSE:
+        if answered == PROMPT and message.kind is Kind.RESPONSE:
             result = _member(message, "result")
             if isinstance(result, dict) and "stopReason" not in result:
                 return DetectedDialect(V2, "session/prompt answered without a stopReason")
@@ -80,7 +88,7 @@ def dialect_of_frame(message: Message, answered: str | None = None) -> DetectedD
     elif message.method == "session/new":
         if "workingDirectory" in _params(message):
             return DetectedDialect(DRAFT, "session/new with workingDirectory")
-    elif message.method == "session/prompt":
+    elif message.method == PROMPT:
         params = _params(message)
         if "content" in params and "prompt" not in params:
             return DetectedDialect(DRAFT, "session/prompt with content")

@@ -7,7 +7,7 @@ range of each value. Where a line is too large to hold, `tokens` reads its begin
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
@@ -71,6 +71,34 @@ def parse_or_begin(raw: bytes, most: int) -> Any:
         return parse_beginning(raw[:most])
     except (ValueError, RecursionError):
         return None
+
+
+def pointer(parts: Iterable[str]) -> str:
+    """Writes a JSON pointer (RFC 6901), the path from the root of a message to a value in it."""
+    return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in parts)
+
+
+def parts_of(pointer: str) -> tuple[str, ...]:
+    """Splits a pointer into keys and the numbers of items."""
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+
+
+def member(value: Any, *names: str) -> Any:
+    """Returns the member that names lead to, one within the other; None if there is none.
+
+    Args:
+        value: any JSON value, decoded.
+        *names: of the members, the outermost first.
+    """
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def params_of(message: Any) -> dict[str, Any]:
+    """Returns the params of a message that is decoded; empty if they are no object."""
+    params = member(message, "params")
+    return params if isinstance(params, dict) else {}
 
 
 def storable(text: str) -> str:

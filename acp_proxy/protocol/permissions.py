@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.protocol.json_pointers import member
+from acp_proxy.protocol.json_text import member
 
 GRANTED, DENIED = "granted", "denied"
 """Decisions, whatever the dialect."""

@@ -1,13 +1,46 @@
-"""The places of typed values in a message, as a replay needs them, made from the table of all.
+"""Finds typed values in a line of JSON, so that one can be replaced and nothing else changes.
 
-They are those of all dialects at once; where two use different names, both are here.
+The places of a message are those of all dialects at once. A line is never written anew: ``1e3``,
+escapes, the order of keys and repeated keys must survive. What is known of a line is the character
+range of each place, and a replacement is cut in there.
 """
 
+from collections.abc import Callable
+from enum import Enum
 from functools import cache
+from typing import Any
 
-from acp_proxy.protocol.json_pointers import parts_of
-from acp_proxy.protocol.splice import Place, Places
+from attrs import frozen
+
+from acp_proxy.protocol.json_text import members, parts_of
 from acp_proxy.protocol.vocabulary import Role, positions
+
+
+class Place(Enum):
+    """The kind of a value."""
+
+    ID = "id"
+    """The id of a request, or in ``$/cancel_request`` that of the one it names."""
+    SESSION = "session"
+    ROOT = "root"
+    """A directory that the client chose: the working directory, or one beside it."""
+    ROOT_URI = "root-uri"
+    """Such a directory, as a URI."""
+    PATH = "path"
+    URI = "uri"
+    TERMINAL = "terminal"
+    MESSAGE = "message"
+    """The id of a message; the client may choose its own, and the agent names it."""
+    CONNECTION = "connection"
+    """The id of a connection to an MCP server, which the client opens."""
+    FREE = "free"
+    """What the client configures as it likes, or what differs from run to run: any value is as good
+    as another."""
+
+
+Places = dict[str, Any]
+"""Places by their keys, nested as the message is; ``*`` is every item of a list."""
+
 
 _PLACES = {
     Role.REQUEST: Place.ID,
@@ -31,44 +64,20 @@ _OWN_ID = "/id"
 
 
 @cache
-def places_of(kind: str, method: str | None) -> Places:
+def places_of(kind: str, method: str | None, *roles: Role) -> Places:
     """Returns the places of a message, but not its own id.
 
     Args:
-        kind: request, notification or response.
+        kind: request, notification, response or error; another kind has none.
         method: its method, or that of the request it answers.
+        *roles: the roles of the values that are wanted; all, if none are given.
     """
-    return _nested(kind, method, _PLACES)
-
-
-@cache
-def secret_places(kind: str, method: str | None) -> Places:
-    """Returns the places of a message that hold credentials.
-
-    Args:
-        kind: request, notification or response.
-        method: its method, or that of the request it answers.
-    """
-    return _nested(kind, method, {Role.CREDENTIAL: Place.FREE})
-
-
-@cache
-def session_places(kind: str, method: str | None) -> Places:
-    """Returns the places of a message that hold session ids.
-
-    Args:
-        kind: request, notification or response.
-        method: its method, or that of the request it answers.
-    """
-    return _nested(kind, method, {Role.SESSION: Place.SESSION})
-
-
-def _nested(kind: str, method: str | None, wanted: dict[Role, Place]) -> Places:
     places: Places = {}
     if kind in ("request", "notification", "response", "error"):
         for position in positions(method, is_response=kind in ("response", "error")):
-            place = wanted.get(position.role)
-            if place is not None and position.pointer != _OWN_ID:
+            place = _PLACES.get(position.role)
+            is_wanted = not roles or position.role in roles
+            if place is not None and is_wanted and position.pointer != _OWN_ID:
                 _put(places, parts_of(position.pointer), place)
     return places
 
@@ -82,3 +91,58 @@ def _put(places: Places, path: tuple[str, ...], place: Place) -> None:
             return
         places = inner
     places[last] = place
+
+
+@frozen
+class Span:
+    """A place in a line."""
+
+    start: int
+    end: int
+    place: Place
+
+
+def spans(text: str, places: Places) -> list[Span]:
+    """Finds all places in a line, in order; none in a line that is not JSON.
+
+    Args:
+        text: the line.
+        places: what is looked for.
+    """
+    found: list[Span] = []
+    try:
+        _collect(text, 0, places, found)
+    except (ValueError, IndexError, RecursionError):
+        return []
+    return found
+
+
+def _collect(text: str, at: int, places: Places, found: list[Span]) -> None:
+    """Adds the places in the value that begins at ``at``."""
+    for key, start, end in members(text, at):
+        inner = places.get(key)
+        if inner is None:
+            continue
+        if isinstance(inner, Place):
+            found.append(Span(start, end, inner))
+        else:
+            _collect(text, start, inner, found)
+
+
+def splice(
+    text: str,
+    replacements: list[tuple[Span, str]],
+    between: Callable[[str], str] = str,
+) -> str:
+    """Puts new text into places, which come in order; the rest stays as it is.
+
+    Args:
+        text: a line.
+        replacements: places and their new text.
+        between: what to do with the text between places.
+    """
+    parts, at = [], 0
+    for span, new in replacements:
+        parts += [between(text[at : span.start]), new]
+        at = span.end
+    return "".join([*parts, between(text[at:])])

@@ -7,9 +7,8 @@ from typing import Any
 
 from acp_proxy.engine.shared.steps import Answer, Ask, Step, Wire
 from acp_proxy.errors import UnreadableRecording
-from acp_proxy.protocol.dialects import DRAFT
+from acp_proxy.protocol.dialects import DRAFT, FORK
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.methods import FORK
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.store import database
 from acp_proxy.store.checked_values import RAW_OR_NULL

@@ -12,7 +12,7 @@ from acp_proxy.difference.defaults import RULES
 from acp_proxy.difference.options import Expect
 from acp_proxy.difference.result import Change, Counts
 from acp_proxy.difference.rules import compiled
-from acp_proxy.protocol.json_pointers import pointer
+from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import STATE_UPDATES
 from acp_proxy.store.reader import RecordingReader
 from tests.mutations import (

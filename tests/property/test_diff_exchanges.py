@@ -10,7 +10,7 @@ from acp_proxy.difference.defaults import LOOKING
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.frames import NO_ANSWER, kind_of_call
 from acp_proxy.difference.result import Change, Counts, Field
-from acp_proxy.protocol.json_pointers import pointer
+from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import STATE_UPDATES
 from tests.mutations import (
     RECORDINGS,

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acp_proxy.difference.rules import PlaceRule, compiled
-from acp_proxy.protocol.json_pointers import parts_of, pointer
+from acp_proxy.protocol.json_text import parts_of, pointer
 
 keys = st.sampled_from(["a", "b", "0", "c/d", "~"])
 patterns = st.lists(st.sampled_from(["a", "b", "0", "c/d", "~", "*", "**"]), max_size=4)

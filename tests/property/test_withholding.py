@@ -12,7 +12,7 @@ from acp_proxy.engine.agent.withheld_effects import WithheldEffects
 from acp_proxy.engine.agent.withholding import Withholding
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.steps import Script, Wire
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.typed_places import Place
 
 PIECES = [
     '{"jsonrpc":"2.0"',

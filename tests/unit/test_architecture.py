@@ -69,8 +69,6 @@ TESTED_BY = {
     "inspection/diagnosis/*": "unit/inspection/diagnosis/test_checks.py",
     "inspection/fault_effects": "unit/faults/test_plan.py",
     "inspection/searching/*": "property/test_search.py",
-    "protocol/json_pointers": "unit/protocol/test_vocabulary.py",
-    "protocol/typed_places": "unit/protocol/test_vocabulary.py",
     "protocol/*": "unit/protocol/test_connection.py",
     "runtime": "integration/test_short_sessions.py",
     "runtime/sweep": "unit/cli/commands/faults/test_sweep.py",

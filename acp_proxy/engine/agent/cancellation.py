@@ -22,8 +22,7 @@ from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.comparison import Comparison
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
-from acp_proxy.protocol.dialects import V2
-from acp_proxy.protocol.methods import CANCEL_REQUEST, PROMPT
+from acp_proxy.protocol.dialects import CANCEL_REQUEST, PROMPT, V2
 
 
 class Cancellations:

@@ -17,8 +17,8 @@ from acp_proxy.engine.agent.message_matcher import MessageMatch, MessageMatcher
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
+from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST, PUSH
 from acp_proxy.protocol.jsonrpc import Kind, read
-from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, PUSH
 
 
 class ClientMessages:

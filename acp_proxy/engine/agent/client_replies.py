@@ -17,10 +17,9 @@ from acp_proxy.engine.agent.open_requests import OpenAgentRequest
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
-from acp_proxy.protocol.json_pointers import member
-from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.json_text import json_or_none, member
 from acp_proxy.protocol.jsonrpc import Message, read
-from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.permissions import PermissionAnswer, options_of, read_answer
 from acp_proxy.protocol.states import TurnPhase
 

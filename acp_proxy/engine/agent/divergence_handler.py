@@ -16,10 +16,10 @@ from acp_proxy.engine.shared.comparison import HIDDEN, Comparison
 from acp_proxy.engine.shared.divergence import INFORMATION, Divergence, DivergenceKind
 from acp_proxy.engine.shared.line_rewriter import ANY_BYTES
 from acp_proxy.engine.shared.steps import Step
+from acp_proxy.protocol.dialects import HANDSHAKE
 from acp_proxy.protocol.jsonrpc import Kind
-from acp_proxy.protocol.methods import HANDSHAKE
-from acp_proxy.protocol.splice import spans, splice
-from acp_proxy.protocol.typed_places import secret_places
+from acp_proxy.protocol.typed_places import places_of, spans, splice
+from acp_proxy.protocol.vocabulary import Role
 
 _WITHOUT_NEAR_MISSES = {
     *INFORMATION,
@@ -179,7 +179,7 @@ class DivergenceHandler:
 
 def _without_credentials(live: ClientMessage) -> bytes:
     """A line in which credentials at typed places are replaced; as it is if there are none."""
-    places = secret_places(live.message.kind, live.message.method)
+    places = places_of(live.message.kind, live.message.method, Role.CREDENTIAL)
     text = live.raw.decode("utf-8", ANY_BYTES)
     found = spans(text, places) if places else []
     if not found:

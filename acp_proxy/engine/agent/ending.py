@@ -10,7 +10,7 @@ from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
-from acp_proxy.protocol.methods import HANDSHAKE
+from acp_proxy.protocol.dialects import HANDSHAKE
 from acp_proxy.wording import counted
 
 

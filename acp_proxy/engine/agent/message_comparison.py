@@ -7,12 +7,10 @@ from attrs import define, field
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Comparison, Difference, shown
 from acp_proxy.engine.shared.steps import Script, Step
-from acp_proxy.protocol.dialects import OPENING
+from acp_proxy.protocol.dialects import FORK, OPENING
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.protocol.methods import FORK
-from acp_proxy.protocol.splice import Place
-from acp_proxy.protocol.typed_places import places_of
+from acp_proxy.protocol.typed_places import Place, places_of
 
 SESSION_ID = "/params/sessionId"
 

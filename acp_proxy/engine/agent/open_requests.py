@@ -12,9 +12,8 @@ from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.shared.steps import Ask, Step
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Turn
-from acp_proxy.protocol.dialects import V1
+from acp_proxy.protocol.dialects import CANCEL, V1
 from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.methods import CANCEL
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
 

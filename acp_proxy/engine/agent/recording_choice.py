@@ -26,9 +26,9 @@ from acp_proxy.engine.shared.divergence import DivergenceLog, Rank
 from acp_proxy.engine.shared.line_rewriter import ANY_BYTES, LineRewriter
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.events import Event
-from acp_proxy.protocol.methods import FORK
-from acp_proxy.protocol.splice import Span, spans, splice
-from acp_proxy.protocol.typed_places import session_places
+from acp_proxy.protocol.dialects import FORK
+from acp_proxy.protocol.typed_places import Span, places_of, spans, splice
+from acp_proxy.protocol.vocabulary import Role
 
 _BLANK = "\0"
 """A character that no line of JSON contains."""
@@ -241,7 +241,7 @@ def _sessions(line: bytes, kind: str, method: str | None) -> list[tuple[Span, st
     """The places of a message's session ids, and the ids."""
     text = _text(line)
     found = []
-    for span in spans(text, session_places(kind, method)):
+    for span in spans(text, places_of(kind, method, Role.SESSION)):
         value = json.loads(text[span.start : span.end])
         if isinstance(value, str):
             found.append((span, value))

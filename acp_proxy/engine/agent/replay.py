@@ -17,7 +17,7 @@ from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog
 from acp_proxy.engine.shared.playback_options import NS_PER_S
 from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.events import EndOfInput, Event, LineReceived, Started, WriteStalled
-from acp_proxy.protocol.methods import HANDSHAKE
+from acp_proxy.protocol.dialects import HANDSHAKE
 
 _AT_ONCE = 1 << 62
 """A moment at which every frame is due."""

@@ -14,8 +14,7 @@ from acp_proxy.engine.agent.lanes import Key, Lane, Track
 from acp_proxy.engine.agent.withheld_effects import WithheldEffects
 from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.engine.shared.steps import LaneFinder, Script, Step
-from acp_proxy.protocol.dialects import INITIALIZE
-from acp_proxy.protocol.methods import HANDSHAKE
+from acp_proxy.protocol.dialects import HANDSHAKE, INITIALIZE
 
 
 @define

@@ -8,8 +8,7 @@ from typing import Any
 
 from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.protocol.effects import ClientEffect, effect_of
-from acp_proxy.protocol.json_pointers import member, params_of
-from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.json_text import json_or_none, member, params_of
 
 _MADE = {"terminal/create": "terminalId", "mcp/connect": "connectionId"}
 """Requests that make something, and the name of its id in the answer."""

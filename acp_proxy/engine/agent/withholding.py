@@ -20,8 +20,7 @@ from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.protocol.directories import is_within
 from acp_proxy.protocol.effects import ClientEffect, effect_of
-from acp_proxy.protocol.json_pointers import params_of
-from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.json_text import json_or_none, params_of
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
 _HARMLESS = frozenset({ClientEffect.INFORMS, ClientEffect.ASKS, ClientEffect.READS})

@@ -18,11 +18,9 @@ from acp_proxy.engine.client.stream_progress import ITEM, Increment, increment_o
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss
 from acp_proxy.engine.shared.line_rewriter import reply
 from acp_proxy.engine.shared.steps import REPLIES
-from acp_proxy.protocol.dialects import INITIALIZE, OPENING
-from acp_proxy.protocol.json_pointers import member, params_of
-from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.dialects import INITIALIZE, OPENING, PERMISSION, PROMPT
+from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.methods import PERMISSION, PROMPT
 from acp_proxy.protocol.updates import UPDATE
 
 

@@ -22,7 +22,7 @@ from acp_proxy.engine.shared.line_rewriter import (
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.permissions import is_draft, rejecting_option
-from acp_proxy.protocol.splice import Place, spans, splice
+from acp_proxy.protocol.typed_places import Place, spans, splice
 
 _OPTION = {"result": {"outcome": {"optionId": Place.FREE}}}
 

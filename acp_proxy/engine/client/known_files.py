@@ -8,8 +8,8 @@ from typing import Any
 
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.protocol.json_pointers import member, params_of
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.json_text import member, params_of
+from acp_proxy.protocol.typed_places import Place
 
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 _MOST = 64 << 20

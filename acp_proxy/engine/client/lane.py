@@ -10,7 +10,7 @@ from attrs import define, evolve, field, frozen
 from acp_proxy.engine.client.recorded_requests import RecordedRequests
 from acp_proxy.engine.client.stream_progress import ProgressMark, StreamProgress, TotalProgress
 from acp_proxy.engine.shared.steps import Step
-from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST
+from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST
 
 
 @frozen

@@ -11,7 +11,7 @@ from acp_proxy.engine.client.lane import ClientFrame, ClientLane, SentRequest
 from acp_proxy.engine.client.patience import Patience
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.recorded_requests import RecordedRequest
-from acp_proxy.protocol.methods import PERMISSION, PROMPT
+from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 
 _Entry = tuple[int, ClientFrame]
 """When an answer is released, and its frame."""

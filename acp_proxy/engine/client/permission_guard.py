@@ -19,9 +19,8 @@ from acp_proxy.engine.shared.comparison import Difference
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.line_rewriter import reply
 from acp_proxy.engine.shared.steps import Step
-from acp_proxy.protocol.json_pointers import member
-from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.protocol.methods import PERMISSION
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.json_text import json_or_none, member
 from acp_proxy.protocol.permissions import options_of, read_answer, unambiguous
 
 _FOR_ONE = ("allow_once", "reject_once", "reject_always")

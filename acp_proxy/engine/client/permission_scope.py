@@ -16,8 +16,8 @@ from typing import Any
 
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Difference, shown
-from acp_proxy.protocol.json_pointers import member, params_of
-from acp_proxy.protocol.methods import PERMISSION
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.json_text import member, params_of
 from acp_proxy.protocol.typed_places import places_of
 
 _ENVELOPE = frozenset(

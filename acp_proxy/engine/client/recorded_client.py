@@ -24,11 +24,9 @@ from acp_proxy.engine.client.stream_progress import (
     increment_of,
 )
 from acp_proxy.engine.shared.steps import LaneFinder, Script, Step
-from acp_proxy.protocol.dialects import V2
+from acp_proxy.protocol.dialects import PERMISSION, PROMPT, V2
 from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.methods import PERMISSION, PROMPT
-from acp_proxy.protocol.splice import Place, spans
-from acp_proxy.protocol.typed_places import places_of
+from acp_proxy.protocol.typed_places import Place, places_of, spans
 from acp_proxy.protocol.updates import UPDATE
 
 

@@ -14,7 +14,7 @@ from attrs import define, field
 
 from acp_proxy.engine.shared.steps import Ask, Script, Step
 from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.typed_places import Place
 
 _HELD, _SMALL = 128, 32 << 10
 """How many requests are held decoded, and how long they are in bytes, at most."""

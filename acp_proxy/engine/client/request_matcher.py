@@ -33,12 +33,11 @@ from acp_proxy.engine.client.recorded_requests import (
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.comparison import Comparison, Difference
 from acp_proxy.engine.shared.divergence import NearMiss
-from acp_proxy.protocol.json_pointers import params_of, parts_of
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.json_text import params_of, parts_of
 from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.permissions import options_of
-from acp_proxy.protocol.splice import Place
-from acp_proxy.protocol.typed_places import places_of
+from acp_proxy.protocol.typed_places import Place, places_of
 
 _LOOKED_AT = 50
 """How many candidates are compared, at most."""

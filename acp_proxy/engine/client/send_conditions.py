@@ -17,7 +17,7 @@ from math import inf
 from acp_proxy.engine.client.lane import ClientFrame, ClientLane
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.playback_options import Order
-from acp_proxy.protocol.methods import CANCEL_REQUEST
+from acp_proxy.protocol.dialects import CANCEL_REQUEST
 
 
 class SendConditions:

@@ -13,10 +13,9 @@ from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.line_rewriter import reply
 from acp_proxy.engine.shared.steps import Step
-from acp_proxy.protocol.json_pointers import member, params_of
-from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.protocol.methods import CANCEL, PERMISSION, PROMPT
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.dialects import CANCEL, PERMISSION, PROMPT
+from acp_proxy.protocol.json_text import json_or_none, member, params_of
+from acp_proxy.protocol.typed_places import Place
 
 _CREATE_TERMINAL = "terminal/create"
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from acp_proxy.engine.client.lane import ClientFrame, ClientLane, SentRequest
 from acp_proxy.engine.client.stream_progress import StreamProgress
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.protocol.methods import FORK
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.dialects import FORK
+from acp_proxy.protocol.typed_places import Place
 
 _CREATING = ("session/new", FORK)
 """Requests in whose answer the agent names a session."""

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 from attrs import define, evolve, field
 
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.typed_places import Place
 
 _SCHEME = "file://"
 _PLAIN_IN_URI = "/:\\~!$&'()*+,;=@"

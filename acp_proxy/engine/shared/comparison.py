@@ -15,8 +15,8 @@ from attrs import define, evolve, field, frozen
 from acp_proxy.engine.shared.bindings import Bindings, path_in
 from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
 from acp_proxy.protocol.dialects import INITIALIZE
-from acp_proxy.protocol.json_pointers import parts_of, pointer
-from acp_proxy.protocol.splice import Place, Places
+from acp_proxy.protocol.json_text import parts_of, pointer
+from acp_proxy.protocol.typed_places import Place, Places
 
 HIDDEN = "(hidden)"
 """What reports show in the place of a credential."""

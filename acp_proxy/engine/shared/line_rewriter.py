@@ -6,22 +6,18 @@ theirs.
 """
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from acp_proxy.commands import Send
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.steps import REPLIES, Wire
 from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.splice import Place, Span, spans, splice
-from acp_proxy.protocol.typed_places import places_of
+from acp_proxy.protocol.typed_places import Place, Span, places_of, spans, splice
 
 _NAMING = ("elicitation/create",)
 """Requests of the agent that contain the id of a request of the client."""
 ANY_BYTES = "surrogateescape"
 """The error handler that keeps bytes that are not UTF-8."""
-
-_Rewriter = Callable[[str], str]
 
 
 class LineRewriter:
@@ -62,10 +58,7 @@ class LineRewriter:
         elif method not in _NAMING:
             ids = {}
         replacements = [(s, self._new(text[s.start : s.end], s, ids)) for s in spans(text, places)]
-        between: _Rewriter | None = None
-        if self._rewrite_text:
-            between = self._bindings.rewritten
-        return splice(text, replacements, between)
+        return splice(text, replacements, self._bindings.rewritten if self._rewrite_text else str)
 
     def _new(self, token: str, span: Span, ids: dict[str, str]) -> str:
         if span.place is Place.ID:

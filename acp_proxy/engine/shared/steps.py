@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 
 from attrs import define, frozen
 
+from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST, HANDSHAKE, PUSH
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, HANDSHAKE, PUSH
 
 REPLIES = ("response", "error")
 """Kinds of messages that answer a request."""

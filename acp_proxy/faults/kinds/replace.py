@@ -9,8 +9,7 @@ from attrs import field, frozen
 
 from acp_proxy.faults.effects import Effect
 from acp_proxy.faults.fault import BadSetting, Fault, PassingFrame, one_line, plain_json
-from acp_proxy.protocol.json_pointers import parts_of
-from acp_proxy.protocol.json_text import parse
+from acp_proxy.protocol.json_text import parse, parts_of
 
 _Path = tuple[str, ...]
 _path_of = cache(parts_of)

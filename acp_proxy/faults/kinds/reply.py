@@ -8,7 +8,7 @@ from attrs import field, frozen
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import NS_PER_MS, Effect
 from acp_proxy.faults.fault import BadSetting, Fault, PassingFrame, at_least
-from acp_proxy.protocol.splice import Place, spans, splice
+from acp_proxy.protocol.typed_places import Place, spans, splice
 
 
 class ReplyMode(StrEnum):

@@ -18,8 +18,7 @@ from attrs import evolve
 
 from acp_proxy.inspection.searching.patterns import Pattern, escaped_strings, strings
 from acp_proxy.inspection.searching.streams import SearchHit, Streams, excerpt, look_through
-from acp_proxy.protocol.json_pointers import parts_of, pointer
-from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.json_text import json_or_none, parts_of, pointer
 from acp_proxy.recording import Payload
 
 _TEXTS = (

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from acp_proxy.inspection.searching.patterns import Pattern, undone
 from acp_proxy.protocol.chunks import chunk_of
-from acp_proxy.protocol.methods import PROMPT
+from acp_proxy.protocol.dialects import PROMPT
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import Payload
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
-from acp_proxy.protocol.json_pointers import params_of, parts_of
-from acp_proxy.protocol.splice import Place
-from acp_proxy.protocol.typed_places import places_of
+from acp_proxy.protocol.json_text import params_of, parts_of
+from acp_proxy.protocol.typed_places import Place, places_of
 from acp_proxy.protocol.vocabulary import (
     AGENTS,
     TABLE,

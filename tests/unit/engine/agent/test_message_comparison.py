@@ -10,7 +10,7 @@ from acp_proxy.engine.agent.message_comparison import ClientMessage, MessageComp
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Difference
 from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.typed_places import Place
 from tests.playbook import record
 
 if TYPE_CHECKING:

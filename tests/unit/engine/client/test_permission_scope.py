@@ -16,7 +16,7 @@ from acp_proxy.engine.client.permission_scope import (
 )
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Difference
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.typed_places import Place
 
 CALL = {"toolCallId": "c", "kind": "edit", "rawInput": {"path": "/p/f"}}
 

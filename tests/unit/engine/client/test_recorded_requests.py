@@ -13,7 +13,7 @@ from acp_proxy.engine.client.recorded_requests import (
     key_of,
 )
 from acp_proxy.engine.shared.steps import Ask, Step
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.typed_places import Place
 
 
 def request(seq: int, method: str = "m") -> RecordedRequest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.typed_places import Place
 
 
 def bound(**roots: str) -> Bindings:

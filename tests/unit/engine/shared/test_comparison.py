@@ -9,9 +9,8 @@ import pytest
 
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, shown
-from acp_proxy.protocol.json_pointers import pointer
-from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.json_text import json_or_none, pointer
+from acp_proxy.protocol.typed_places import Place
 
 
 def differing(old: Any, new: Any, *ignored: str, method: str = "m") -> list[str]:

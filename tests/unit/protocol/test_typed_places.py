@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.protocol.splice import Place, Places, Span, spans, splice
+from acp_proxy.protocol.typed_places import Place, Places, Span, spans, splice
 
 PLACES: Places = {
     "id": Place.ID,
