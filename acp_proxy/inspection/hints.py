@@ -46,11 +46,7 @@ class HintReader:
     _titles: dict[tuple[str | None, str], str] = field(factory=dict)
 
     def of(self, frame: Row) -> Hints:
-        """Returns the hints for a row of `frames`, or for a message of a batch.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
-        """
+        """Returns the hints for a row of `frames`, or for a message of a batch."""
         kind, method = frame["kind"], frame["method"]
         asked = None
         if method == PERMISSION and kind == "response" and frame.get("request_seq") is not None:

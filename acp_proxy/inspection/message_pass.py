@@ -31,9 +31,6 @@ class MessagePass:
     Args:
         reader: the recording.
         first: the turn with whose prompt to begin; None for the start of the recording.
-
-    Attributes:
-        connection: the state machine, after the frame that was yielded last.
     """
 
     def __init__(self, reader: RecordingReader, first: TurnRow | None = None) -> None:
@@ -42,6 +39,7 @@ class MessagePass:
         if first is not None:
             state.next_turn = first.id
         self.connection = Connection(state, (is_known and recording.dialect) or "auto")
+        """Its state is that after the frame that was yielded last."""
         self._reader = reader
         self._first = 0 if first is None else first.prompt_seq
 
@@ -53,9 +51,6 @@ class MessagePass:
         Args:
             pause_ns: a longer time between two frames ends a run.
             watch: is given all runs, and passes them on.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
         """
         feed = self.connection.feed
         nothing, no_message = Transition(), read(b"")

@@ -23,15 +23,12 @@ def trim(
     exchanges: Iterable[ExchangeRow],
     turns: Iterable[TurnSpan],
 ) -> set[int]:
-    """Chooses the frames that a replay of some turns needs.
+    """Returns the numbers of the frames that a replay of some turns needs.
 
     Args:
         heads: all frames of the recording, in order.
         exchanges: all its exchanges; a fork is one of the session that it is made from.
         turns: the turns to keep.
-
-    Returns:
-        The numbers of the frames to keep.
     """
     known = {exchange.id: exchange for exchange in exchanges}
     trimmer = _Trimmer(known, list(turns))

@@ -20,10 +20,10 @@ open is known by the state machine of the connection.
 """
 
 import heapq
-import itertools
 from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import NamedTuple
 
 from attrs import define, evolve, field, frozen
 from cattrs.gen import make_dict_unstructure_fn, override
@@ -35,6 +35,7 @@ from acp_proxy.protocol.dialects import CANCEL, PERMISSION
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.states import TerminalState
+from acp_proxy.recording import FrameRun, RecordedEvent
 
 _PERSON = {PERMISSION, "elicitation/create", "authenticate", "auth/login"}
 _PROGRAM = {"terminal/wait_for_exit"}
@@ -141,19 +142,14 @@ class OpenWait:
         return self.silent_ns is not None and limit is not None and self.silent_ns >= limit
 
 
+@define
 class SilenceLog:
-    """Keeps the longest silence, and the longest of those that were hangs.
+    """Keeps the longest silence, and the longest of those that were hangs."""
 
-    Attributes:
-        longest: the longest silence so far, or None.
-        long_count: how many silences were hangs.
-    """
-
-    def __init__(self) -> None:
-        self.longest: Silence | None = None
-        self.long_count = 0
-        self._long: list[tuple[int, int, Silence]] = []
-        self._order = itertools.count()
+    longest: Silence | None = None
+    long_count: int = 0
+    """How many silences were hangs."""
+    _long: list[tuple[int, int, Silence]] = field(factory=list)
 
     @property
     def long(self) -> list[Silence]:
@@ -166,9 +162,15 @@ class SilenceLog:
             self.longest = silence
         if silence.is_long:
             self.long_count += 1
-            heapq.heappush(self._long, (silence.length_ns, next(self._order), silence))
+            heapq.heappush(self._long, (silence.length_ns, self.long_count, silence))
             if len(self._long) > _MOST_LONG:
                 heapq.heappop(self._long)
+
+
+class _Moment(NamedTuple):
+    t_ns: int
+    seq: int
+    """The frame or event at that time."""
 
 
 @define(eq=False)
@@ -180,8 +182,8 @@ class _SessionWaits:
     """How many of them there are, by direction and by who has to act."""
     terminals: set[str] = field(factory=set)
     """Those that run."""
-    silent: dict[Party, tuple[int, int]] = field(factory=dict)
-    """The peers that have to act, each with the time and the frame or event since which."""
+    silent: dict[Party, _Moment] = field(factory=dict)
+    """The peers that have to act, and since when."""
 
     @property
     def is_held_up(self) -> bool:
@@ -205,95 +207,71 @@ class WaitTracker:
 
     Args:
         connection: the state machine whose transitions are fed.
-
-    Attributes:
-        silences: the silences that have ended so far.
     """
 
     def __init__(self, connection: Connection) -> None:
         self.silences = SilenceLog()
+        """The silences that have ended so far."""
         self._terminals = connection.state.terminals
         self._connection = _SessionWaits()
         self._sessions: dict[str | None, _SessionWaits] = {None: self._connection}
         self._waits_of: dict[object, _SessionWaits] = {}
         self._absent: dict[Party, set[str]] = {Party.AGENT: set(), Party.CLIENT: set()}
 
-    def feed(self, seq: int, t_ns: int, stream: str, message: Message, done: Transition) -> None:
+    def feed(self, run: FrameRun, message: Message, done: Transition) -> None:
         """Takes the next message; a batch comes as its members, one after the other.
 
         Args:
-            seq: the number of its frame.
-            t_ns: when it came.
-            stream: its stream.
+            run: its frame, or the run of which it is the first.
             message: the message.
             done: what it has changed.
         """
+        now = _Moment(run.t_ns, run.seq)
         waits: _SessionWaits | None
         match message.kind:
             case Kind.NOTIFICATION:
                 if (waits := self._sessions.get(done.session)) is not None:
-                    self._end_silence(waits, stream, seq, t_ns)
-                    if message.method == CANCEL and stream == Direction.TO_AGENT:
-                        self._cancel(waits, seq, t_ns)
+                    self._end_silence(waits, run.stream, now)
+                    if message.method == CANCEL and run.stream == Direction.TO_AGENT:
+                        self._cancel(waits, now)
             case Kind.REQUEST if done.opened is not None:
                 waits = self._sessions.setdefault(done.session, _SessionWaits())
-                self._end_silence(waits, stream, seq, t_ns)
+                self._end_silence(waits, run.stream, now)
                 self._add(waits, done.opened, done)
-                self._settle(waits, seq, t_ns)
+                self._settle(waits, now)
             case Kind.RESPONSE | Kind.ERROR:
                 waits = self._waits_of.pop(done.exchange, None)
                 if waits is None:  # of a prompt, or of nothing
                     waits = self._sessions.setdefault(done.session, _SessionWaits())
-                self._end_silence(waits, stream, seq, t_ns)
+                self._end_silence(waits, run.stream, now)
                 waits.remove(done.exchange)
                 self._follow_terminal(waits, message, done)
-                self._settle(waits, seq, t_ns)
+                self._settle(waits, now)
         for turn in done.ended:
             if (waits := self._waits_of.pop(("turn", turn.id), None)) is not None:
                 waits.remove(("turn", turn.id))
                 waits.terminals.clear()
-                self._settle(waits, seq, t_ns)
+                self._settle(waits, now)
+        waits = self._sessions.get(done.session) if run.last_seq != run.seq else None
+        if waits is not None and Party.AGENT in waits.silent:  # it went on without a pause
+            waits.silent[Party.AGENT] = _Moment(run.last_ns, run.last_seq)
 
-    def stream_on(self, session: str | None, seq: int, t_ns: int) -> None:
-        """Notes that the agent has gone on without a pause to a later frame.
-
-        Args:
-            session: the session that it streams in.
-            seq: the number of the frame.
-            t_ns: when it came.
-        """
-        waits = self._sessions.get(session)
-        if waits is not None and Party.AGENT in waits.silent:
-            waits.silent[Party.AGENT] = t_ns, seq
-
-    def set_reading(self, stream: str, seq: int, t_ns: int, *, reads: bool) -> None:
-        """Notes that the receiver of a stream stops reading, or reads again.
-
-        While it does not read, the sender of the stream is not blamed.
-
-        Args:
-            stream: the stream.
-            seq: the number of the event.
-            t_ns: when it was.
-            reads: whether it reads from here on.
-        """
-        absent = self._absent[_sender(stream)]
-        (absent.discard if reads else absent.add)(stream)
-        self._settle_all(seq, t_ns)
-
-    def leave(self, peer: Party, seq: int, t_ns: int) -> None:
-        """Notes that the agent or the client has ended its output, and will answer nothing more.
-
-        Args:
-            peer: the peer.
-            seq: the number of the event.
-            t_ns: when it was.
-        """
-        self._absent[peer].add("gone")
-        if peer is Party.CLIENT:  # and its terminals with it
-            for waits in self._sessions.values():
-                waits.terminals.clear()
-        self._settle_all(seq, t_ns)
+    def note(self, event: RecordedEvent) -> None:
+        """Takes an event: a peer that leaves, stops reading or reads again."""
+        now, stream = _Moment(event.t_ns, event.seq), event.data.get("stream")
+        match event.kind:
+            case "exit":
+                self._leave(Party.AGENT, now)
+            case "eof" if stream in tuple(Direction):
+                self._leave(_sender(stream), now)
+            case "note" if isinstance(stream, str):
+                absent = self._absent[_sender(stream)]
+                match event.data.get("action"):
+                    case "stalled":  # who sends while nobody reads is not to blame
+                        absent.add(stream)
+                    case "resumed":
+                        absent.discard(stream)
+                self._settle_all(now)
 
     def open(self, t_ns: int) -> list[OpenWait]:
         """Returns all that is open at some time, oldest first."""
@@ -306,6 +284,14 @@ class WaitTracker:
             for party in LONG_NS:
                 self._record(waits, party, None, t_ns)
             waits.silent.clear()
+
+    def _leave(self, peer: Party, now: _Moment) -> None:
+        """Notes that a peer has ended its output, and will answer nothing more."""
+        self._absent[peer].add("gone")
+        if peer is Party.CLIENT:  # and its terminals with it
+            for waits in self._sessions.values():
+                waits.terminals.clear()
+        self._settle_all(now)
 
     def _add(self, waits: _SessionWaits, exchange: Exchange, done: Transition) -> None:
         # In v2 the answer to a prompt only accepts it, so that the turn counts, not the answer.
@@ -329,32 +315,32 @@ class WaitTracker:
         if has_exited or done.method in _TERMINAL_ENDS:
             waits.terminals.discard(done.terminal)
 
-    def _cancel(self, waits: _SessionWaits, seq: int, t_ns: int) -> None:
+    def _cancel(self, waits: _SessionWaits, now: _Moment) -> None:
         for key, request in list(waits.pending.items()):
             if request.method == PERMISSION and request.direction == Direction.TO_CLIENT:
                 waits.remove(key)
                 waits.add(key, evolve(request, awaited=Party.CLIENT))
-        self._settle(waits, seq, t_ns)
+        self._settle(waits, now)
 
-    def _end_silence(self, waits: _SessionWaits, stream: str, seq: int, t_ns: int) -> None:
+    def _end_silence(self, waits: _SessionWaits, stream: str, now: _Moment) -> None:
         """Ends the silence of a frame's sender; the next one begins if it still has to act."""
         party = _sender(stream)
         if party in waits.silent:
-            self._record(waits, party, seq, t_ns)
-            waits.silent[party] = t_ns, seq
+            self._record(waits, party, now.seq, now.t_ns)
+            waits.silent[party] = now
 
-    def _settle(self, waits: _SessionWaits, seq: int, t_ns: int) -> None:
+    def _settle(self, waits: _SessionWaits, now: _Moment) -> None:
         """Finds out who has to act in a session, now that something has changed."""
         if waits is self._connection and len(self._sessions) > 1:
-            self._settle_all(seq, t_ns)
+            self._settle_all(now)
         else:
-            self._settle_one(waits, seq, t_ns)
+            self._settle_one(waits, now)
 
-    def _settle_all(self, seq: int, t_ns: int) -> None:
+    def _settle_all(self, now: _Moment) -> None:
         for waits in self._sessions.values():
-            self._settle_one(waits, seq, t_ns)
+            self._settle_one(waits, now)
 
-    def _settle_one(self, waits: _SessionWaits, seq: int, t_ns: int) -> None:
+    def _settle_one(self, waits: _SessionWaits, now: _Moment) -> None:
         is_held_up = waits.is_held_up or self._connection.is_held_up
         has_to_act = {
             Party.AGENT: waits.counts[Direction.TO_AGENT, Party.AGENT] > 0 and not is_held_up,
@@ -362,22 +348,22 @@ class WaitTracker:
         }
         for party, acts in has_to_act.items():
             if acts and not self._absent[party]:
-                waits.silent.setdefault(party, (t_ns, seq))
+                waits.silent.setdefault(party, now)
             elif party in waits.silent:
                 # A silence ends with what holds its peer up; that of a peer that left never ends.
                 is_gone = "gone" in self._absent[party]
-                self._record(waits, party, None if is_gone else seq, t_ns)
+                self._record(waits, party, None if is_gone else now.seq, now.t_ns)
                 del waits.silent[party]
 
     def _record(self, waits: _SessionWaits, party: Party, to_seq: int | None, t_ns: int) -> None:
         """Keeps a silence that ends now, if it is a hang or the longest so far."""
         since, longest = waits.silent.get(party), self.silences.longest
         shortest_ns = min(LONG_NS[party], 1 if longest is None else longest.length_ns + 1)
-        if since is None or t_ns - since[0] < shortest_ns:
+        if since is None or t_ns - since.t_ns < shortest_ns:
             return  # before the oldest request is looked for among perhaps many
         request = waits.oldest(party)
         if request is not None:  # else its answer is what ends the silence
-            silence = Silence(party, request, since[1], to_seq, since[0], t_ns - since[0])
+            silence = Silence(party, request, since.seq, to_seq, since.t_ns, t_ns - since.t_ns)
             self.silences.add(silence)
 
 
@@ -386,7 +372,7 @@ def _open_waits(waits: _SessionWaits, t_ns: int) -> Iterator[OpenWait]:
         wait = OpenWait(request, t_ns - request.t_ns)
         since = waits.silent.get(request.awaited)
         if since is not None:
-            wait = evolve(wait, last_seq=since[1], silent_ns=t_ns - since[0])
+            wait = evolve(wait, last_seq=since.seq, silent_ns=t_ns - since.t_ns)
         yield wait
 
 

@@ -18,14 +18,7 @@ _STILL_RUNNING = (
 
 
 class AcpAgent:
-    """A recorded agent, which the client under test starts.
-
-    Attributes:
-        command: the command of the agent, which the client may start any number of times.
-        recording: the file that is played, or that will be written.
-        is_recording: whether the command runs a real agent, to record it.
-        env: our environment without the settings of acp-proxy, to start the agent in.
-    """
+    """A recorded agent, which the client under test starts."""
 
     def __init__(
         self,
@@ -48,9 +41,13 @@ class AcpAgent:
             patience_s: seconds for a start to end after the test.
         """
         self.recording = recording
+        """The file that is played, or that will be written."""
         self.is_recording = real_agent is not None
+        """Whether the command runs a real agent, to record it."""
         self.command = [sys.executable, "-P", "-m", "acp_proxy.tested_agent", str(directory)]
+        """The client may start it any number of times."""
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
+        """Our environment without the settings of acp-proxy, to start the agent in."""
         self._directory = directory
         self._recordings = recordings
         self._patience_s = patience_s

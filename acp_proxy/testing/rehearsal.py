@@ -26,18 +26,14 @@ class NotKept(Exception):
 
 
 def keep(databases: list[Path], place: Path) -> list[Path]:
-    """Replaces the recordings of a test, in the text form unless the file's name ends with .db.
+    """Replaces the files of a test's recordings, in the text form but for names with .db.
 
     Args:
         databases: what was recorded, one for each start of the agent.
         place: the file of the first one.
 
-    Returns:
-        the files.
-
     Raises:
         NotKept: one does not replay to its own client; nothing was written.
-        UnreadableRecording: one cannot be read; nothing was written.
         OSError: one cannot be written.
     """
     contents = [_content(database, place.suffix) for database in databases]
@@ -73,17 +69,11 @@ def _replace(file: Path, content: bytes) -> None:
 
 
 def rehearse(reader: RecordingReader, options: ReplayOptions | None = None) -> ReplayReport:
-    """Replays a recording to its own client.
+    """Replays a recording to its own client, with the verdict ``clean`` if that works.
 
     Args:
         reader: the recording.
         options: how to replay it.
-
-    Returns:
-        the report of the replay; its verdict is ``clean`` if the recording replays.
-
-    Raises:
-        UnreadableRecording: it cannot be read.
     """
     return _Rehearsal(reader, options or ReplayOptions()).run()
 

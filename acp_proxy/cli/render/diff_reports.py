@@ -44,9 +44,6 @@ def report_diff(found: Diff, reporters: Sequence[DiffReporter]) -> None:
     Args:
         found: the comparison.
         reporters: one for each form.
-
-    Raises:
-        UnreadableRecording: a recording is damaged.
     """
     for reporter in reporters:
         reporter.begin(found)

@@ -149,12 +149,12 @@ class Page(Writer):
         self.line(self.screen.line(*pieces))
 
     def wrap(self, first: Piece, *pieces: Piece, indent: int | None = None) -> None:
-        """Writes lines that break where the screen ends; see `Screen.wrapped`.
+        """Writes lines that break where the screen ends.
 
         Args:
-            first: what stands before the first line.
-            *pieces: the text.
-            indent: columns before the other lines.
+            first: see `Screen.wrapped`.
+            *pieces: see there.
+            indent: see there.
         """
         self.lines(self.screen.wrapped(first, *pieces, indent=indent))
 

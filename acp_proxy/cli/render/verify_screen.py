@@ -93,9 +93,6 @@ def conclude(
         old: the recording that was played.
         new: the recording of the new run.
         settings: what is compared, and where reports go.
-
-    Raises:
-        UnreadableRecording: one is damaged.
     """
     played = plays.report(engine)
     options = evolve(

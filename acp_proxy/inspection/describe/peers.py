@@ -34,14 +34,11 @@ def peer(value: Value) -> str:
 
 
 def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yields the capabilities that are on in a peer's part of the initialization.
+    """Yields the path and the value of a peer's capabilities; True for one that is only on.
 
     Args:
-        value: the part: params or result.
+        value: its part of the initialization: params or result.
         holders: the members that hold capabilities; by default those of any dialect.
-
-    Returns:
-        The path of each, and its value: True if it is only on.
     """
     for holder in holders or _HOLDERS:
         groups = {"_meta"} if holder == "capabilities" else _V1_GROUPS

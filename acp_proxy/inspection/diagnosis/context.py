@@ -36,22 +36,16 @@ _END = 1 << 62
 
 @define
 class DiagnosisContext:
-    """What the checks read of one recording.
-
-    Attributes:
-        reader: the recording.
-        events: all its events.
-        counts: what a pass over all frames has found; None if there was no pass. Without one no
-            silence is known, but every problem is.
-        waits: what is open now, if the recorder runs.
-        end_ns: the last thing that happened, or now.
-    """
+    """What the checks read of one recording."""
 
     reader: RecordingReader
     events: Sequence[RecordedEvent]
     counts: FrameCounts | None
+    """None if there was no pass over all frames: no silence is known then, but every problem is."""
     waits: list[OpenWait]
+    """What is open now, if the recorder runs."""
     end_ns: int
+    """The last thing that happened, or now."""
 
     @cached_property
     def recording(self) -> Recording:
@@ -139,15 +133,12 @@ class DiagnosisContext:
     def running_calls(
         self, turn: int | None, first: int, last: int | None = _END
     ) -> dict[int, str]:
-        """Returns the tool calls of a turn that were not over at a frame.
+        """Returns the titles of a turn's tool calls that were not over at a frame, by first frame.
 
         Args:
             turn: the turn; None has no tool calls.
             first: its prompt.
             last: the frame; None has no tool calls either.
-
-        Returns:
-            Their titles by their first frames.
         """
         if turn is None or last is None:
             return {}

@@ -136,15 +136,12 @@ class Rules:
     was not seen."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
-        """Returns what is wrong with a request, to be read after ``sent METHOD``.
+        """Returns what is wrong with a request, to be read after ``sent METHOD``; empty if nothing.
 
         Args:
             direction: where it was sent.
             method: its method.
             message: the request.
-
-        Returns:
-            Empty if it is allowed, or if that is not known.
         """
         known = _REQUIRED.get(self.dialect or "")
         if known is None or method is None or method.startswith("_"):

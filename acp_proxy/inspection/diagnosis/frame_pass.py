@@ -14,7 +14,7 @@ from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, 
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.diagnosis.values import FailedCall, ToolTally
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
-from acp_proxy.inspection.waits import OpenWait, Party, WaitTracker
+from acp_proxy.inspection.waits import OpenWait, WaitTracker
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.jsonrpc import Message
@@ -39,15 +39,12 @@ HISTORY = OPENING[1:]
 
 
 class CallLog:
-    """Follows the kind, the title and the status of tool calls, of the first 100,000.
-
-    Attributes:
-        states: what is known of each call: ``kind``, ``title`` and ``status``, the frame ``seq``
-            that it began with and the frame ``status_seq`` that set its status.
-    """
+    """Follows the kind, the title and the status of tool calls, of the first 100,000."""
 
     def __init__(self) -> None:
         self.states: dict[CallKey, Value] = {}
+        """What is known of each call: ``kind``, ``title`` and ``status``, the frame ``seq`` that it
+        began with and the frame ``status_seq`` that set its status."""
 
     def add(self, key: CallKey, seq: int, raw: bytes) -> None:
         """Takes an update of a call; what it leaves out stays as it was.
@@ -135,9 +132,6 @@ def count_frames(
         events: all its events.
         watch: is given all runs of frames, and passes them on.
         pause_ns: silences that are not longer may be left out.
-
-    Raises:
-        UnreadableRecording: the file is damaged, or locked.
     """
     return _FramePass(reader, events, watch).read(pause_ns)
 
@@ -172,7 +166,6 @@ class _FramePass:
             if run.last_seq != run.seq:
                 found.is_exact = False
                 found.updates += run.frames - 1
-                found.waits.stream_on(done.session, run.last_seq, run.last_ns)
         while event is not None:
             self._take_event(event)
             event = next(upcoming, None)
@@ -180,7 +173,7 @@ class _FramePass:
         return found
 
     def _take(self, run: FrameRun, message: Message, done: Transition) -> None:
-        self._found.waits.feed(run.seq, run.t_ns, run.stream, message, done)
+        self._found.waits.feed(run, message, done)
         if message.method != UPDATE or message.rpc_id is not None:
             return
         self._found.updates += 1
@@ -199,32 +192,18 @@ class _FramePass:
         return any(one.method in HISTORY and one.session == session for one in opening)
 
     def _take_event(self, event: RecordedEvent) -> None:
-        waits, stream = self._found.waits, event.data.get("stream")
         if self._found.open_at_end is None and is_peer_leaving(event):
-            self._found.open_at_end = waits.open(event.t_ns)
-        match event.kind:
-            case "exit":
-                waits.leave(Party.AGENT, event.seq, event.t_ns)
-            case "eof" if stream == "to-client":
-                waits.leave(Party.AGENT, event.seq, event.t_ns)
-            case "eof" if stream == "to-agent":
-                waits.leave(Party.CLIENT, event.seq, event.t_ns)
-            case "note" if isinstance(stream, str):
-                if (action := event.data.get("action")) in ("stalled", "resumed"):
-                    reads = action == "resumed"
-                    waits.set_reading(stream, event.seq, event.t_ns, reads=reads)
+            self._found.open_at_end = self._found.waits.open(event.t_ns)
+        self._found.waits.note(event)
 
 
 def running_calls(reader: RecordingReader, turn: int, span: Span) -> dict[int, str]:
-    """Returns the tool calls of a turn that were not over at a frame.
+    """Returns the titles of a turn's tool calls that were not over at a frame, by first frame.
 
     Args:
         reader: the recording.
         turn: the turn.
         span: its prompt, and the frame.
-
-    Returns:
-        Their titles by their first frames.
     """
     calls = CallLog()
     for message in read_messages(reader, call_updates_of_turn(reader, turn, span), HEAD):

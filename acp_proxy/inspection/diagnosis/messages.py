@@ -93,9 +93,6 @@ def messages_of_exchanges(
         reader: the recording.
         wanted: the number of the frame, or None for an answer that never came, and the exchange.
         largest: bytes of a line that is read whole.
-
-    Returns:
-        those that there are, by both numbers.
     """
     keys = {(seq, exchange) for seq, exchange in wanted if seq is not None}
     return {

@@ -34,9 +34,6 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         now_ns: the monotonic clock now, in nanoseconds. A running recording is summarized until
             then, or else until the last thing that happened. An ended one does not depend on it.
         watch: is given all frames, and passes them on.
-
-    Raises:
-        UnreadableRecording: the file is damaged.
     """
     recording, events = reader.recording, list(read_events(reader))
     context = _context(reader, events, now_ns if reader.live else None, watch)

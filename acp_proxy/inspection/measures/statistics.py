@@ -70,9 +70,6 @@ def gather(
         chosen: which frames to count.
         top: how many tool calls to name.
         watch: is given the heads of all frames that are counted, and passes them on.
-
-    Raises:
-        UnreadableRecording: it is damaged.
     """
     end_ns = end_of(reader)
     traffic = Traffic(end_ns)
@@ -134,9 +131,6 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
         reader: its recording.
         turn: with its texts.
         most: how many steps to keep, the longest ones; all if it is None.
-
-    Raises:
-        UnreadableRecording: the file is damaged.
     """
     last = frame_queries.last_seq(reader) if turn.open or turn.end_seq is None else turn.end_seq
     requests = client_requests(reader, turn.prompt_seq, last)

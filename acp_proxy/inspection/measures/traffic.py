@@ -134,21 +134,15 @@ class _Method:
 class Traffic:
     """Takes heads of frames, and afterwards exchanges.
 
-    Attributes:
-        turns: the turns that frames belonged to.
-        exchanges: the numbers of the exchanges whose request or response was among the frames.
-        batches: the numbers of the frames that were batches.
+    Args:
+        end_ns: the end of the time that is divided into parts.
     """
 
     def __init__(self, end_ns: int) -> None:
-        """Begins.
-
-        Args:
-            end_ns: the end of the time that is divided into parts.
-        """
         self.turns: set[int] = set()
-        self.exchanges: set[int] = set()
-        self.batches: set[int] = set()
+        """Those that frames belonged to."""
+        self._exchanges: set[int] = set()
+        self._batches: set[int] = set()
         self._span = max(1, end_ns)
         self._bucket = self._from = self._to = 0
         self._counts: dict[tuple[str, str, str | None], _Count] = {}
@@ -169,9 +163,9 @@ class Traffic:
         if turn is not None:
             self.turns.add(turn)
         if kind == "batch":
-            self.batches.add(seq)
+            self._batches.add(seq)
         elif exchange is not None and kind != "notification":
-            self.exchanges.add(exchange)
+            self._exchanges.add(exchange)
         if call is not None:
             self._call((session, call), t_ns, turn, size)
 
@@ -187,9 +181,9 @@ class Traffic:
     def includes(self, exchange: ExchangeRow) -> bool:
         """Whether the request or the response of an exchange was among the frames."""
         return (
-            exchange.id in self.exchanges
-            or exchange.request_seq in self.batches
-            or exchange.response_seq in self.batches
+            exchange.id in self._exchanges
+            or exchange.request_seq in self._batches
+            or exchange.response_seq in self._batches
         )
 
     def methods(self) -> list[MethodStatistics]:

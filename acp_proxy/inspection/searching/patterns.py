@@ -25,13 +25,7 @@ _LIKE_ASCII = frozenset("ıſK\u0130")
 
 
 class Pattern:
-    """A text or a regular expression to look for.
-
-    Attributes:
-        regex: the exact answer; ``^`` and ``$`` are the ends of lines.
-        length: the characters of a fixed text; 0 for a regular expression.
-        has_assertions: whether a match depends on where the searched text begins and ends.
-    """
+    """A text or a regular expression to look for."""
 
     def __init__(
         self, text: str, *, is_regex: bool = False, ignore_case: bool | None = None
@@ -52,8 +46,11 @@ class Pattern:
             ignore_case = not _has_capital(text, is_regex=is_regex)
         source = text if is_regex else re.escape(text)
         self.regex = _compiled(source, ignore_case=ignore_case)
+        """The exact answer; ``^`` and ``$`` are the ends of lines."""
         self.length = 0 if is_regex else len(text)
+        """Characters of a fixed text; 0 for a regular expression."""
         self.has_assertions = is_regex and _has_assertions(text)
+        """Whether a match depends on where the searched text begins and ends."""
         self._ignore_case = ignore_case
         self._needle = None
         if not is_regex and not (ignore_case and _LIKE_ASCII.intersection(text)):

@@ -20,6 +20,7 @@ from acp_proxy.inspection.waits import (
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording import FrameRun
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import (
     MS,
@@ -403,7 +404,8 @@ def waits_after(*lines: tuple[int, str, bytes]) -> WaitTracker:
     for seq, (t_ns, stream, line) in enumerate(lines):
         message = read(line)
         done = connection.feed(seq, t_ns, Direction(stream), message)
-        waits.feed(seq, t_ns, stream, message, done)
+        run = FrameRun(seq, t_ns, stream, message.kind, None, seq, t_ns)
+        waits.feed(run, message, done)
     return waits
 
 

@@ -101,7 +101,7 @@ def turns_type(_ctx: click.Context, _param: click.Parameter, value: str | None) 
 def export_test(
     reader: RecordingReader, directory: Path, turns: Turns | None, *, force: bool
 ) -> list[Path]:
-    """Writes a test and its recording.
+    """Writes a test and its recording, and returns both files.
 
     Args:
         reader: the recording.
@@ -109,13 +109,9 @@ def export_test(
         turns: those that the test needs; None for the whole recording.
         force: whether to replace files that are there.
 
-    Returns:
-        The two files.
-
     Raises:
         Refusal: there are no such turns or no requests at all, the recorder still runs, they do
             not replay, or a file cannot be written.
-        UnreadableRecording: the recording cannot be read.
     """
     if reader.live:
         raise Refusal(f"{reader.path} is still being recorded; a test needs its end")
@@ -145,7 +141,6 @@ def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
 
     Raises:
         Refusal: there are no such turns.
-        UnreadableRecording: the recording cannot be read.
     """
     return list(_lines(reader, None if turns is None else _chosen(reader, turns)))
 
