@@ -12,7 +12,7 @@ from acp_proxy.protocol.capabilities import CAPABILITIES
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Recording
-from acp_proxy.store.exchange_queries import answered_requests, exchanges_open_during
+from acp_proxy.store.exchange_queries import exchanges, exchanges_open_during
 from acp_proxy.store.reader import RecordingReader
 
 _DIRECTIONS = {"request": Direction.TO_AGENT.value, "response": Direction.TO_CLIENT.value}
@@ -135,10 +135,12 @@ def _has_ending(recording: Recording) -> bool:
 def _latencies(reader: RecordingReader, held: Container[int]) -> _Latencies:
     """Returns the latencies; none for a method whose exchanges were all held up."""
     found: _Latencies = {}
-    for request in answered_requests(reader):
-        known = found.setdefault((request.method or "", request.direction), array("q"))
-        if request.exchange not in held:
-            known.append(request.latency_ns)
+    for exchange in exchanges(reader, order="request_seq"):
+        if exchange.latency_ns is None:
+            continue
+        known = found.setdefault((exchange.method or "", exchange.direction), array("q"))
+        if exchange.id not in held:
+            known.append(exchange.latency_ns)
     return found
 
 

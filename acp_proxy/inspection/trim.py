@@ -13,7 +13,7 @@ from attrs import define, field
 from acp_proxy.protocol.dialects import FORK, HANDSHAKE
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import FrameHead
-from acp_proxy.store.exchange_queries import ExchangeRow, TurnSpan
+from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow
 
 _FOREVER = 1 << 63
 
@@ -21,7 +21,7 @@ _FOREVER = 1 << 63
 def trim(
     heads: Iterable[FrameHead],
     exchanges: Iterable[ExchangeRow],
-    turns: Iterable[TurnSpan],
+    turns: Iterable[TurnRow],
 ) -> set[int]:
     """Returns the numbers of the frames that a replay of some turns needs.
 
@@ -54,7 +54,7 @@ class _Trimmer:
     """Decides on frames, one after the other."""
 
     exchanges: dict[int, ExchangeRow]
-    turns: list[TurnSpan]
+    turns: list[TurnRow]
     _client_kept: dict[str | None, bool] = field(factory=dict)
     """By session, whether the client's last message was kept: it decides on frames of the agent
     outside of turns."""
@@ -123,7 +123,7 @@ class _Trimmer:
         return any(turn.prompt_seq <= seq <= _last_seq(turn) for turn in self.turns)
 
 
-def _last_seq(turn: TurnSpan) -> int:
+def _last_seq(turn: TurnRow) -> int:
     """The number of a turn's last frame; beyond all numbers if the turn never ended."""
     return _FOREVER if turn.end_seq is None else turn.end_seq
 

@@ -40,9 +40,7 @@ def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
 
     Args:
         path: the database.
-        fsync: whether it has to survive a power cut. It survives all else, since the log stays
-            until
-            the database is whole.
+        fsync: whether it has to survive a power cut; the log is there for all else.
 
     Raises:
         sqlite3.Error: it cannot be made, is locked, or the disk is full.
@@ -129,9 +127,8 @@ def migrate(connection: sqlite3.Connection) -> None:
 def close(connection: sqlite3.Connection) -> None:
     """Closes a whole database: one plain file, without write-ahead log.
 
-    The write-ahead log stays if a reader has the database open; the next one folds it in. It stays
-    as
-    well beside a foreign journal, which SQLite would take for its own.
+    The write-ahead log stays if a reader has the database open; the next one folds it in. It also
+    stays beside a foreign journal, which SQLite would take for its own.
     """
     with contextlib.suppress(sqlite3.OperationalError, OSError):
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -149,11 +146,10 @@ def fold(path: Path) -> None:
 def open_readonly(
     path: Path, *, immutable: bool = False, in_use: bool = False
 ) -> sqlite3.Connection:
-    """Opens a recording's database to read it, whoever made it.
+    """Opens a recording's database to read it; nothing in the file can write or call anything.
 
-    Nothing in the file can write, load or call anything: the file is opened read-only, its schema
-    is
-    not trusted, and values have a limit. Foreign files beside it are not opened.
+    It is opened read-only, its schema is not trusted, and values have a limit. Foreign files beside
+    it are not opened.
 
     Args:
         path: the database.

@@ -30,15 +30,6 @@ class ExchangeRow(NamedTuple):
     outcome: str | None
 
 
-class AnsweredRequest(NamedTuple):
-    """A request that has its answer."""
-
-    exchange: int
-    method: str | None
-    direction: str
-    latency_ns: int
-
-
 class TurnRow(NamedTuple):
     """A turn with its counters."""
 
@@ -46,6 +37,7 @@ class TurnRow(NamedTuple):
     session: str | None
     prompt_seq: int
     end_seq: int | None
+    """None if it never ended."""
     stop_reason: str | None
     duration_ns: int | None
     updates: int
@@ -54,17 +46,11 @@ class TurnRow(NamedTuple):
     """Of the prompt."""
 
 
-class TurnSpan(NamedTuple):
-    """The numbers of the frames that begin and end a turn."""
-
-    id: int
-    session: str | None
-    prompt_seq: int
-    end_seq: int | None
-    """None if it never ended."""
-
-
-_TURN_SPANS = "SELECT id, session, prompt_seq, end_seq FROM turns"
+_TURNS = (
+    "SELECT id, session, prompt_seq, end_seq, stop_reason, duration_ns, updates, tool_calls,"
+    " (SELECT outcome FROM exchanges AS e WHERE request_seq = prompt_seq"
+    " AND method = 'session/prompt' AND e.session IS turns.session LIMIT 1) AS outcome FROM turns"
+)
 
 
 def exchanges(
@@ -133,15 +119,6 @@ def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
     return (ExchangeRow(*row.values()) for row in rows.query(sql))
 
 
-def answered_requests(rows: Rows) -> Iterator[AnsweredRequest]:
-    """Yields the requests that have an answer, in the order in which they were sent."""
-    sql = (
-        "SELECT id, method, direction, latency_ns FROM exchanges"
-        " WHERE latency_ns IS NOT NULL ORDER BY request_seq"
-    )
-    return (AnsweredRequest(*row.values()) for row in rows.query(sql))
-
-
 def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[int]:
     """Returns the numbers of the answered exchanges that were open in any of some spans of time.
 
@@ -201,30 +178,19 @@ def requested_sessions(rows: Rows) -> list[str]:
 
 
 def turns(rows: Rows) -> list[TurnRow]:
-    """Returns all turns."""
-    sql = (
-        "SELECT id, session, prompt_seq, end_seq, stop_reason, duration_ns, updates,"
-        " tool_calls, (SELECT outcome FROM exchanges AS e WHERE request_seq = prompt_seq"
-        " AND method = 'session/prompt' AND e.session IS turns.session LIMIT 1) AS outcome"
-        " FROM turns ORDER BY id"
-    )
-    return [TurnRow(*row.values()) for row in rows.query(sql)]
+    """Returns all turns, in order."""
+    return [TurnRow(*row.values()) for row in rows.query(f"{_TURNS} ORDER BY id")]
 
 
-def turn_spans(rows: Rows) -> list[TurnSpan]:
-    """Returns where each turn begins and ends, in order."""
-    return [TurnSpan(*row.values()) for row in rows.query(f"{_TURN_SPANS} ORDER BY id")]
-
-
-def turn_of(rows: Rows, turn: int) -> TurnSpan | None:
-    """Returns where a turn begins and ends; None if there is none of that number.
+def turn_of(rows: Rows, turn: int) -> TurnRow | None:
+    """Returns a turn; None if there is none of that number.
 
     Args:
         rows: the recording.
         turn: the number of the turn.
     """
-    found = rows.query(f"{_TURN_SPANS} WHERE id = ?", (turn,))
-    return next((TurnSpan(*row.values()) for row in found), None)
+    found = rows.query(f"{_TURNS} WHERE id = ?", (turn,))
+    return next((TurnRow(*row.values()) for row in found), None)
 
 
 def turn_count(rows: Rows) -> int:

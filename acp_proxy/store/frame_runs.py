@@ -12,7 +12,7 @@ from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import FrameRun
 from acp_proxy.store.checked_values import Mistyped
 from acp_proxy.store.frame_table import FrameTable
-from acp_proxy.store.schema import KIND_CODES, STREAM_CODES
+from acp_proxy.store.schema import KIND_CODES, KIND_NAMES, STREAM_CODES, STREAM_NAMES
 
 _LARGEST = 2 << 20
 """Bytes of a line from which on its header is read from its two ends."""
@@ -27,8 +27,6 @@ _CONTINUES = (
 )
 """Whether a frame ``f`` continues the run of the frame ``p`` that directly precedes it: both are
 updates of one turn that are about no tool call and do not end the turn."""
-_STREAMS = {code: stream.value for stream, code in STREAM_CODES.items()}
-_KINDS = {code: kind.value for kind, code in KIND_CODES.items()}
 
 
 def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRun]:
@@ -62,7 +60,7 @@ def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRu
         if type(t_ns) is not int or (type(line) is not bytes and line is not None):
             raise Mistyped(f"frame {seq} has no time or no bytes")
         try:
-            begun = seq, t_ns, _STREAMS[stream], _KINDS[kind], line
+            begun = seq, t_ns, STREAM_NAMES[stream], KIND_NAMES[kind], line
         except (KeyError, TypeError):
             raise Mistyped(f"frame {seq} has an unknown code") from None
     if begun is not None:

@@ -23,7 +23,7 @@ from acp_proxy.recording import FrameHead, Payload
 from acp_proxy.store.batch_members import members_of
 from acp_proxy.store.checked_values import RAW, LineTooLarge, Mistyped, Row, is_excerpt, select
 from acp_proxy.store.conditions import Where, translate, with_batches
-from acp_proxy.store.schema import KIND_CODES, STREAM_CODES, frame_columns, frames_from
+from acp_proxy.store.schema import KIND_CODES, KIND_NAMES, STREAM_NAMES, frame_columns, frames_from
 
 _FIRST, _LATER = 64, 1024
 """How many numbers are fetched at a time: few at first, so that the first frame comes at once."""
@@ -42,8 +42,6 @@ _HEAD = (
 _PAYLOAD = "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.session, f.turn, f.tool_call"
 _PIECE = 1 << 20
 _BATCH = KIND_CODES[Kind.BATCH]
-_STREAMS = {code: stream.value for stream, code in STREAM_CODES.items()}
-_KINDS = {code: kind.value for kind, code in KIND_CODES.items()}
 
 _Texts = dict[int | None, str | None]
 """The text of each label, and None for none."""
@@ -145,7 +143,9 @@ class FrameTable:
         )
         code = KIND_CODES[Kind(kind)]
         rows = self.connection.execute(sql, (code, json.dumps([*without])))
-        return {_STREAMS[code]: (seq, count) for code, seq, count in rows if code in _STREAMS}
+        return {
+            STREAM_NAMES[code]: (seq, count) for code, seq, count in rows if code in STREAM_NAMES
+        }
 
     def _where(self, condition: Condition) -> Where:
         """A condition in SQL; with batches, if there are any, since that takes no index."""
@@ -193,7 +193,7 @@ def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[FrameHead
             raise Mistyped(f"frame {seq} has no time or no size")
         try:
             values = (
-                seq, t_ns, _STREAMS[stream], _KINDS[kind], texts[method], exchange,
+                seq, t_ns, STREAM_NAMES[stream], KIND_NAMES[kind], texts[method], exchange,
                 texts[session], turn, texts[call], texts[terminal], size,
             )  # fmt: skip
             # What a NamedTuple does itself, in half the time.
@@ -208,7 +208,7 @@ def _payloads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[Payloa
         if type(t_ns) is not int or (type(raw) is not bytes and raw is not None):
             raise Mistyped(f"frame {seq} has no time or no bytes")
         try:
-            words = (_STREAMS[stream], _KINDS[kind], texts[method], texts[session])
+            words = (STREAM_NAMES[stream], KIND_NAMES[kind], texts[method], texts[session])
             # What a NamedTuple does itself, in half the time.
             yield tuple.__new__(Payload, (seq, t_ns, *words, turn, texts[call], raw))
         except (KeyError, TypeError):

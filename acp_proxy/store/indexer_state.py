@@ -17,11 +17,10 @@ from acp_proxy.recording import Recording
 
 @define
 class IndexerState:
-    """The state of an indexer between two batches; stored as JSON, so its names are a format.
+    """What an indexer remembers; stored as JSON, so its names are a format.
 
     `RowWriter` counts and correlates in it, `RecordHandler` keeps what is known of streams and of
-    the
-    recording, and `Indexer` moves ``offset``.
+    the recording, and `Indexer` moves ``offset``.
     """
 
     offset: int = 0

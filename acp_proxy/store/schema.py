@@ -27,6 +27,8 @@ KIND_CODES = {
     Kind.BLANK: 7,
     Kind.STDERR: 8,
 }
+STREAM_NAMES = {code: stream.value for stream, code in STREAM_CODES.items()}
+KIND_NAMES = {code: kind.value for kind, code in KIND_CODES.items()}
 NEWLINE_CODES = {b"": 0, b"\n": 1, b"\r\n": 2}
 DELIVERED_CODES = {"full": 0, "partial": 1, "none": 2}
 MASKED = 1 << 6
@@ -151,8 +153,7 @@ def check_tables(connection: sqlite3.Connection) -> None:
 
     Raises:
         sqlite3.DatabaseError: one is a view or a virtual table or has computed columns; or there is
-            a
-            trigger.
+            a trigger.
         sqlite3.Error: the database cannot be read.
     """
     odd = connection.execute(_ODD).fetchone()

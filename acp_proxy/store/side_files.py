@@ -44,8 +44,7 @@ def check_side_files(path: Path, *, to_write: bool) -> None:
     Args:
         path: the database, as `real_path` returns it.
         to_write: whether SQLite may change its files. It removes a write-ahead log and a journal
-            even
-            if they are something else that only has the name.
+            even if they are something else of that name.
 
     Raises:
         UnsafeSideFile: SQLite would wait for ever, or touch another file than the recording's.
@@ -98,9 +97,7 @@ def has_journal(path: Path) -> bool:
 def needs_no_side_file(path: Path) -> bool:
     """Whether SQLite would make or change files beside a database although they are empty.
 
-    That is so if the database's header asks for a write-ahead log and there is none, or another
-    file of
-    that name.
+    That is so if its header asks for a write-ahead log and there is none, or a foreign file.
     """
     if _has_wal(path):
         return False

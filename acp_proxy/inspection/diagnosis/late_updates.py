@@ -16,7 +16,7 @@ from acp_proxy.inspection.diagnosis.messages import LARGEST, StoredMessage, read
 from acp_proxy.inspection.diagnosis.values import PROBLEM, Finding
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
-from acp_proxy.store.exchange_queries import TurnSpan, exchanges, turn_spans
+from acp_proxy.store.exchange_queries import TurnRow, exchanges, turns
 from acp_proxy.store.frame_queries import (
     Span,
     TimedFrame,
@@ -89,7 +89,7 @@ def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
 
 def _candidates(reader: RecordingReader) -> Iterator[LateUpdate]:
     """Yields the first ten thousand updates between turns, of whatever kind."""
-    gaps = _gaps(turn_spans(reader))
+    gaps = _gaps(turns(reader))
     if not gaps:
         return
     spans = _merged((gap.first, gap.last) for each in gaps.values() for gap in each)
@@ -103,9 +103,9 @@ def _candidates(reader: RecordingReader) -> Iterator[LateUpdate]:
             yield LateUpdate(frame.seq, gap.turn, gap.first, after_ns)
 
 
-def _gaps(turns: Iterable[TurnSpan]) -> dict[str | None, list[_TurnGap]]:
+def _gaps(turns: Iterable[TurnRow]) -> dict[str | None, list[_TurnGap]]:
     """The stretches in which a session that had a turn has none, by session and in order."""
-    by_session: dict[str | None, list[TurnSpan]] = {}
+    by_session: dict[str | None, list[TurnRow]] = {}
     for turn in turns:
         by_session.setdefault(turn.session, []).append(turn)
     gaps: dict[str | None, list[_TurnGap]] = {}

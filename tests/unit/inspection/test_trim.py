@@ -9,7 +9,8 @@ import pytest
 
 from acp_proxy.engine.agent.report import text
 from acp_proxy.inspection.trim import spans, trim
-from acp_proxy.store.exchange_queries import exchanges_by_own_session, turn_spans
+from acp_proxy.store.exchange_queries import exchanges_by_own_session
+from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.rehearsal import rehearse
 from tests.conversations import HEADER, reader_of
@@ -40,7 +41,7 @@ def check(conversation: str, *turns: int) -> None:
 
 def kept_of(reader: RecordingReader, *turns: int) -> set[int]:
     """Trims a recording to some turns."""
-    chosen = [turn for turn in turn_spans(reader) if turn.id in turns]
+    chosen = [turn for turn in read_turns(reader) if turn.id in turns]
     return trim(reader.heads(), exchanges_by_own_session(reader), chosen)
 
 

@@ -9,7 +9,7 @@ import pytest
 from acp_proxy.filters import parse
 from acp_proxy.inspection.trim import trim
 from acp_proxy.protocol.connection_state import SessionDirectories
-from acp_proxy.store.exchange_queries import exchanges_by_own_session, turn_spans
+from acp_proxy.store.exchange_queries import exchanges_by_own_session, turns
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import LogWriter, notification, request, result
 
@@ -114,5 +114,5 @@ def test_what_one_turn_needs_has_nothing_of_the_other(tmp_path: Path) -> None:
     """A recording that is cut down to a turn leaves out the files of the other session."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         exchanges = exchanges_by_own_session(reader)
-        kept = trim(reader.heads(), exchanges, turn_spans(reader)[:1])
+        kept = trim(reader.heads(), exchanges, turns(reader)[:1])
     assert kept == set(OF_A)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.store import exchange_queries, fired_faults, frame_queries, recorded_events
-from acp_proxy.store.exchange_queries import TurnSpan
+from acp_proxy.store.exchange_queries import TurnRow
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import ORIGIN_NS, LogWriter, record_conversation, request, result
 
@@ -23,28 +23,28 @@ def chat(tmp_path: Path) -> Iterator[RecordingReader]:
         yield reader
 
 
-def test_answered_requests_come_in_the_order_they_were_sent(chat: RecordingReader) -> None:
+def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingReader) -> None:
     """With their method, direction and latency; one that is open has none."""
-    found = list(exchange_queries.answered_requests(chat))
+    every = list(exchange_queries.exchanges(chat, order="request_seq"))
     rows = list(chat.query("SELECT * FROM exchanges ORDER BY request_seq"))
-    assert [one.exchange for one in found] == [
-        row["id"] for row in rows if row["latency_ns"] is not None
-    ]
+    assert [one.id for one in every] == [row["id"] for row in rows]
+    found = [one for one in every if one.latency_ns is not None]
     assert found[0].method == "initialize"
     assert found[0].direction == "to-agent"
-    assert found[0].latency_ns > 0
+    assert (found[0].latency_ns or 0) > 0
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
     """A span that only touches one of its ends is outside."""
-    first = next(exchange_queries.answered_requests(chat))
+    first = next(exchange_queries.exchanges(chat))
+    assert first.latency_ns is not None
     (sent,) = chat.query(
         "SELECT t_ns FROM frames WHERE seq = (SELECT request_seq FROM exchanges WHERE id = ?)",
-        (first.exchange,),
+        (first.id,),
     )
     start, end = sent["t_ns"], sent["t_ns"] + first.latency_ns
-    assert first.exchange in exchange_queries.exchanges_open_during(chat, [(start, start + 1)])
-    assert first.exchange not in exchange_queries.exchanges_open_during(chat, [(end, end + 1)])
+    assert first.id in exchange_queries.exchanges_open_during(chat, [(start, start + 1)])
+    assert first.id not in exchange_queries.exchanges_open_during(chat, [(end, end + 1)])
     assert exchange_queries.exchanges_open_during(chat, []) == set()
 
 
@@ -63,10 +63,11 @@ def test_events_are_chosen_by_kind(chat: RecordingReader) -> None:
 
 def test_turns_and_methods_are_counted(chat: RecordingReader) -> None:
     """Turns, their ends, methods, the first prompt, and whether a fault has fired."""
-    spans = exchange_queries.turn_spans(chat)
-    assert exchange_queries.turn_count(chat) == len(spans) == 1
-    assert isinstance(spans[0], TurnSpan)
-    assert spans[0].prompt_seq < (spans[0].end_seq or 0)
+    turns = exchange_queries.turns(chat)
+    assert exchange_queries.turn_count(chat) == len(turns) == 1
+    assert isinstance(turns[0], TurnRow)
+    assert turns[0].prompt_seq < (turns[0].end_seq or 0)
+    assert exchange_queries.turn_of(chat, 1) == turns[0]
     assert {"initialize", "session/prompt"} <= exchange_queries.request_methods(chat)
     prompt = frame_queries.first_prompt(chat, 20)
     assert prompt is not None

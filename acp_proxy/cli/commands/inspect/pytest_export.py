@@ -20,7 +20,8 @@ from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.trim import spans, trim
 from acp_proxy.plain_files import reason
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import TurnSpan, exchanges_by_own_session, turn_spans
+from acp_proxy.store.exchange_queries import TurnRow, exchanges_by_own_session
+from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_transcript
 from acp_proxy.transcript.header import write_header
@@ -145,8 +146,8 @@ def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
     return list(_lines(reader, None if turns is None else _chosen(reader, turns)))
 
 
-def _chosen(reader: RecordingReader, turns: Turns | None) -> list[TurnSpan]:
-    found = turn_spans(reader)
+def _chosen(reader: RecordingReader, turns: Turns | None) -> list[TurnRow]:
+    found = read_turns(reader)
     chosen = [turn for turn in found if turns is None or turn.id in turns]
     if turns is not None and not chosen:
         known = f"it has {', '.join(spans(t.id for t in found))}" if found else "it has none"
@@ -154,7 +155,7 @@ def _chosen(reader: RecordingReader, turns: Turns | None) -> list[TurnSpan]:
     return chosen
 
 
-def _lines(reader: RecordingReader, turns: list[TurnSpan] | None) -> Iterator[bytes]:
+def _lines(reader: RecordingReader, turns: list[TurnRow] | None) -> Iterator[bytes]:
     if turns is not None:
         numbers = ", ".join(spans(turn.id for turn in turns))
         yield f"# Not the whole recording, only what turn {numbers} needs.\n".encode()
@@ -165,7 +166,7 @@ def _lines(reader: RecordingReader, turns: list[TurnSpan] | None) -> Iterator[by
     yield from lines
 
 
-def _needed(reader: RecordingReader, turns: list[TurnSpan]) -> Filter:
+def _needed(reader: RecordingReader, turns: list[TurnRow]) -> Filter:
     kept = trim(reader.heads(), exchanges_by_own_session(reader), turns)
     last, end = max(kept, default=0), 0
     for head in reader.heads():
@@ -191,7 +192,7 @@ def _prove(lines: list[bytes], reader: RecordingReader, what: str) -> None:
         raise Refusal(f"{what}{reader.path} does not replay, so no test was written: {plain(why)}")
 
 
-def _source(reader: RecordingReader, turns: list[TurnSpan], *, partly: bool) -> tuple[str, str]:
+def _source(reader: RecordingReader, turns: list[TurnRow], *, partly: bool) -> tuple[str, str]:
     recording = reader.recording
     numbers = list(spans(turn.id for turn in turns))
     name = name_of_test(recording.name)
@@ -209,7 +210,7 @@ def _source(reader: RecordingReader, turns: list[TurnSpan], *, partly: bool) -> 
     )
 
 
-def _prompt(reader: RecordingReader, turn: TurnSpan) -> str:
+def _prompt(reader: RecordingReader, turn: TurnRow) -> str:
     row = next(reader.frames(parse(f"seq:{turn.prompt_seq}")))
     return preview(bytes(row["raw"]), row["kind"], row["method"])
 
