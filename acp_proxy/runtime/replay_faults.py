@@ -1,6 +1,6 @@
-"""Faults between a replayed agent and its client: two streams that pass through the fault engine.
+"""Faults between a replayed agent and its client, whose bytes pass through the fault engine.
 
-The replayed agent reads from and writes to two streams as if they were its pipes. What either peer
+The replayed agent reads and writes as if these were its pipes. What either peer
 sends goes through the engine line by line into the schedule (`faults.delivery_schedule`). A task
 for each outlet takes what is due, by trio's clock. There is no process that a signal could reach:
 what would end the agent ends the replay, and is in `fate`; a pause stops the output.
@@ -12,7 +12,6 @@ import signal
 from collections.abc import Awaitable, Callable, Iterable
 
 import trio
-from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
@@ -25,24 +24,19 @@ from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.runtime.event_loop import now_ns, play_out, received
 from acp_proxy.runtime.line_cutter import LineCutter
-from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer
+from acp_proxy.runtime.replayer import Descriptor, ReadSome, Replayer, WriteAll
 
 _PATIENCE_S = 5.0
 """How long a client that has left still gets what is late."""
 
-Play = Callable[[ReceiveStream, SendStream], Awaitable[None]]
+Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 
 
 class ReplayFaults:
     """The streams of a replayed agent, with faults.
 
-    Args:
-        engine: what decides.
-        source: what the client sends.
-        sink: what it receives.
-        stderr: of the agent.
-        close: ends the client's input.
-        clock: that of the engine.
+    `read` and `write` reach the client, and `close` ends its input. The clock is that of the
+    engine.
 
     Attributes:
         fate: what ended the agent: a signal or an exit; None if nothing did.
@@ -51,15 +45,15 @@ class ReplayFaults:
     def __init__(
         self,
         engine: FaultEngine,
-        source: ReceiveStream,
-        sink: SendStream,
-        stderr: SendStream,
+        read: ReadSome,
+        write: WriteAll,
+        write_stderr: WriteAll,
         close: Callable[[], None],
         clock: Callable[[], int] = now_ns,
     ) -> None:
         self.fate: SignalEffect | ExitEffect | None = None
         self._engine = engine
-        self._source, self._sink, self._stderr = source, sink, stderr
+        self._read_some, self._write_all, self._write_stderr = read, write, write_stderr
         self._close = close
         self._clock = clock
         self._schedule = DeliverySchedule()
@@ -78,12 +72,13 @@ class ReplayFaults:
             for outlet in Stream:
                 nursery.start_soon(self._deliver, outlet)
             with self._playing:
-                await play(_Source(self._out_of), _Sink(self))
+                await play(self._read_as_agent, self.send)
                 await self._finish()
             nursery.cancel_scope.cancel()
 
     async def send(self, data: bytes) -> None:
         """Takes what the agent sends; waits while too much of it is on its way."""
+        await trio.lowlevel.checkpoint()
         await self._take(Direction.TO_CLIENT, data)
 
     def let_go(self) -> None:
@@ -101,8 +96,15 @@ class ReplayFaults:
 
     async def _receive(self) -> bytes:
         try:
-            return bytes(await self._source.receive_some(CHUNK))
+            return bytes(await self._read_some(CHUNK))
         except trio.BrokenResourceError:
+            return b""
+
+    async def _read_as_agent(self, _: int) -> bytes:
+        """Returns the next bytes that were delivered to the agent; nothing at the end."""
+        try:
+            return await self._out_of.receive()
+        except trio.EndOfChannel:
             return b""
 
     async def _take(self, direction: Direction, chunk: bytes) -> None:
@@ -163,9 +165,9 @@ class ReplayFaults:
             case Stream.TO_AGENT:
                 await self._into.send(data)
             case Stream.TO_CLIENT:
-                await self._sink.send_all(data)
+                await self._write_all(data)
             case Stream.STDERR:
-                await self._stderr.send_all(data)
+                await self._write_stderr(data)
 
     def _follow_up(self) -> None:
         """Carries out the side effects and the ends that waited for bytes that are gone now."""
@@ -215,11 +217,11 @@ def play_with_faults(
         engine = FaultEngine(plan, seed, now_ns())
         with contextlib.ExitStack() as ends:
             ends.callback(os.close, sink)
-            client = DescriptorSource(source), DescriptorSink(sink)
-            streams = ReplayFaults(engine, *client, DescriptorSink(2), ends.close)
+            client = Descriptor(source).read, Descriptor(sink).write
+            streams = ReplayFaults(engine, *client, Descriptor(2).write, ends.close)
 
-            async def play(agent_in: ReceiveStream, agent_out: SendStream) -> None:
-                replayer = Replayer(replay, agent_in, agent_out)
+            async def play(read: ReadSome, write: WriteAll) -> None:
+                replayer = Replayer(replay, read, write)
                 await replayer.run()
                 if replayer.was_stopped:
                     streams.let_go()
@@ -246,41 +248,3 @@ async def let_go_on_signal(
         task_status.started()
         async for _ in signals:
             streams.let_go()
-
-
-class _Source(ReceiveStream):
-    """What the replayed agent reads from."""
-
-    def __init__(self, out_of: "trio.MemoryReceiveChannel[bytes]") -> None:
-        self._out_of = out_of
-
-    async def receive_some(self, max_bytes: int | None = None) -> bytes:  # noqa: ARG002
-        """Returns the next bytes that were delivered; nothing at the end."""
-        try:
-            return await self._out_of.receive()
-        except trio.EndOfChannel:
-            return b""
-
-    async def aclose(self) -> None:
-        """Closes the agent's end."""
-        await self._out_of.aclose()
-
-
-class _Sink(SendStream):
-    """What the replayed agent writes to."""
-
-    def __init__(self, streams: ReplayFaults) -> None:
-        self._streams = streams
-
-    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Hands bytes to the faults."""
-        await trio.lowlevel.checkpoint()
-        await self._streams.send(bytes(data))
-
-    async def wait_send_all_might_not_block(self) -> None:
-        """Does not wait."""
-        await trio.lowlevel.checkpoint()
-
-    async def aclose(self) -> None:
-        """Does nothing: the agent ends when its run is over."""
-        await trio.lowlevel.checkpoint()

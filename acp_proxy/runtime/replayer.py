@@ -9,11 +9,10 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from math import inf
 
 import trio
-from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.pumps import CHUNK, wait_until_ready
 from acp_proxy.commands import Command, Finish, Send, WakeAt
@@ -31,13 +30,15 @@ from acp_proxy.events import (
 from acp_proxy.runtime.event_loop import now_ns, play_out, received
 from acp_proxy.runtime.line_cutter import LineCutter
 
+ReadSome = Callable[[int], Awaitable[bytes | bytearray]]
+"""Returns at most so many bytes, none at the end; may raise `trio.BrokenResourceError`."""
+WriteAll = Callable[[bytes], Awaitable[None]]
+"""Writes bytes; may raise `trio.BrokenResourceError`."""
 _LINES_AHEAD = 64
 
 
 class Replayer:
-    """Plays an engine on two streams.
-
-    The source is the client's output. The sink is its input, and nothing else may write there.
+    """Plays an engine: reads the client's output and writes its input, as nothing else may.
 
     Attributes:
         was_stopped: whether a signal has stopped it.
@@ -46,14 +47,14 @@ class Replayer:
     def __init__(
         self,
         replay: Replay | RecordingChoice,
-        source: ReceiveStream,
-        sink: SendStream,
+        read: ReadSome,
+        write: WriteAll,
         clock: Callable[[], int] = now_ns,
     ) -> None:
         self.was_stopped = False
         self._replay = replay
-        self._source = source
-        self._sink = sink
+        self._read_some = read
+        self._write_all = write
         self._clock = clock
         self._wake_at: int | None = None
         self._is_over = False
@@ -112,7 +113,7 @@ class Replayer:
             trio.move_on_after(inf if limit is None else limit / 1e9) as limited,
             contextlib.suppress(trio.BrokenResourceError),
         ):
-            await self._sink.send_all(data)
+            await self._write_all(data)
         self._is_write_stalled = limited.cancelled_caught
 
     async def _read(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
@@ -127,7 +128,7 @@ class Replayer:
 
     async def _receive(self) -> bytes:
         try:
-            return bytes(await self._source.receive_some(CHUNK))
+            return bytes(await self._read_some(CHUNK))
         except trio.BrokenResourceError:
             return b""
 
@@ -157,54 +158,35 @@ def play(
     """
 
     async def run() -> None:
-        out = DescriptorSink(sink)
-        replayer = Replayer(replay, DescriptorSource(source, received), out, time.monotonic_ns)
+        client = Descriptor(source, received).read, Descriptor(sink).write
+        replayer = Replayer(replay, *client, time.monotonic_ns)
         await replayer.write(unsent)
         await replayer.run()
 
     play_out(run)
 
 
-class DescriptorSource(ReceiveStream):
-    """Reads a descriptor that other processes share, without changing its blocking mode.
+class Descriptor:
+    """A descriptor that other processes share, used without changing its blocking mode.
 
-    It returns `first` before anything else, which was read from it before.
+    It is read and written in threads, which are abandoned when the task is cancelled. `first` was
+    read from it before.
     """
 
     def __init__(self, fd: int, first: bytes = b"") -> None:
         self._fd = fd
         self._first = first
 
-    async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Reads in a thread, which is abandoned when the task is cancelled."""
+    async def read(self, size: int) -> bytes:
+        """Reads as `ReadSome`."""
         if self._first:
             first, self._first = self._first, b""
             return first
-        size = max_bytes or CHUNK
         return await trio.to_thread.run_sync(_read_some, self._fd, size, abandon_on_cancel=True)
 
-    async def aclose(self) -> None:
-        """Does nothing; the descriptor is closed where it was opened."""
-        await trio.lowlevel.checkpoint()
-
-
-class DescriptorSink(SendStream):
-    """Writes to a descriptor that other processes share, without changing its blocking mode."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Writes in a thread, which is abandoned when the task is cancelled."""
+    async def write(self, data: bytes) -> None:
+        """Writes as `WriteAll`."""
         await trio.to_thread.run_sync(_write_all, self._fd, data, abandon_on_cancel=True)
-
-    async def wait_send_all_might_not_block(self) -> None:
-        """Does not wait: the thread does."""
-        await trio.lowlevel.checkpoint()
-
-    async def aclose(self) -> None:
-        """Does nothing; the descriptor is closed where it was opened."""
-        await trio.lowlevel.checkpoint()
 
 
 def _read_some(fd: int, size: int) -> bytes:
@@ -217,7 +199,7 @@ def _read_some(fd: int, size: int) -> bytes:
             raise trio.BrokenResourceError(str(e)) from e
 
 
-def _write_all(fd: int, data: bytes | bytearray | memoryview) -> None:
+def _write_all(fd: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         try:

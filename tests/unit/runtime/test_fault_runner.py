@@ -409,7 +409,7 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
             await trio.testing.wait_all_tasks_blocked()
             if moment % 50 == 0:
                 connection.read(lines[moment // 50])
-                await replayed.out.send_all(lines[moment // 50])
+                await replayed.out(lines[moment // 50])
             live = connection.arrived()
             assert await replayed.client_heard() == live, moment
             pieces.add(live)

@@ -16,7 +16,7 @@ from acp_proxy.runtime.replay_faults import ReplayFaults, let_go_on_signal
 from tests.fault_playbook import plan_of
 
 if TYPE_CHECKING:
-    from trio.abc import ReceiveStream, SendStream
+    from acp_proxy.runtime.replayer import ReadSome, WriteAll
 
 
 class Replayed:
@@ -28,9 +28,11 @@ class Replayed:
         stderr, self.stderr = memory_stream_one_way_pair()
         self.sink = sink
         self.engine = FaultEngine(plan_of(*rules), 1, now_ns())
-        self.streams = ReplayFaults(self.engine, source, sink, stderr, sink.close, now_ns)
+        self.streams = ReplayFaults(
+            self.engine, source.receive_some, sink.send_all, stderr.send_all, sink.close, now_ns
+        )
         self.heard: list[bytes] = []
-        self.out: SendStream
+        self.out: WriteAll
         self.is_over = False
         self._heard = b""
         self._done = trio.Event()
@@ -47,15 +49,15 @@ class Replayed:
         """The agent ends."""
         self._done.set()
 
-    async def _agent(self, source: ReceiveStream, sink: SendStream) -> None:
-        self.out = sink
+    async def _agent(self, read: ReadSome, write: WriteAll) -> None:
+        self.out = write
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._hear, source)
+            nursery.start_soon(self._hear, read)
             await self._done.wait()
             nursery.cancel_scope.cancel()
 
-    async def _hear(self, source: ReceiveStream) -> None:
-        while data := await source.receive_some():
+    async def _hear(self, read: ReadSome) -> None:
+        while data := await read(4096):
             self.heard.append(bytes(data))
         self.heard.append(b"")
 
@@ -86,7 +88,7 @@ async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
     await replayed.client_out.send_all(b"a\r\nb")
     await replayed.client_out.send_all(b"b\nc")
     await replayed.client_out.aclose()
-    await replayed.out.send_all(b"x\ny")
+    await replayed.out(b"x\ny")
     assert await replayed.client_heard() == b"x\n"
     assert replayed.heard == [b"a\r\n", b"bb\n", b"c", b""]
     replayed.leave()
@@ -100,12 +102,12 @@ async def test_what_is_late_comes_when_it_is_due(
 ) -> None:
     """Not before, and not only when something else happens."""
     replayed = await started(nursery, "latency latency_ms=500 where=dir:to-client times=1")
-    await replayed.out.send_all(b"x\n")
+    await replayed.out(b"x\n")
     mock_clock.jump(0.499)
     assert await replayed.client_heard() == b""
     mock_clock.jump(0.002)
     assert await replayed.client_heard() == b"x\n"
-    await replayed.out.send_all(b"y\n")
+    await replayed.out(b"y\n")
     assert await replayed.client_heard() == b"y\n"
 
 
@@ -116,7 +118,7 @@ async def test_the_agent_ends_when_all_has_gone_out(
     replayed = await started(
         nursery, "latency latency_ms=3000 where=text:x", "reorder where=text:h"
     )
-    await replayed.out.send_all(b"x\nh\n")
+    await replayed.out(b"x\nh\n")
     replayed.leave()
     assert await replayed.client_heard() == b""
     assert not replayed.is_over
@@ -131,7 +133,7 @@ async def test_a_client_that_has_left_is_not_waited_for_long(
 ) -> None:
     """A replay does not linger for a minute because of a plan."""
     replayed = await started(nursery, "latency latency_ms=60000 where=dir:to-client")
-    await replayed.out.send_all(b"x\n")
+    await replayed.out(b"x\n")
     await replayed.client_out.aclose()
     replayed.leave()
     await wait_all_tasks_blocked()
@@ -148,7 +150,7 @@ async def test_a_signal_counts_as_leaving_when_all_is_sent(
     await nursery.start(let_go_on_signal, replayed.streams)
     nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
-    await replayed.out.send_all(b"x\n")
+    await replayed.out(b"x\n")
     replayed.leave()
     await wait_all_tasks_blocked()
     signal.raise_signal(signal.SIGTERM)
@@ -175,7 +177,7 @@ async def test_what_ends_an_agent_ends_the_replay(
 ) -> None:
     """Once what it sent before has gone out."""
     replayed = await started(nursery, "latency latency_ms=100", f"{rule} where=text:now")
-    await replayed.out.send_all(b"before\nnow\n")
+    await replayed.out(b"before\nnow\n")
     assert await replayed.client_heard() == b""
     mock_clock.jump(0.2)
     assert await replayed.client_heard() == b"before\nnow\n$"
@@ -188,7 +190,7 @@ async def test_a_pause_stops_the_output_until_it_is_resumed(
 ) -> None:
     """What the agent sends meanwhile comes then; what the client sends passes all the time."""
     replayed = await started(nursery, "pause where=text:one", "resume where=text:wake")
-    await replayed.out.send_all(b"one\ntwo\n")
+    await replayed.out(b"one\ntwo\n")
     mock_clock.jump(60)
     assert await replayed.client_heard() == b"one\n"
     await replayed.client_out.send_all(b"wake\n")
@@ -199,7 +201,7 @@ async def test_a_pause_stops_the_output_until_it_is_resumed(
 async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> None:
     """The agent lives on, and still receives."""
     replayed = await started(nursery, "close where=text:bye keep_frame=true")
-    await replayed.out.send_all(b"bye\nmore\n")
+    await replayed.out(b"bye\nmore\n")
     assert await replayed.client_heard() == b"bye\n$"
     await replayed.client_out.send_all(b"a\n")
     await wait_all_tasks_blocked()
@@ -222,7 +224,7 @@ async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> Non
 async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
     """Line by line, and the frame passes."""
     replayed = await started(nursery, "stderr-flood lines=3")
-    await replayed.out.send_all(b"x\n")
+    await replayed.out(b"x\n")
     assert await replayed.client_heard() == b"x\n"
     assert (await replayed.stderr.receive_some()).count(b"\n") == 3
 
@@ -233,10 +235,10 @@ async def test_an_agent_that_sends_too_much_waits(
     """No more than a megabyte is on its way at once."""
     replayed = await started(nursery, "latency latency_ms=1000 where=dir:to-client")
     line = b"x" * 600_000 + b"\n"
-    await replayed.out.send_all(line)
+    await replayed.out(line)
     with trio.move_on_after(0.5) as patience:
         nursery.start_soon(_jump, mock_clock)
-        await replayed.out.send_all(line)
+        await replayed.out(line)
     assert patience.cancelled_caught
     mock_clock.jump(1)
     assert await replayed.client_heard() == line * 2

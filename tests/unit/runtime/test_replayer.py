@@ -25,7 +25,7 @@ from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.engine.shared.playback_options import Order, Pacing
 from acp_proxy.events import Event, LineReceived
 from acp_proxy.runtime import replayer as replayer_module
-from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer
+from acp_proxy.runtime.replayer import Descriptor, Replayer
 from acp_proxy.runtime.verifier import Verifier
 from tests.playbook import RecordedTranscript, record
 
@@ -78,7 +78,7 @@ class Client:
         nursery.start_soon(self._run, source)
 
     async def _run(self, source: trio.abc.ReceiveStream) -> None:
-        await Replayer(self.replay, source, self.sink).run()
+        await Replayer(self.replay, source.receive_some, self.sink.send_all).run()
         self.ended.set()
         await self.sink.aclose()
 
@@ -225,22 +225,22 @@ async def test_a_source_that_breaks_has_ended(
     _, source = memory_stream_pair()
     source.receive_stream.receive_some_hook = broken
     sink, _ = memory_stream_pair()
-    await Replayer(replay, source, sink).run()
+    await Replayer(replay, source.receive_some, sink.send_all).run()
     assert replay.is_over
 
 
-async def test_descriptors_are_streams(tmp_path: Path) -> None:
-    """A file can be read and written; a descriptor that is none breaks the stream."""
+async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
+    """A file can be read and written; a descriptor that is none breaks."""
     file = tmp_path / "file"
     with file.open("wb") as written:
-        await DescriptorSink(written.fileno()).send_all(b"abc")
+        await Descriptor(written.fileno()).write(b"abc")
     with file.open("rb") as read:
-        source = DescriptorSource(read.fileno())
-        assert await source.receive_some(2) == b"ab"
-        assert await source.receive_some() == b"c"
-        assert await source.receive_some() == b""
+        source = Descriptor(read.fileno())
+        assert await source.read(2) == b"ab"
+        assert await source.read(9) == b"c"
+        assert await source.read(9) == b""
         with pytest.raises(trio.BrokenResourceError):
-            await DescriptorSink(read.fileno()).send_all(b"x")
+            await Descriptor(read.fileno()).write(b"x")
 
 
 async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,8 +261,8 @@ async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(replayer_module, "wait_until_ready", go_on)
     data = random.Random(1).randbytes(300_000)
-    assert await DescriptorSource(source).receive_some() == b"abc"
-    await DescriptorSink(sink).send_all(data)
+    assert await Descriptor(source).read(9) == b"abc"
+    await Descriptor(sink).write(data)
     while len(heard) < len(data):
         heard += os.read(out, 1 << 20)
     assert heard == data
@@ -316,7 +316,7 @@ async def test_a_stop_signal_is_an_end_of_input(
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()
-    replayer = Replayer(replay, source, sink)
+    replayer = Replayer(replay, source.receive_some, sink.send_all)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(replayer.run)
         await trio.testing.wait_all_tasks_blocked()
@@ -359,7 +359,7 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
     client = ScriptedClient(recorded.script())
 
     async def agent() -> None:
-        await Replayer(replay, Jittery(source, chance), sink).run()
+        await Replayer(replay, Jittery(source, chance).receive_some, sink.send_all).run()
         await sink.aclose()
 
     async with trio.open_nursery() as nursery:
