@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Iterable
 
 import trio
 
-from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.events import STOP_SIGNALS
@@ -24,7 +23,7 @@ from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.runtime.event_loop import now_ns, play_out, received
 from acp_proxy.runtime.line_cutter import LineCutter
-from acp_proxy.runtime.replayer import Descriptor, ReadSome, Replayer, WriteAll
+from acp_proxy.runtime.replayer import Descriptor, ReadSome, Replayer, WriteAll, next_chunk
 
 _PATIENCE_S = 5.0
 """How long a client that has left still gets what is late."""
@@ -89,16 +88,10 @@ class ReplayFaults:
 
     async def _receive_all(self) -> None:
         """Takes what the client sends, until it leaves."""
-        while chunk := await self._receive():
+        while chunk := await next_chunk(self._read_some):
             await self._take(Direction.TO_AGENT, chunk)
         self.let_go()
         self._end(Direction.TO_AGENT)
-
-    async def _receive(self) -> bytes:
-        try:
-            return bytes(await self._read_some(CHUNK))
-        except trio.BrokenResourceError:
-            return b""
 
     async def _read_as_agent(self, _: int) -> bytes:
         """Returns the next bytes that were delivered to the agent; nothing at the end."""

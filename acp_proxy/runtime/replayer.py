@@ -119,18 +119,12 @@ class Replayer:
     async def _read(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
         """Reads lines; the last one may have no newline."""
         cutter = LineCutter()
-        while chunk := await self._receive():
+        while chunk := await next_chunk(self._read_some):
             for cut in cutter.feed(chunk):
                 await into.send(cut.raw)
         if (rest := cutter.finish()) is not None:
             await into.send(rest.raw)
         await into.send(None)
-
-    async def _receive(self) -> bytes:
-        try:
-            return bytes(await self._read_some(CHUNK))
-        except trio.BrokenResourceError:
-            return b""
 
     async def _end_when_stopped(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
         """Treats a stop signal as the end of the client's output.
@@ -142,6 +136,14 @@ class Replayer:
             async for _ in signals:
                 self.was_stopped = True
                 await into.send(None)
+
+
+async def next_chunk(read: ReadSome) -> bytes:
+    """Reads once; nothing at the end, or if the pipe broke."""
+    try:
+        return bytes(await read(CHUNK))
+    except trio.BrokenResourceError:
+        return b""
 
 
 def play(
