@@ -148,7 +148,7 @@ class FrameScheduler:
             return
         expected = self._schedule.lanes[None].expected
         optional = {step.key for step in expected if step.is_optional}
-        optional.update(self._schedule.exempt.released.values())
+        optional.update(self._schedule.exempt.optional.values())
         for waiting in every:
             has_come = any(a.exchange in self._requests.live_ids for a in waiting.step.answers)
             if has_come or not waiting.asked or not waiting.asked <= optional:
@@ -174,7 +174,7 @@ class FrameScheduler:
             if self._is_given_up(head):
                 self._schedule.drop(head)
             elif head.from_agent:
-                optional, unasked = self._schedule.exempt.released, self._unasked(head)
+                optional, unasked = self._schedule.exempt.optional, self._unasked(head)
                 if not unasked:
                     return head
                 if not unasked <= optional.keys():
@@ -190,27 +190,28 @@ class FrameScheduler:
         """Whether a frame or a message is of an abandoned lane, or answers what will not come."""
         if self._schedule.lanes[head.lane].abandoned:
             return True
-        skipped = self._schedule.exempt.skipped
-        return bool(head.answers) and all(answer.exchange in skipped for answer in head.answers)
+        answered = {answer.exchange for answer in head.answers}
+        exempt = self._schedule.exempt
+        return bool(answered) and answered <= exempt.prevented | exempt.skipped
 
     def _unasked(self, head: Step) -> set[int]:
         """The exchanges that a frame answers although their requests have not come."""
         answered = {answer.exchange for answer in head.answers}
-        return answered - self._schedule.exempt.withheld - self._requests.live_ids.keys()
+        return answered - self._schedule.exempt.prevented - self._requests.live_ids.keys()
 
     def _can_pass(self, track: Track, step: Step) -> bool:
         """Whether a track can go on past a message of the client."""
-        if step.exchange in self._schedule.exempt.withheld or track.pass_arrived(step):
+        if step.exchange in self._schedule.exempt.prevented or track.pass_arrived(step):
             return True
         if not self._blocks_nothing(step):
             return False
         if step.is_push:
-            self._schedule.exempt.release(step)
+            self._schedule.exempt.add_optional(step)
         return True
 
     def _blocks_nothing(self, step: Step) -> bool:
         """Whether no frame waits for a message of the client."""
-        if self._order is Order.CAUSAL or step.exchange in self._schedule.exempt.released:
+        if self._order is Order.CAUSAL or step.exchange in self._schedule.exempt.optional:
             return True
         return not step.is_awaited and (step.kind != "invalid" or step.exchange is None)
 

@@ -19,21 +19,21 @@ from acp_proxy.protocol.dialects import HANDSHAKE, INITIALIZE
 
 @define
 class Exemptions:
-    """The client's messages that no frame waits for, by key or by exchange."""
+    """The client's messages that no frame waits for any longer; requests by exchange."""
 
-    released: dict[int, Key] = field(factory=dict)
-    """Optional requests that did not come; an answer to one goes out if it comes after all."""
-    overdue: set[Key] = field(factory=set)
-    """Messages that were waited for, and are no longer."""
-    withheld: set[int] = field(factory=set)
-    """Requests that will not come because of what was withheld."""
+    optional: dict[int, Key] = field(factory=dict)
+    """Requests that may be left out, and their keys; if one comes after all, it gets its answer."""
+    prevented: set[int] = field(factory=set)
+    """Requests that cannot come, since something was withheld; their answers do not count."""
     skipped: set[int] = field(factory=set)
-    """All requests that will not come."""
+    """Missing requests without which a lenient replay goes on; their answers stay unplayed."""
+    overdue: set[Key] = field(factory=set)
+    """Messages of any kind for which frames have waited in vain."""
 
-    def release(self, step: Step) -> None:
-        """Lets nothing wait for a request any longer."""
+    def add_optional(self, step: Step) -> None:
+        """Lets nothing wait any longer for a request that may be left out."""
         if step.exchange is not None:
-            self.released[step.exchange] = step.key
+            self.optional[step.exchange] = step.key
 
 
 class ReplaySchedule:
@@ -106,7 +106,7 @@ class ReplaySchedule:
         lane.match(step)
         if (track := self.track_of(step.lane)) is not None:
             track.arrive(step, at)
-        if lane is connection or step.exchange in self.exempt.released:
+        if lane is connection or step.exchange in self.exempt.optional:
             self.connection.note_message(step, at)
             return
         # A session begins after the handshake: a message of a session overtakes a missing one.
@@ -124,7 +124,7 @@ class ReplaySchedule:
         passed = self.connection.stop_waiting_for(optional)
         for step in self.optional_waits:
             if step.exchange is not None:
-                self.exempt.release(step)
+                self.exempt.add_optional(step)
                 passed.add(step.key)
         self.exempt.overdue |= passed
         return bool(passed)
@@ -148,13 +148,13 @@ class ReplaySchedule:
             for step in list(lane.expected):
                 if self._effects.prevents(step):
                     lane.forget(step)
-                    self._skip_withheld(step)
+                    self._prevent(step)
                 elif not step.follows_withheld:
                     step.follows_withheld = self._effects.may_prevent(step)
 
     def drop(self, step: Step) -> None:
         """Counts a frame of the agent no longer if it only answers what will not come."""
-        if step.answers and self._answers_only_withheld(step):
+        if step.answers and self._answers_only_prevented(step):
             self.frames -= 1
 
     def _add(self, step: Step) -> None:
@@ -165,11 +165,11 @@ class ReplaySchedule:
         if step.kind == "request" and step.method in INITIALIZE and self.handshake is None:
             self.handshake = step.response_seq
         if step.from_agent:
-            if step.answers and self._answers_only_withheld(step):
+            if step.answers and self._answers_only_prevented(step):
                 return
             self.frames += 1
         elif self._effects.prevents(step):
-            self._skip_withheld(step)
+            self._prevent(step)
             return
         else:
             step.follows_withheld = self._effects.may_prevent(step)
@@ -187,13 +187,12 @@ class ReplaySchedule:
             is_plain = step.from_agent and not step.answers and not step.asks
             track.queue.append(step.seq if is_plain else step)
 
-    def _answers_only_withheld(self, step: Step) -> bool:
-        return {answer.exchange for answer in step.answers} <= self.exempt.withheld
+    def _answers_only_prevented(self, step: Step) -> bool:
+        return {answer.exchange for answer in step.answers} <= self.exempt.prevented
 
-    def _skip_withheld(self, step: Step) -> None:
+    def _prevent(self, step: Step) -> None:
         if step.exchange is not None:
-            self.exempt.skipped.add(step.exchange)
-            self.exempt.withheld.add(step.exchange)
+            self.exempt.prevented.add(step.exchange)
             self.frames -= self.connection.skip(step.exchange)
 
     def _add_to_connection(self, step: Step) -> None:
