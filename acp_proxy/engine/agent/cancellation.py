@@ -59,7 +59,7 @@ class Cancellations:
             yield from self._take_unrecorded(lane, live)
             return
         lane, step = self._handler.pair(match, live)
-        yield from self._flush(lane, step, live.at)
+        yield from self._flush(lane, step)
 
     def take_request(self, live: ClientMessage) -> Iterator[Command]:
         """Takes a ``$/cancel_request``."""
@@ -71,7 +71,7 @@ class Cancellations:
         if step.exchange is not None:
             self._cancelled[token] = step.seq
         if lane.name is not None:
-            yield from self._flush(lane, step, live.at)
+            yield from self._flush(lane, step)
 
     def forget(self, token: str) -> None:
         """Notes that the client uses an id for another request."""
@@ -128,7 +128,7 @@ class Cancellations:
                 return step
         return None
 
-    def _flush(self, lane: Lane, cancel: Step, at: int) -> Iterator[Command]:
+    def _flush(self, lane: Lane, cancel: Step) -> Iterator[Command]:
         """Sends what was recorded before a cancellation, whenever it is due."""
-        while (ready := self._state.scheduler.next_before(lane, cancel.seq, at)) is not None:
-            yield from self._sender.send(ready, at)
+        while (ready := self._state.scheduler.next_before(lane, cancel.seq)) is not None:
+            yield from self._sender.send(ready)

@@ -34,19 +34,14 @@ class ClientMessages:
         self._replies = ClientReplies(state, self.handler)
         self._cancellations = Cancellations(state, sender, matcher, self.handler)
 
-    def take(self, raw: bytes, at: int) -> Iterator[Command]:
-        """Takes a line.
-
-        Args:
-            raw: the line, without its newline.
-            at: when it came, in live nanoseconds.
-        """
+    def take(self, raw: bytes) -> Iterator[Command]:
+        """Takes a line without its newline."""
         self.lines += 1
         message = read(raw)
         if message.kind is Kind.BLANK:
             return
         for member in message.members or (message,):
-            yield from self._take(ClientMessage(member, self.lines, at))
+            yield from self._take(ClientMessage(member, self.lines))
 
     def _take(self, live: ClientMessage) -> Iterator[Command]:
         match live.message.kind:
@@ -115,7 +110,7 @@ class ClientMessages:
         for step in lane.expected:
             if step.kind == "invalid" and self._state.comparer.compare(step, live).is_equal:
                 self._state.requests.add_unreadable(step)
-                self._state.schedule.match(step, live.at)
+                self._state.schedule.match(step)
                 return
         reason = live.message.parse_error or "no JSON-RPC message"
         summary = f"the client sent no message: {reason}"

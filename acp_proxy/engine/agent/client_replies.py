@@ -97,7 +97,7 @@ class ClientReplies:
             )
         if request.ask.method in (_WAIT, _RELEASE):
             self._follow_terminal(request, live)
-        self._schedule.match(recorded, live.at)
+        self._schedule.match(recorded)
 
     def _follow_terminal(self, request: OpenAgentRequest, live: ClientMessage) -> None:
         """A terminal has no more output once its program has ended or it was released."""
@@ -115,7 +115,7 @@ class ClientReplies:
         expected = _replies(self._schedule.expected, token)
         for step in expected:
             if step.exchange is None and self._comparer.compare(step, live).is_match:
-                self._schedule.match(step, live.at)
+                self._schedule.match(step)
                 return
         early = next((step for step in expected if step.exchange is not None), None)
         if early is not None and not self._schedule.lanes[early.lane].abandoned:

@@ -56,7 +56,7 @@ class DivergenceHandler:
         elif step.key in self._schedule.exempt.overdue:
             summary = f"{what} came after the replay had stopped waiting for it"
             self.note(DivergenceKind.LATE, lane, summary, live, seq=step.seq)
-        self._schedule.match(step, live.at)
+        self._schedule.match(step)
         return lane, step
 
     def note(

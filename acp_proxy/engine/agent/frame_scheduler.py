@@ -45,48 +45,47 @@ class FrameScheduler:
         self._pacing = options.pacing
         self._order = options.order
 
-    def next(self, now: int) -> ScheduledFrame | None:
-        """Returns the frame that goes out now: of those that are due, the one recorded first."""
+    def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
+        """Returns the first recorded frame of those that are due, or of those that are ready."""
+        now = self._schedule.now
         return min(
-            (ready for ready in self.ready_frames(now) if ready.due <= now),
+            (ready for ready in self.ready_frames() if at_once or ready.due <= now),
             key=lambda ready: ready.seq,
             default=None,
         )
 
-    def ready_frames(self, now: int) -> Iterator[ScheduledFrame]:
+    def ready_frames(self) -> Iterator[ScheduledFrame]:
         """Yields the frames that wait for nothing but perhaps their time."""
         for track in self._schedule.tracks.values():
-            if (ready := self._next_on(track, now)) is not None:
+            if (ready := self._next_on(track)) is not None:
                 yield ready
         for waiting in self._schedule.connection.waiting:
             step = waiting.step
             if waiting.is_free and self._may_pass_handshake(step.seq):
-                yield ScheduledFrame(step.seq, step, waiting, self._due(waiting, step.seq, now))
+                yield ScheduledFrame(step.seq, step, waiting, self._due(waiting, step.seq))
 
-    def next_before(self, lane: Lane, seq: int, now: int) -> ScheduledFrame | None:
+    def next_before(self, lane: Lane, seq: int) -> ScheduledFrame | None:
         """Returns the next frame on a lane's track, whenever it is due.
 
         Args:
             lane: the lane.
             seq: the number before which the frame has to be recorded.
-            now: the moment, in live nanoseconds.
         """
         track = self._schedule.track_of(lane.name)
-        ready = None if track is None else self._next_on(track, now)
+        ready = None if track is None else self._next_on(track)
         return ready if ready is not None and ready.seq <= seq else None
 
-    def take(self, ready: ScheduledFrame, at: int, recorded: int) -> None:
+    def take(self, ready: ScheduledFrame, recorded: int) -> None:
         """Removes a frame that goes out from where it waits.
 
         Args:
             ready: the frame.
-            at: when, in live nanoseconds.
             recorded: when it went out in the recording.
         """
         if isinstance(ready.source, Track):
-            ready.source.send_first(at, recorded)
+            ready.source.send_first(self._schedule.now, recorded)
         else:
-            self._schedule.connection.remove(ready.source, at)
+            self._schedule.connection.remove(ready.source, self._schedule.now)
         self._schedule.handshake_is_over |= ready.seq == self._schedule.handshake
 
     def has_earlier_frames(self, step: Step) -> bool:
@@ -154,12 +153,12 @@ class FrameScheduler:
             if has_come or not waiting.asked or not waiting.asked <= optional:
                 yield waiting.step.seq
 
-    def _next_on(self, track: Track, now: int) -> ScheduledFrame | None:
+    def _next_on(self, track: Track) -> ScheduledFrame | None:
         head = self._head(track)
         if head is None or not self._may_pass_handshake(seq := _number(head)):
             return None
         step = None if isinstance(head, int) else head
-        return ScheduledFrame(seq, step, track, self._due(track, seq, now))
+        return ScheduledFrame(seq, step, track, self._due(track, seq))
 
     def _head(self, track: Track) -> int | Step | None:
         """Returns the frame that is next on a track; None while the track waits for the client."""
@@ -220,9 +219,9 @@ class FrameScheduler:
         handshake = self._schedule.handshake
         return handshake is None or self._schedule.handshake_is_over or seq <= handshake
 
-    def _due(self, source: Track | WaitingFrame, seq: int, now: int) -> int:
+    def _due(self, source: Track | WaitingFrame, seq: int) -> int:
         if self._pacing.is_instant or source.since is None:
-            return now
+            return self._schedule.now
         return self._pacing.due(*source.since, self._script.wire(seq).t_ns)
 
 

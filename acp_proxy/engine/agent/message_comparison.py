@@ -22,8 +22,6 @@ class ClientMessage:
     message: Message
     line: int
     """The line's number, counted from 1."""
-    at: int
-    """When it came, in live nanoseconds."""
     value: Any = field(init=False)
     """The message, decoded."""
 

@@ -69,13 +69,11 @@ class Candidate:
         wires = (self._wire(command) for command in self.pending)
         return all(wire is not None and wire.kind not in _AWAITED for wire in wires)
 
-    def is_slower(self, at: int) -> bool:
-        """Returns whether it will send something that only waits for its time.
-
-        Args:
-            at: now, in live nanoseconds.
-        """
-        return any(ready.due > at for ready in self.replay.state.scheduler.ready_frames(at))
+    @property
+    def is_slower(self) -> bool:
+        """Whether it will send something that only waits for its time."""
+        state = self.replay.state
+        return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
         """Compares what it would send next with what another one would.
@@ -186,13 +184,13 @@ class RecordingChoice:
             candidate.feed(event)
         fewest = min(candidate.divergence_count for candidate in self._candidates)
         self._candidates = [c for c in self._candidates if c.divergence_count == fewest]
-        yield from self._send_common(event.at)
+        yield from self._send_common()
 
-    def _send_common(self, at: int) -> Iterator[Command]:
+    def _send_common(self) -> Iterator[Command]:
         """Sends what all would send; that is everything, once there is one left."""
         while True:
             first, *others = self._candidates
-            self._candidates = [first, *(c for c in others if _may_both_be(first, c, at))]
+            self._candidates = [first, *(c for c in others if _may_both_be(first, c))]
             if not all(candidate.pending for candidate in self._candidates):
                 break
             for other in self._candidates[1:]:
@@ -206,12 +204,12 @@ class RecordingChoice:
             yield WakeAt(min(moments, default=None))
 
 
-def _may_both_be(first: Candidate, other: Candidate, at: int) -> bool:
+def _may_both_be(first: Candidate, other: Candidate) -> bool:
     """Whether two recordings have sent the same so far."""
     if first.pending and other.pending:
         return other.names_in(first) is not None
     ahead, behind = (first, other) if first.pending else (other, first)
-    return ahead.can_be_held_back or behind.is_slower(at)
+    return ahead.can_be_held_back or behind.is_slower
 
 
 def session_pairs(

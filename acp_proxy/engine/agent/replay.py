@@ -19,8 +19,6 @@ from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.events import EndOfInput, Event, LineReceived, Started, WriteStalled
 from acp_proxy.protocol.dialects import HANDSHAKE
 
-_AT_ONCE = 1 << 62
-"""A moment at which every frame is due."""
 SETTLE_NS = 10**9
 """How long mere reordering has to resolve itself before a message counts as missing."""
 
@@ -63,6 +61,7 @@ class Replay:
 
     def feed(self, event: Event) -> Iterator[Command]:
         """Takes an event and yields what to do; all of it, before the next event is fed."""
+        self._schedule.now = event.at
         if self.is_over:
             return
         self.divergences.set_time(event.at)
@@ -70,32 +69,33 @@ class Replay:
         if isinstance(event, LineReceived | Started):
             self._progress.note_input(event.at)
         if isinstance(event, LineReceived):
-            yield from self._messages.take(event.raw, event.at)
-        yield from self._play(event.at)
+            yield from self._messages.take(event.raw)
+        yield from self._play()
         if isinstance(event, EndOfInput):
-            yield from self._end(event.at)
+            yield from self._end()
         elif isinstance(event, WriteStalled):
             yield from self._give_up()
         else:
-            yield from self._look_for_missing(event.at)
-            yield from self._look_for_stall(event.at)
-        if not self.is_over and self._ending.has_come(is_settled=self._is_settled(event.at)):
+            yield from self._look_for_missing()
+            yield from self._look_for_stall()
+        if not self.is_over and self._ending.has_come(is_settled=self._is_settled):
             self._ending.note_harmless()
             yield self._finish()
         if not self.is_over:
-            yield WakeAt(self._next_moment(event.at))
+            yield WakeAt(self._next_moment())
 
-    def _play(self, at: int, *, at_once: bool = False) -> Iterator[Command]:
+    def _play(self, *, at_once: bool = False) -> Iterator[Command]:
         """Sends all that can be sent now, or also what is not due yet."""
         while True:
-            while (ready := self._scheduler.next(_AT_ONCE if at_once else at)) is not None:
-                self._progress.note_output(at)
-                yield from self.sender.send(ready, at)
+            while (ready := self._scheduler.next(at_once=at_once)) is not None:
+                self._progress.note_output(self._schedule.now)
+                yield from self.sender.send(ready)
             if not self._scheduler.read_if_needed():
                 return
 
-    def _is_settled(self, at: int) -> bool:
-        return at >= self._progress.settles_at
+    @property
+    def _is_settled(self) -> bool:
+        return self._schedule.now >= self._progress.settles_at
 
     @property
     def _overtaken(self) -> list[Lane]:
@@ -108,17 +108,17 @@ class Replay:
         awaited = ((lane, lane.first_missing) for lane in self._schedule.live_lanes)
         return [(lane, step) for lane, step in awaited if step is not None]
 
-    def _look_for_missing(self, at: int) -> Iterator[Command]:
+    def _look_for_missing(self) -> Iterator[Command]:
         """Looks for messages that will not come any more."""
-        if not self._is_settled(at):
+        if not self._is_settled:
             return
         for lane in self._overtaken:
             if not lane.abandoned:
-                yield from self._skip_message(lane, at)
+                yield from self._skip_message(lane)
         while self._schedule.stop_waiting_for_optional():
-            yield from self._play(at)
+            yield from self._play()
 
-    def _skip_message(self, lane: Lane, at: int) -> Iterator[Command]:
+    def _skip_message(self, lane: Lane) -> Iterator[Command]:
         """Reports a lane's awaited message as missing; skips it, or abandons the lane."""
         missing = lane.note_missing()
         if missing is None:
@@ -132,18 +132,19 @@ class Replay:
         )
         if self.state.options.lenient:
             self._schedule.skip(missing)
-            self._schedule.match(missing, at)
-            yield from self._play(at)
+            self._schedule.match(missing)
+            yield from self._play()
         elif missing.response_seq is not None and missing.response_seq == self._schedule.handshake:
             for each in list(self._schedule.lanes.values()):
                 yield from self._messages.handler.abandon(each, divergence)
         else:
             yield from self._messages.handler.abandon(lane)
 
-    def _look_for_stall(self, at: int) -> Iterator[Command]:
+    def _look_for_stall(self) -> Iterator[Command]:
         """Ends a replay that has made no progress for too long, and waits for the client."""
         stalls_at = self._progress.stalls_at
-        if stalls_at is None or at < stalls_at or any(self._scheduler.ready_frames(at)):
+        is_due = stalls_at is not None and self._schedule.now >= stalls_at
+        if not is_due or any(self._scheduler.ready_frames()):
             return
         if waiting := self._waiting:
             for lane, step in waiting:
@@ -158,13 +159,13 @@ class Replay:
     def _stall_s(self) -> float:
         return (self.state.options.stall_ns or 0) / NS_PER_S
 
-    def _end(self, at: int) -> Iterator[Command]:
+    def _end(self) -> Iterator[Command]:
         """Ends since the client is gone: what it has not sent is missing, and the rest unplayed."""
-        yield from self._play(at, at_once=True)
+        yield from self._play(at_once=True)
         while self._schedule.read_on():
-            yield from self._play(at, at_once=True)
+            yield from self._play(at_once=True)
         while self._schedule.stop_waiting_for_optional():
-            yield from self._play(at, at_once=True)
+            yield from self._play(at_once=True)
         self._ending.note_missing()
         self._ending.note_unplayed()
         self._ending.note_harmless()
@@ -180,9 +181,10 @@ class Replay:
         self.is_over = True
         return Finish()
 
-    def _next_moment(self, at: int) -> int | None:
+    def _next_moment(self) -> int | None:
         """When to look again if nothing comes: a frame is due, or a message counts as missing."""
-        moments = [ready.due for ready in self._scheduler.ready_frames(at) if ready.due > at]
+        now = self._schedule.now
+        moments = [ready.due for ready in self._scheduler.ready_frames() if ready.due > now]
         is_paced = bool(moments)
         waits = self._schedule.connection.waiting or self._schedule.optional_waits
         if self._overtaken or waits or self._ending.is_near:
@@ -190,7 +192,7 @@ class Replay:
         stalls_at = self._progress.stalls_at
         if not is_paced and stalls_at is not None and self._waiting:
             moments.append(stalls_at)
-        return min((moment for moment in moments if moment > at), default=None)
+        return min((moment for moment in moments if moment > now), default=None)
 
 
 class Progress:

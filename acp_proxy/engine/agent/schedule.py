@@ -48,6 +48,8 @@ class ReplaySchedule:
         self.connection = ConnectionFrames()
         """The connection's frames, where they have no track."""
         self.exempt = Exemptions()
+        self.now = 0
+        """When the latest event came, in live nanoseconds."""
         self.horizon = 0
         """The number of the last step that was read."""
         self.is_whole = False
@@ -95,19 +97,14 @@ class ReplaySchedule:
         """The track that a lane's frames are on; None for the connection's, if it has none."""
         return self.tracks.get(None if self.order is Order.RECORDED else lane)
 
-    def match(self, step: Step, at: int) -> None:
-        """Notes that an expected message of the client has come.
-
-        Args:
-            step: the recorded message.
-            at: when, in live nanoseconds.
-        """
+    def match(self, step: Step) -> None:
+        """Notes that an expected message of the client has come now."""
         lane, connection = self.lanes[step.lane], self.lanes[None]
         lane.match(step)
         if (track := self.track_of(step.lane)) is not None:
-            track.arrive(step, at)
+            track.arrive(step, self.now)
         if lane is connection or step.exchange in self.exempt.optional:
-            self.connection.note_message(step, at)
+            self.connection.note_message(step, self.now)
             return
         # A session begins after the handshake: a message of a session overtakes a missing one.
         awaited = connection.first_missing

@@ -36,15 +36,10 @@ class AgentSender:
         """How many frames were sent or withheld as a whole."""
         return self.sent + self._withheld
 
-    def send(self, ready: ScheduledFrame, at: int) -> Iterator[Command]:
-        """Sends a frame. A request that is withheld is answered from the recording.
-
-        Args:
-            ready: the frame.
-            at: when, in live nanoseconds.
-        """
+    def send(self, ready: ScheduledFrame) -> Iterator[Command]:
+        """Sends a frame. A request that is withheld is answered from the recording."""
         wire = self._state.script.wire(ready.seq)
-        self._state.scheduler.take(ready, at, wire.t_ns)
+        self._state.scheduler.take(ready, wire.t_ns)
         written = self._rewriter.written(wire, self._live_ids(ready.step))
         shown = self.withholding.look(ready.seq, wire, written)
         if shown.raw is None:
@@ -55,7 +50,7 @@ class AgentSender:
                 self._look_for_idle(wire)
             yield Send(shown.raw + wire.newline.encode(), ready.seq)
         if ready.step is not None:
-            self._note_requests(ready.step, shown.withheld, at)
+            self._note_requests(ready.step, shown.withheld)
 
     def repeat_answer(self, step: Step, token: str) -> Send:
         """Sends the recorded answer to a request once more.
@@ -75,7 +70,7 @@ class AgentSender:
         ids = requests.ids if step.asks else {}
         return ids | requests.answer(step)
 
-    def _note_requests(self, step: Step, withheld: frozenset[str], at: int) -> None:
+    def _note_requests(self, step: Step, withheld: frozenset[str]) -> None:
         """Notes the requests in a frame: those that went out, and those that were withheld."""
         unseen = [ask for ask in step.asks if ask.rpc_id in withheld]
         for ask in step.asks:
@@ -83,11 +78,11 @@ class AgentSender:
                 self._state.requests.add_of_agent(ask, step)
         for ask in unseen:
             self._state.effects.note_withheld(ask.method)
-            self._take_recorded_reply(step, ask, at)
+            self._take_recorded_reply(step, ask)
         if unseen:
             self._state.schedule.apply_withholding()
 
-    def _take_recorded_reply(self, step: Step, ask: Ask, at: int) -> None:
+    def _take_recorded_reply(self, step: Step, ask: Ask) -> None:
         """Takes the recorded answer to a request that was withheld."""
         if ask.reply_seq is None:
             return
@@ -96,7 +91,7 @@ class AgentSender:
         lane = schedule.lanes[step.lane]
         for reply in [one for one in lane.expected if one.exchange == ask.exchange]:
             self._state.effects.note_unmade(ask.method, self._state.comparer.value(reply))
-            schedule.match(reply, at)
+            schedule.match(reply)
 
     def _look_for_idle(self, wire: Wire) -> None:
         """In v2 an update ends the turn, and not the answer to the prompt."""

@@ -56,7 +56,7 @@ class Comparison:
 
     def compare(self, number: int, raw: bytes) -> Any:
         """Compares a recorded frame with a line."""
-        return self.comparer.compare(self.steps[number, None], ClientMessage(read(raw), 1, 0))
+        return self.comparer.compare(self.steps[number, None], ClientMessage(read(raw), 1))
 
 
 @pytest.fixture
