@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import zip_longest
 
@@ -98,8 +99,7 @@ def _about(page: Page, summary: Summary) -> None:
     took = f"{'last heard of after ' if summary.live else ''}{duration(summary.duration_ns)}"
     _row(page, "started", f"{started:%Y-%m-%d %H:%M:%S %z}, {took}")
     _row(page, "ended", summary.ending)
-    more = f"; ... and {len(summary.signals) - _MOST} more" if len(summary.signals) > _MOST else ""
-    _row(page, "signals", "; ".join(summary.signals[:_MOST]) + more)
+    _row(page, "signals", "; ".join(_first(summary.signals, "more")))
     if recording.dialect:
         version = f", protocol {recording.protocol_version}" if recording.protocol_version else ""
         why = f" ({recording.dialect_reason})" if recording.dialect_reason else ""
@@ -143,9 +143,13 @@ def _pair(page: Page, row: tuple[str, str, str], wide: int, number: int) -> None
 
 
 def _few(names: list[str]) -> list[str]:
-    if len(names) <= _MOST_CAPABILITIES:
-        return names
-    return [*names[: _MOST_CAPABILITIES - 1], f"... and {len(names) - _MOST_CAPABILITIES + 1} more"]
+    is_long = len(names) > _MOST_CAPABILITIES
+    return _first(names, "more", _MOST_CAPABILITIES - 1) if is_long else names
+
+
+def _first(texts: Sequence[str], more: str, most: int = _MOST) -> list[str]:
+    left = len(texts) - most
+    return [*texts[:most], *([f"... and {left} {more}"] if left > 0 else [])]
 
 
 def _course(page: Page, summary: Summary) -> None:
@@ -183,8 +187,7 @@ def _sessions(page: Page, sessions: list[SessionSummary]) -> None:
         )
     if sessions:
         _row(page, "sessions", f"{len(sessions):,}")
-    page.lines(aligned(rows, page.screen))
-    _more(page, len(sessions) - _MOST)
+    _list(page, rows, len(sessions), is_cut=False)
 
 
 def _turns(page: Page, summary: Summary) -> None:
@@ -242,8 +245,7 @@ def _tool_calls(page: Page, summary: Summary) -> None:
         ]
         for call in summary.failed_calls[:_MOST]
     ]
-    page.lines(aligned(rows, page.screen, is_cut=True))
-    _more(page, len(summary.failed_calls) - _MOST)
+    _list(page, rows, len(summary.failed_calls))
 
 
 def _questions(page: Page, summary: Summary) -> None:
@@ -256,8 +258,7 @@ def _questions(page: Page, summary: Summary) -> None:
     )
     _row(page, "asked", f"{counted(count, 'time')} of a person: {outcomes}")
     rows = [_question(question, summary.live) for question in summary.questions[:_MOST]]
-    page.lines(aligned(rows, page.screen, is_cut=True))
-    _more(page, count - _MOST)
+    _list(page, rows, count)
 
 
 def _question(question: PersonRequest, live: bool) -> list[Piece]:
@@ -275,14 +276,12 @@ def _question(question: PersonRequest, live: bool) -> list[Piece]:
 
 def _errors(page: Page, summary: Summary) -> None:
     """Those that are routine; the others stand among the problems."""
-    routine = [error for error in summary.error_codes if error.is_routine]
     texts = []
-    for error in routine[:_MOST]:
-        times = f"{error.count:,} ×, first " if error.count > 1 else ""
-        texts.append(f"{error.method} {error_text(error)} ({times}#{error.seq})")
-    if len(routine) > _MOST:
-        texts.append(f"... and {len(routine) - _MOST} more kinds of error")
-    _row(page, "routine", "; ".join(texts))
+    for error in summary.error_codes:
+        if error.is_routine:
+            times = f"{error.count:,} ×, first " if error.count > 1 else ""
+            texts.append(f"{error.method} {error_text(error)} ({times}#{error.seq})")
+    _row(page, "routine", "; ".join(_first(texts, "more kinds of error")))
 
 
 def _findings(page: Page, summary: Summary, word: str) -> None:
@@ -350,6 +349,12 @@ def _row(page: Page, label: str, *pieces: str | Piece) -> None:
     made = [p if isinstance(p, tuple) else piece(p) for p in pieces]
     if text_of(made):
         page.wrap(piece(label.ljust(_LABEL)), *made)
+
+
+def _list(page: Page, rows: list[list[Piece]], count: int, *, is_cut: bool = True) -> None:
+    """Prints the first rows of so many, and how many more there are."""
+    page.lines(aligned(rows, page.screen, is_cut=is_cut))
+    _more(page, count - _MOST)
 
 
 def _more(page: Page, count: int) -> None:

@@ -1,7 +1,7 @@
 """``acp-proxy inspect show``: summarize a recording."""
 
 import time
-from collections.abc import Iterator
+from functools import partial
 from operator import attrgetter
 
 import click
@@ -11,7 +11,6 @@ from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import progress, say_json
 from acp_proxy.cli.render.summary_screen import show_summary
 from acp_proxy.inspection.diagnosis.summary import summarize
-from acp_proxy.recording import FrameRun
 
 _EXAMPLES = """\b
 Examples:
@@ -32,11 +31,9 @@ def show(rec: str, json: bool) -> None:
     knowing. A person who thinks and a program that runs are no problem, however long they take.
     """
     with open_recording(rec) as reader:
-
-        def watched(runs: Iterator[FrameRun]) -> Iterator[FrameRun]:
-            return progress(runs, reader.count(), "reading", size=attrgetter("frames"))
-
-        summary = summarize(reader, time.monotonic_ns(), watched)
+        size = attrgetter("frames")
+        watch = partial(progress, total=reader.count(), label="reading", size=size)
+        summary = summarize(reader, time.monotonic_ns(), watch)
     if json:
         say_json(summary)
     else:

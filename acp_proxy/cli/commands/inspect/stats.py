@@ -1,6 +1,6 @@
 """``acp-proxy inspect stats``: how much passed, how quick answers were, where the time went."""
 
-from collections.abc import Iterator
+from functools import partial
 
 import click
 from attrs import evolve
@@ -18,7 +18,6 @@ from acp_proxy.inspection.measures.statistics import (
     with_texts,
 )
 from acp_proxy.inspection.measures.turn_times import TurnTime
-from acp_proxy.recording import FrameHead
 from acp_proxy.store.reader import RecordingReader
 
 _STEPS = 30
@@ -76,11 +75,8 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
     """
     chosen = parse(" ".join(filter_words))
     with open_recording(rec) as reader:
-
-        def watched(heads: Iterator[FrameHead]) -> Iterator[FrameHead]:
-            return progress(heads, reader.count(), "counting")
-
-        found = gather(reader, chosen, top=top, watch=watched)
+        watch = partial(progress, total=reader.count(), label="counting")
+        found = gather(reader, chosen, top=top, watch=watch)
         chosen_turn = _turn(reader, found, turn)
         if chosen_turn is not None:
             chosen_turn = with_texts(reader, chosen_turn)
