@@ -102,7 +102,7 @@ def lost_database(path: Path) -> None:
         (lost_database, "it is only an end, and"),
     ],
 )
-def test_a_file_that_cannot_be_read(
+def test_an_unreadable_file_is_reported(
     tmp_path: Path, command: list[str], make: Callable[[Path], None], answer: str
 ) -> None:
     """Each kind of unreadable file has its own message, in every command that reads."""
@@ -127,10 +127,10 @@ def test_a_file_that_cannot_be_read(
         ("aa", "'aa' fits 2 recordings: aabb (two.db), aacc (one.db); give more of the id"),
     ],
 )
-def test_a_recording_that_is_not_found(
+def test_an_unknown_recording_is_reported(
     tmp_path: Path, command: list[str], word: str, answer: str
 ) -> None:
-    """An unknown name, a wrong path and a start of several ids are answered differently."""
+    """An unknown name, a wrong path and an ambiguous id have different messages."""
     record_conversation(tmp_path / "one.db", id="aacc", wall=10**18)
     record_conversation(tmp_path / "two.db", id="aabb")
     assert complaint("inspect", *command, word, home=tmp_path).startswith(answer.format(tmp_path))
@@ -206,7 +206,7 @@ def test_wrong_use_in_the_environment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["inspect", "-h"], ["record", "-h"]])
-def test_help_is_help(arguments: list[str]) -> None:
+def test_every_command_has_help(arguments: list[str]) -> None:
     """Every command explains itself on stdout."""
     result = run(*arguments)
     assert result.exit_code == 0

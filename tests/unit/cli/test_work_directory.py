@@ -258,6 +258,6 @@ def test_a_directory_that_is_being_made_stays(
         assert seen == [{made.name}]
 
 
-def test_a_directory_that_cannot_be_listed(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_listed_is_ignored(tmp_path: Path) -> None:
     """That is ignored."""
     remove_abandoned(tmp_path / "nowhere")

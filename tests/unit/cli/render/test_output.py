@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         (False, "1", "1", False),
     ],
 )
-def test_colour_is_for_terminals_unless_told_otherwise(
+def test_colour_is_for_terminals_by_default(
     monkeypatch: pytest.MonkeyPatch,
     terminal: bool,
     no_color: str | None,

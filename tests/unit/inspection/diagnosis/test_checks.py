@@ -216,17 +216,17 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
 
 
 @pytest.mark.parametrize(("steps", "expected"), ENDS)
-def test_how_the_agent_ended(
+def test_the_end_of_the_agent_is_judged(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], expected: list[str]
 ) -> None:
-    """An end that was asked for is none; what it left open is, and an end in the middle of it."""
+    """An end that the client asked for is no problem; one during a turn is."""
     for step in steps:
         step(recorder)
     assert sentences(recorder) == expected
 
 
-def test_an_agent_that_could_not_start(tmp_path: Path) -> None:
-    """The reason is the problem."""
+def test_an_agent_that_cannot_start_is_a_problem(tmp_path: Path) -> None:
+    """The finding has the reason."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(
             capture_log.EXIT, code=127, reason="cannot start the agent 'x': no such file"
@@ -253,8 +253,8 @@ CUSTOM = notification("_x/status", sessionId="s")
         "something_new",
     ],
 )
-def test_what_may_come_at_any_time_is_not_late(recorder: LogWriter, kind: str) -> None:
-    """Commands, modes, options, titles, usage, echoes and what is custom belong to no turn."""
+def test_updates_that_belong_to_no_turn_are_not_late(recorder: LogWriter, kind: str) -> None:
+    """Commands, modes, options, titles, usage, echoes and custom updates may come at any time."""
     turn(recorder)
     recorder.to_client(update("s", kind), CUSTOM)
     assert sentences(recorder) == []
@@ -263,8 +263,8 @@ def test_what_may_come_at_any_time_is_not_late(recorder: LogWriter, kind: str) -
 @pytest.mark.parametrize(
     "kind", ["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"]
 )
-def test_a_turns_work_is_late_after_its_end(recorder: LogWriter, kind: str) -> None:
-    """Messages, thoughts, tool calls and plans belong into the turn."""
+def test_turn_updates_after_the_end_are_late(recorder: LogWriter, kind: str) -> None:
+    """Messages, thoughts, tool calls and plans belong to the turn."""
     turn(recorder)
     recorder.t_ns += 500 * MS
     recorder.to_client(update("s", kind, toolCallId="c"))
@@ -284,8 +284,8 @@ def test_late_updates_of_the_draft(recorder: LogWriter) -> None:
     assert late.startswith('✗ agent_message_chunk "late" (#6)')
 
 
-def test_late_in_one_session_is_not_late_in_another(recorder: LogWriter) -> None:
-    """Each session has turns of its own, and work before the first one is nobody's business."""
+def test_lateness_is_judged_per_session(recorder: LogWriter) -> None:
+    """Each session has its own turns, and updates before its first turn are not late."""
     turn(recorder)
     recorder.to_client(update("other", "agent_message_chunk", content=text("x")))
     prompt(recorder, 2, "other")
@@ -295,8 +295,8 @@ def test_late_in_one_session_is_not_late_in_another(recorder: LogWriter) -> None
 
 
 @pytest.mark.parametrize("method", ["session/load", "session/resume"])
-def test_history_is_not_late(recorder: LogWriter, method: str) -> None:
-    """What comes while a session is loaded is its history; what comes after it is late."""
+def test_replayed_history_is_not_late(recorder: LogWriter, method: str) -> None:
+    """Updates during session/load are history; updates after it are late."""
     turn(recorder)
     recorder.to_agent(request(2, method, sessionId="s", cwd="/srv"))
     recorder.to_client(update("s", "agent_message_chunk", content=text("old")), result(2))
@@ -305,8 +305,8 @@ def test_history_is_not_late(recorder: LogWriter, method: str) -> None:
     assert '"late" (#9)' in late
 
 
-def test_work_without_a_prompt_is_not_late_in_v2(recorder: LogWriter) -> None:
-    """In v2 a session may begin to run by itself, and says so."""
+def test_updates_without_a_prompt_are_not_late_in_v2(recorder: LogWriter) -> None:
+    """In v2 a session may start running by itself, and announces that."""
     turn(recorder)
     message = update("s", "agent_message", messageId="m", content=[text("x")])
     running, idle = (update("s", "state_update", state=s) for s in ("running", "idle"))
@@ -319,7 +319,7 @@ def test_work_without_a_prompt_is_not_late_in_v2(recorder: LogWriter) -> None:
 # Lines, errors and bytes
 
 
-def test_errors_have_the_dialects_names(tmp_path: Path) -> None:
+def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
     """The same number means different things in two dialects."""
     told = []
     for dialect in ("v1", "draft-1.0"):
@@ -335,8 +335,8 @@ def test_errors_have_the_dialects_names(tmp_path: Path) -> None:
     ]
 
 
-def test_routine_errors_are_no_problem(recorder: LogWriter) -> None:
-    """Asking for an unknown extension, or a file that is not there, is how peers find out."""
+def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
+    """Peers find out this way about unknown extensions and missing files."""
     recorder.to_agent(request(1, "_x/y"))
     recorder.to_client(error(1, -32601, "Method not found"))
     recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/new"))
@@ -349,8 +349,8 @@ def test_routine_errors_are_no_problem(recorder: LogWriter) -> None:
     ]
 
 
-def test_a_prompt_that_fails_is_a_problem(recorder: LogWriter) -> None:
-    """An error is worth knowing; one that ends a turn went wrong."""
+def test_a_failed_prompt_is_a_problem(recorder: LogWriter) -> None:
+    """Other errors are remarks; one that ends a turn is a problem."""
     prompt(recorder)
     recorder.to_client(error(1, -32603, "Internal error: out of credit"))
     assert sentences(recorder) == [
@@ -372,13 +372,13 @@ def test_a_prompt_that_fails_is_a_problem(recorder: LogWriter) -> None:
         ("-32601", "v1", ""),
     ],
 )
-def test_codes_have_names(code: Any, dialect: str | None, name: str) -> None:
-    """A code that the dialect does not know has none."""
+def test_unknown_error_codes_have_no_name(code: Any, dialect: str | None, name: str) -> None:
+    """A code that the dialect does not define is shown by its number."""
     assert code_name(code, dialect) == name
 
 
-def test_lines_that_are_no_acp_are_told_by_direction(recorder: LogWriter) -> None:
-    """Either peer may write what is none."""
+def test_invalid_lines_are_reported_by_direction(recorder: LogWriter) -> None:
+    """Either peer may write lines that are not ACP."""
     recorder.to_agent(b"hello?\n")
     recorder.to_client(b"log\n", b"\xff\n")
     assert sentences(recorder) == [
@@ -389,8 +389,8 @@ def test_lines_that_are_no_acp_are_told_by_direction(recorder: LogWriter) -> Non
     ]
 
 
-def test_undelivered_bytes_are_told_with_their_frames(recorder: LogWriter) -> None:
-    """Who was gone, how much did not arrive, and which frames that was."""
+def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -> None:
+    """The finding names the missing reader, the number of bytes, and the frames."""
     turn(recorder)
     recorder.to_client(CUSTOM)
     recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)
@@ -399,8 +399,8 @@ def test_undelivered_bytes_are_told_with_their_frames(recorder: LogWriter) -> No
     ]
 
 
-def test_an_agent_that_does_not_read_is_told(recorder: LogWriter) -> None:
-    """Since when, from which frame on, how much waits, and that it never went on."""
+def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
+    """With the time, the first unread frame, the waiting bytes, and that it never resumed."""
     turn(recorder)
     since = ORIGIN_NS + recorder.t_ns
     recorder.to_agent(CUSTOM)
@@ -412,8 +412,8 @@ def test_an_agent_that_does_not_read_is_told(recorder: LogWriter) -> None:
     ]
 
 
-def test_a_stall_of_a_log_that_somebody_wrote(recorder: LogWriter) -> None:
-    """Fields may be missing, or lie."""
+def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
+    """Fields may be missing or wrong."""
     recorder.event(capture_log.NOTE, TO_AGENT, action="stalled")
     recorder.event(capture_log.NOTE, TO_CLIENT, action="stalled", since=1 << 62, bytes="many")
     recorder.event(capture_log.NOTE, action="stalled")
@@ -452,8 +452,8 @@ def with_kind(message: dict[str, Any], kind: str) -> dict[str, Any]:
     return message
 
 
-def test_questions_have_their_answers(recorder: LogWriter) -> None:
-    """What was chosen, in any dialect, and how long it took."""
+def test_permission_requests_have_their_answers(recorder: LogWriter) -> None:
+    """The chosen option in any dialect, and how long the answer took."""
     options = [{"optionId": "n", "name": "No", "kind": "reject_once"}]
     answers: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("session/request_permission", {"options": options},
@@ -484,7 +484,7 @@ def test_questions_have_their_answers(recorder: LogWriter) -> None:
     assert summary.answers["open"] == 1
 
 
-def test_sessions_say_where_and_how_they_were_opened(recorder: LogWriter) -> None:
+def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWriter) -> None:
     """New, loaded or resumed, with the directory that the client named."""
     recorder.to_agent(request(1, "session/new", cwd="/a", mcpServers=[]))
     recorder.to_client(result(1, sessionId="one"))
@@ -501,8 +501,8 @@ def test_sessions_say_where_and_how_they_were_opened(recorder: LogWriter) -> Non
     ]
 
 
-def test_files_and_terminals_are_counted(recorder: LogWriter) -> None:
-    """By whether they were answered with a result, an error or not at all."""
+def test_files_and_terminals_are_counted_by_outcome(recorder: LogWriter) -> None:
+    """A result, an error, or no answer at all."""
     for n, answer in enumerate((result(0, content="x"), error(1, -32603, "no"), None)):
         recorder.to_client(request(n, "fs/read_text_file", sessionId="s", path="/a"))
         if answer is not None:
@@ -514,8 +514,8 @@ def test_files_and_terminals_are_counted(recorder: LogWriter) -> None:
     assert summary.files_written.done == summary.terminals.done == 0
 
 
-def test_failed_tool_calls_are_named(recorder: LogWriter) -> None:
-    """With the number of the update that says so, the announced title and the reason."""
+def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
+    """Each with the number of its last update, its title and the reason."""
     prompt(recorder)  # 4
     failed = [{"type": "content", "content": text("command not found")}]
     recorder.to_client(

@@ -14,8 +14,8 @@ from acp_proxy.inspection.diagnosis.conversation import capabilities
 PROTOCOL = Path(__file__).parents[3] / "data" / "protocol"
 
 
-def test_v1_names_what_is_on() -> None:
-    """A flag that is true, or an object that is there, is a capability; false and null are none."""
+def test_enabled_capabilities_of_v1_are_listed() -> None:
+    """True flags and objects are capabilities; false and null are not."""
     params = {
         "clientCapabilities": {
             "fs": {"readTextFile": True, "writeTextFile": False},
@@ -27,8 +27,8 @@ def test_v1_names_what_is_on() -> None:
     assert capabilities(params) == ["elicitation.form", "fs.readTextFile", "plan", "terminal"]
 
 
-def test_empty_groups_of_v1_are_no_capability() -> None:
-    """An agent that lists its groups with nothing in them can do nothing of theirs."""
+def test_empty_groups_of_v1_are_no_capabilities() -> None:
+    """A group without members enables nothing."""
     groups: dict[str, Any] = {
         "promptCapabilities": {},
         "mcpCapabilities": {},
@@ -38,8 +38,8 @@ def test_empty_groups_of_v1_are_no_capability() -> None:
     assert capabilities({"agentCapabilities": {**groups, "loadSession": False}}) == []
 
 
-def test_an_agent_of_v1() -> None:
-    """Names are paths, as they are on the wire."""
+def test_capabilities_of_v1_are_named_by_path() -> None:
+    """The path is that of the message."""
     result = {
         "agentCapabilities": {
             "loadSession": True,
@@ -56,8 +56,8 @@ def test_an_agent_of_v1() -> None:
     ]
 
 
-def test_custom_ones_come_last() -> None:
-    """What stands under _meta, or begins with an underscore, is a capability too."""
+def test_custom_capabilities_come_last() -> None:
+    """They are below _meta, or begin with an underscore."""
     params = {
         "clientCapabilities": {"_meta": {"zed.dev": {"workspace": True}}, "terminal": True},
         "capabilities": {"_own": {"x": 1}, "fs": {"read": True}},
@@ -70,16 +70,16 @@ def test_custom_ones_come_last() -> None:
     ]
 
 
-def test_v2_says_by_presence() -> None:
-    """In v2 an empty object is a yes, wherever it stands."""
+def test_an_empty_object_is_a_capability_in_v2() -> None:
+    """At any depth."""
     params: dict[str, Any] = {
         "capabilities": {"auth": {}, "session": {"prompt": {"image": {}}, "mcp": None}}
     }
     assert capabilities(params) == ["auth", "session.prompt.image"]
 
 
-def test_the_draft_has_lists_and_numbers() -> None:
-    """What is more than a yes is told with its value; demands on the client are told apart."""
+def test_capabilities_of_the_draft_have_values() -> None:
+    """Lists and numbers are shown; required client capabilities are listed separately."""
     result = {
         "capabilities": {
             "mcpCapabilities": {"transport": ["stdio", "http"]},
@@ -94,8 +94,8 @@ def test_the_draft_has_lists_and_numbers() -> None:
     assert capabilities(result, "requiredClientCapabilities") == ["fs.read"]
 
 
-def test_ways_to_log_in() -> None:
-    """They go by their ids, in the agent's order, in either dialect."""
+def test_login_methods_are_listed_by_id() -> None:
+    """In the agent's order, in either dialect."""
     ways = [{"id": "oauth", "name": "Browser"}, {"methodId": "key"}, {"name": "Guest"}, {}, 7]
     assert auth_method_ids({"authMethods": ways}) == ["oauth", "key", "Guest"]
 
@@ -110,15 +110,15 @@ def test_ways_to_log_in() -> None:
         {"capabilities": {"": True, "x" * 10_000: [None, {}, 1.5]}},
     ],
 )
-def test_whatever_came_has_names(half: Any) -> None:
-    """Bad traffic is data; no name is longer than a line."""
+def test_odd_capabilities_are_named(half: Any) -> None:
+    """Any JSON gets a name, of at most one line."""
     assert all(0 < len(name) <= 201 for name in capabilities(half))
     assert capabilities(half, "requiredClientCapabilities") == auth_method_ids(half) == []
 
 
 @pytest.mark.parametrize("path", sorted(PROTOCOL.glob("messages-*.jsonl")), ids=lambda p: p.stem)
-def test_every_example_of_the_specifications_has_some(path: Path) -> None:
-    """No half of an initialization in the specifications is without capabilities."""
+def test_every_initialization_in_the_specifications_has_capabilities(path: Path) -> None:
+    """Both halves of each example have some."""
     examples = [json.loads(line) for line in path.read_text().splitlines()]
     halves = [
         e["message"].get("params") or e["message"].get("result")

@@ -54,7 +54,7 @@ def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> st
     return said
 
 
-def test_a_request_that_lacks_what_its_dialect_requires_is_its_senders(recorder: LogWriter) -> None:
+def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
     """A client that sends the draft's ``content`` in v1 is to blame for each refusal, once."""
     for rpc_id in range(1, 16):
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
@@ -99,14 +99,14 @@ def test_a_request_that_lacks_what_its_dialect_requires_is_its_senders(recorder:
         ),
     ],
 )
-def test_what_is_wrong_with_a_request_is_told(
+def test_violations_of_a_request_are_described(
     recorder: LogWriter, sent: dict[str, Any], said: str
 ) -> None:
-    """What it lacks, or that nobody knows it; what is as it should be is told without blame."""
+    """A missing member or an unknown method; a valid request has no violation."""
     assert refused(recorder, sent) == said
 
 
-def test_an_agents_bad_request_is_the_agents(recorder: LogWriter) -> None:
+def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> None:
     """An agent that asks for a file without its path is to blame for the client's refusal."""
     recorder.to_client(request(7, "fs/read_text_file", sessionId="s"))
     recorder.to_agent(error(7, -32602, "no"))
@@ -116,8 +116,8 @@ def test_an_agents_bad_request_is_the_agents(recorder: LogWriter) -> None:
     ]
 
 
-def test_a_method_that_the_receiver_does_not_offer_is_the_senders(tmp_path: Path) -> None:
-    """Who loads a session of an agent that cannot load any has not read its capabilities."""
+def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) -> None:
+    """A client must not load a session if the agent does not offer it."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(0, "initialize", protocolVersion=1))
     recorder.to_client(result(0, **AGENT))
@@ -128,8 +128,8 @@ def test_a_method_that_the_receiver_does_not_offer_is_the_senders(tmp_path: Path
     )
 
 
-def test_an_internal_error_is_the_answerers(recorder: LogWriter) -> None:
-    """Whatever was asked, who says that he failed himself has."""
+def test_the_answerer_is_charged_for_an_internal_error(recorder: LogWriter) -> None:
+    """Whatever the request was."""
     sent = request(1, "session/prompt", sessionId="s")
     assert refused(recorder, sent, -32603) == (
         "✗ the agent answered session/prompt with error -32603 (internal error): no (#5)"
@@ -147,9 +147,7 @@ def test_an_internal_error_is_the_answerers(recorder: LogWriter) -> None:
         ("session/fork", {"sessionId": "s", "cwd": "/"}),
     ],
 )
-def test_an_opening_that_fails_is_a_problem(
-    tmp_path: Path, method: str, params: dict[str, Any]
-) -> None:
+def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict[str, Any]) -> None:
     """Without an initialization, a login or a session nothing goes on."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(1, method, **params))
@@ -157,7 +155,7 @@ def test_an_opening_that_fails_is_a_problem(
     assert sentences(recorder) == [f"✗ {method} was answered with error -32001: broken (#3)"]
 
 
-def test_a_login_that_was_needed_and_came_is_no_problem(recorder: LogWriter) -> None:
+def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
     """An agent may ask for a login; the session opens after it."""
     recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
     recorder.to_client(error(1, -32000, "log in"))
@@ -169,16 +167,16 @@ def test_a_login_that_was_needed_and_came_is_no_problem(recorder: LogWriter) -> 
     assert said.startswith("! session/new was answered with error -32000 (authentication required)")
 
 
-def test_a_session_that_could_not_be_loaded_is_not_loaded(recorder: LogWriter) -> None:
-    """It stands among the sessions, and what failed with it."""
+def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
+    """The session is listed with what failed."""
     recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     recorder.to_client(error(1, -32002, "gone"))
     (session,) = summary_of(recorder).opened
     assert (session.opened, session.failed, session.cwd) == ([], ["load"], "/w")
 
 
-def test_a_refused_login_and_a_turn_that_ended_in_error_are_problems(tmp_path: Path) -> None:
-    """The draft tells both in answers that are no errors."""
+def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
+    """The draft reports both in answers that are not errors."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     login = {"method": "api_key", "credentials": {"apiKey": "x"}}
     recorder.to_agent({"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": login})
@@ -191,8 +189,8 @@ def test_a_refused_login_and_a_turn_that_ended_in_error_are_problems(tmp_path: P
     ]
 
 
-def test_what_a_fault_did_is_the_faults(recorder: LogWriter) -> None:
-    """An answer that a rule made up, and a request that it kept back, are no problems."""
+def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
+    """An injected answer and a withheld request are remarks."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     fault(recorder, "error-on-prompt", "error-reply")
     made(recorder, error(1, -32603, "Internal error"))  # 5
@@ -206,8 +204,8 @@ def test_what_a_fault_did_is_the_faults(recorder: LogWriter) -> None:
     ]
 
 
-def test_an_agent_that_a_fault_has_ended_is_not_to_blame(recorder: LogWriter) -> None:
-    """An end in the middle of a turn is told as the fault's."""
+def test_an_agent_that_a_fault_ended_is_not_to_blame(recorder: LogWriter) -> None:
+    """The end during a turn is reported as that of the fault."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     recorder.event(capture_log.EFFECT, TO_CLIENT, rule="crash", action="kill", signal=9)  # 5
     recorder.event(capture_log.EXIT, signal=9)  # 6
@@ -219,8 +217,8 @@ def test_an_agent_that_a_fault_has_ended_is_not_to_blame(recorder: LogWriter) ->
     assert problem.text == f"fault crash ended the agent {amid} (#6)"
 
 
-def test_an_answer_that_a_fault_kept_back_is_told(recorder: LogWriter) -> None:
-    """The agent did answer, and its client never saw it."""
+def test_an_answer_that_a_fault_withheld_is_reported(recorder: LogWriter) -> None:
+    """The agent answered, and the client never received it."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     recorder.to_client(result(1, stopReason="end_turn"))  # 5
     recorder.event(capture_log.FAULT, TO_CLIENT, rule="lost", action="drop", delivered="none")

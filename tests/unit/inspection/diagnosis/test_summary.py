@@ -41,8 +41,8 @@ def story(tmp_path: Path) -> Summary:
     return summary_of(record_conversation(tmp_path / "story.db"))
 
 
-def test_who_talked(story: Summary) -> None:
-    """Both peers are named as they named themselves, with the dialect and why it is that."""
+def test_both_peers_are_named(story: Summary) -> None:
+    """With the dialect, and why it is that."""
     recording = story.recording
     assert (recording.client_name, recording.client_version) == ("ed", "1.2")
     assert (recording.agent_name, recording.agent_version) == ("ag", "3.4")
@@ -64,8 +64,8 @@ def test_a_fork_is_marked_on_the_session_that_it_made(tmp_path: Path) -> None:
     assert opened == {"old": (["new"], "/a"), "new": (["fork"], "/b")}
 
 
-def test_how_much_was_said(story: Summary) -> None:
-    """Frames are counted by stream and by kind, where stderr is a stream and no kind."""
+def test_frames_are_counted_by_stream_and_kind(story: Summary) -> None:
+    """Lines on stderr count as a stream, not as a kind."""
     assert story.frames == {"to-agent": 6, "to-client": 11, "stderr": 1}
     assert story.kinds == {
         "request": 6,
@@ -79,8 +79,8 @@ def test_how_much_was_said(story: Summary) -> None:
     assert story.duration_ns == 22 * MS
 
 
-def test_turns_have_their_prompt_and_their_end(story: Summary) -> None:
-    """A turn says what was asked, how it stopped, how long it took and what it did."""
+def test_turns_are_summarized(story: Summary) -> None:
+    """Each has its prompt, stop reason, duration, updates and tool calls."""
     (turn,) = story.turns
     assert (turn.session, turn.prompt, turn.stop_reason) == ("s-1", "hello 你好", "end_turn")
     assert (turn.prompt_seq, turn.end_seq, turn.duration_ns) == (6, 15, 9 * MS)
@@ -104,8 +104,8 @@ def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
     assert [w.preview for w in waiting] == ["go", "Edit"]
 
 
-def test_what_happened_is_told_in_words(tmp_path: Path) -> None:
-    """Signals, gaps and undelivered bytes are told; starts, ends of streams and exits are not."""
+def test_events_are_described_in_words(tmp_path: Path) -> None:
+    """Signals, gaps and undelivered bytes are listed; starts, ends of streams and exits are not."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="disk full", since=1, **{"to-agent": 5})
@@ -119,8 +119,8 @@ def test_what_happened_is_told_in_words(tmp_path: Path) -> None:
     ]
 
 
-def test_the_last_words_on_stderr(tmp_path: Path) -> None:
-    """The last five lines of stderr are shown in order, whatever bytes they are."""
+def test_the_last_lines_of_stderr_are_kept(tmp_path: Path) -> None:
+    """Five lines in order, whatever bytes they are."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(9):
             recorder.stderr(f"line {number}")

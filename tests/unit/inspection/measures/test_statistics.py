@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from acp_proxy.recording import FrameHead
 
 
-def test_a_filter_that_means_everything_changes_nothing(tmp_path: Path) -> None:
+def test_a_filter_that_matches_everything_changes_nothing(tmp_path: Path) -> None:
     """Counting in two passes and in one gives the same."""
     with RecordingReader(record_waiting_chat(tmp_path / "x.db").path) as reader:
         assert gather(reader, parse("seq:>0")) == gather(reader)
@@ -34,7 +34,7 @@ def test_everything_is_counted_once(tmp_path: Path) -> None:
     assert [m.method for m in found.methods if m.unanswered] == ["session/set_mode"]
 
 
-def test_whoever_watches_sees_every_head(tmp_path: Path) -> None:
+def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
     """A progress bar can count what is counted."""
     seen: list[int] = []
 
@@ -48,8 +48,8 @@ def test_whoever_watches_sees_every_head(tmp_path: Path) -> None:
     assert seen == [12]
 
 
-def test_the_first_chunk_is_the_agents_own_word(tmp_path: Path) -> None:
-    """Commands, an echo of the prompt and tool calls come before it and are none."""
+def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
+    """Commands, an echo of the prompt and tool calls before it do not count."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * 500)]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -68,7 +68,7 @@ def test_the_first_chunk_is_the_agents_own_word(tmp_path: Path) -> None:
     assert (told.first_update_ns, told.first_chunk_ns, told.prompt) == (MS, 5 * MS, "x" * 200)
 
 
-def test_a_tool_call_is_known_by_its_first_and_last_words(tmp_path: Path) -> None:
+def test_a_tool_call_is_described_by_its_first_and_last_updates(tmp_path: Path) -> None:
     """Its title, kind and status are the latest, however many updates came between."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", title="Read"))
@@ -84,7 +84,7 @@ def test_a_tool_call_is_known_by_its_first_and_last_words(tmp_path: Path) -> Non
 
 
 def test_the_slowest_turns_keep_their_order(tmp_path: Path) -> None:
-    """Those that took longest are chosen, then told in the order in which they were."""
+    """They are listed by time of their prompts."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in (3, 1, 2, 4):
             recorder.to_agent(request(number, "session/prompt", sessionId="s", prompt=[]))
@@ -96,8 +96,8 @@ def test_the_slowest_turns_keep_their_order(tmp_path: Path) -> None:
     assert slowest(turns, 0) == []
 
 
-def test_rows_and_tail_are_one(tmp_path: Path) -> None:
-    """Of a recording that is half in rows and half in its log the statistics are the same."""
+def test_unindexed_frames_are_counted(tmp_path: Path) -> None:
+    """Statistics are the same if half of the frames are in the log."""
     recorder = LogWriter(tmp_path / "x.db")
     with recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))

@@ -97,8 +97,8 @@ def test_activity_divides_the_time_of_the_recording() -> None:
     assert method.activity == [3, 1, *([0] * (BUCKETS - 3)), 3]
 
 
-def test_every_time_is_in_the_part_that_arithmetic_says() -> None:
-    """Finding the part again only at its edges finds the same one."""
+def test_the_cached_part_is_the_computed_one() -> None:
+    """Recomputing the part only at its edges gives the same result."""
     for end in (1, 5, 24, 25, 997):
         traffic = Traffic(end)
         expected = [0] * BUCKETS
@@ -116,8 +116,8 @@ def test_a_sparkline_shows_the_busiest_part_highest() -> None:
     assert halved([1, 2, 3, 4]) == [3, 7]
 
 
-def test_a_tool_call_has_all_that_is_said_about_it() -> None:
-    """Calls of one id in two sessions are two; history that is told later takes no time."""
+def test_a_tool_call_has_all_its_frames() -> None:
+    """Calls with one id in two sessions are two; replayed history takes no time."""
     traffic = Traffic(1000)
     call = {"session": "s", "tool_call": "c", "turn": 1}
     traffic.feed(head(1, 100, **call, size=5))

@@ -41,8 +41,8 @@ HOUR = 3600 * SECOND
         (None, Part.OTHER),
     ],
 )
-def test_what_is_waited_for_goes_by_the_method(method: str | None, part: Part) -> None:
-    """A permission waits for a person, a terminal's life for terminals, files for files."""
+def test_the_waiting_part_depends_on_the_method(method: str | None, part: Part) -> None:
+    """Permissions wait for a person, terminal methods for terminals, file methods for files."""
     assert waiting_part(method) is part
 
 
@@ -84,7 +84,7 @@ def test_parallel_waits_are_counted_once() -> None:
 
 
 def test_time_never_runs_backwards() -> None:
-    """What is dated before the latest thing took no time, and what follows is measured from it."""
+    """An earlier time counts as the latest one, and what follows is measured from there."""
     turn = running_from(100)
     assert turn.pass_time(40) == (Part.SILENT, 0)
     assert turn.pass_time(107) == (Part.SILENT, 7)
@@ -174,8 +174,8 @@ def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
     assert not turn.open
 
 
-def test_the_draft_names_no_session_for_files(tmp_path: Path) -> None:
-    """In draft-1.0 a file is waited for by the one turn that is open."""
+def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> None:
+    """In draft-1.0 file requests name no session."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     recorder.to_client(
@@ -189,8 +189,8 @@ def test_the_draft_names_no_session_for_files(tmp_path: Path) -> None:
     assert parts(turn) == {"streaming": 1, "silent": 2, "files": 1001}
 
 
-def test_what_names_no_session_belongs_to_the_only_turn(tmp_path: Path) -> None:
-    """With one turn open a request without a session belongs to it, with two to none."""
+def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> None:
+    """With one open turn they belong to it."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(request(0, "mcp/message", connectionId="m"))
@@ -204,8 +204,8 @@ def test_what_names_no_session_belongs_to_the_only_turn(tmp_path: Path) -> None:
     assert whole.in_turns_ns == 7 * MS  # of two turns that overlap, not the sum
 
 
-def test_another_sessions_request_is_not_its(tmp_path: Path) -> None:
-    """A request that names a session without a turn belongs to no turn."""
+def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
+    """The other session has no turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "fs/read_text_file", "t"))
@@ -247,8 +247,8 @@ def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
     assert parts(turn) == {"silent": 1, "person": 1, "files": 1001}
 
 
-def test_history_is_no_turn(tmp_path: Path) -> None:
-    """What session/load streams belongs to no turn, so all of the time is before the first."""
+def test_replayed_history_is_no_turn(tmp_path: Path) -> None:
+    """Updates of session/load belong to no turn, so all of the time is before the first turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/", mcpServers=[]))
     recorder.to_client(chunk(), chunk(), result(1))
@@ -257,7 +257,7 @@ def test_history_is_no_turn(tmp_path: Path) -> None:
     assert whole == WholeTime(4 * MS, 0, 0)
 
 
-def test_time_between_turns_is_no_waiting(tmp_path: Path) -> None:
+def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
     """The time before, in and between turns adds up to the recording's."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.t_ns += SECOND

@@ -152,8 +152,8 @@ def test_the_agent_command_takes_the_place_in_the_client_command() -> None:
     assert client_command("c", agent) == ["c"]
 
 
-def test_a_sweep_refuses(sweep: list[str]) -> None:
-    """No plans, a wrong plan, a client that is not there, a report that cannot be written."""
+def test_a_sweep_refuses_wrong_use(sweep: list[str]) -> None:
+    """No plans, a wrong plan, an unknown client, a report that cannot be written."""
     words = [*sweep, "--client", f"{sys.executable} {{agent}}"]
     assert complaint(*words, "--plans", "plans") == "expected plans (*.toml) in plans"
     plan("bad", 'kind = "dorp"')

@@ -450,7 +450,7 @@ def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> No
 
 
 def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
-    """Titles, texts and keys that mean no good, on the screen, as JSON, as XML and as rules."""
+    """Malicious titles, texts and keys, on the screen, as JSON, as XML and as rules."""
     report = tmp_path / "report.xml"
     paths = []
     for name, value in (("a", EVIL), ("b", "other")):
@@ -612,7 +612,7 @@ def test_options_are_read_from_the_environment(
     assert (by_variable.exit_code, by_variable.stdout) == (by_option.exit_code, by_option.stdout)
 
 
-def test_help_shows_how(tmp_path: Path) -> None:
+def test_help_has_valid_examples(tmp_path: Path) -> None:
     """There are worked examples, and each of them is taken."""
     for name in ("yesterday", "today", "old", "new"):
         record(tmp_path / f"{name}.db", said=name)

@@ -53,7 +53,7 @@ def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
     assert run(*export, "kind:blank").stdout_bytes == b"\n\r\n"
 
 
-def test_a_partial_export_says_so(path: Path) -> None:
+def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
     """A filter and --dir both hold; the text begins with what they were."""
     result = run("inspect", "export", path, "kind:request or kind:stderr", "--dir", "to-agent")
     first, *rest = result.stdout.splitlines()

@@ -141,7 +141,7 @@ def test_a_terminal_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch
             open_recording("-")
 
 
-def test_the_text_of_an_unfinished_recording_says_so(tmp_path: Path) -> None:
+def test_importing_an_unfinished_recording_warns(tmp_path: Path) -> None:
     """A line warns that there was more to come."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)

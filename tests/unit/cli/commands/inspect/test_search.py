@@ -90,7 +90,7 @@ def test_counts_are_by_recording(home: Path) -> None:
     assert (result.stdout, result.exit_code) == ("new:0\nold:0\n", 1)
 
 
-def test_json_says_where_it_is(home: Path) -> None:
+def test_json_has_the_place_of_a_match(home: Path) -> None:
     """One object per match, with the place of the text in the message."""
     result = run("inspect", "search", "--json", "lo 你", "new", home=home)
     assert json.loads(result.stdout) == {

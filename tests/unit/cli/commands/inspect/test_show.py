@@ -105,7 +105,7 @@ def test_an_incomplete_recording_says_so(tmp_path: Path) -> None:
     )
 
 
-def test_a_signal_ends_the_command(tmp_path: Path) -> None:
+def test_a_killed_agent_ended_by_a_signal(tmp_path: Path) -> None:
     """An agent that was killed ended by a signal, not with a code."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.EXIT, signal=9)

@@ -256,7 +256,7 @@ def test_options_are_read_from_the_environment(tmp_path: Path, option: str, valu
     assert by_variable == by_option
 
 
-def test_help_shows_how(tmp_path: Path) -> None:
+def test_help_has_valid_examples(tmp_path: Path) -> None:
     """There are worked examples, and each of them is taken."""
     path = record_conversation(tmp_path / "latest.db")
     shown = run("inspect", "stats", "--help").stdout
