@@ -12,21 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 OUTPUT_PIPE = 1 << 18
-"""Bytes. The system's 64 KiB stall an agent that streams small frames at every switch of processes
-(0.65 of a C copier's throughput, like bare Python; 0.75 with these). All that is taken from an
-agent whose client does not read stays below 512 KB, which is the goal that a larger one would miss.
-Every other pipe keeps the system's size."""
+"""Bytes. The system's 64 KiB stall an agent that streams small frames at every switch of processes.
+A larger pipe would take more than 512 KB from an agent whose client does not read."""
 
 
 class AgentProcess:
     """One spawned agent with its three pipes; signals go to all of its processes in its group.
 
     Attributes:
-        pid: the agent's process id.
-        group: the process group it lives in.
-        stdin, stdout, stderr: our ends of its pipes.
-        code: exit code once `wait` returned, or None if a signal ended it.
-        signal: the number of the signal that ended it, or None.
+        code: its exit code, once `wait` has returned; None if a signal ended it.
+        signal: the number of the signal that ended it.
         exited: set once its end is known and logged.
         appears_as: the exit code that it is made to appear with, whatever ended it.
     """

@@ -1,4 +1,4 @@
-"""Where recordings live and what a new one is called."""
+"""The recordings directory, and the names of the files of a recording."""
 
 import os
 import sys

@@ -31,7 +31,7 @@ def give_way(
     log: Log,
     mask: "set[int] | None" = None,
 ) -> "NoReturn":
-    """Executes the agent in our place where the system has no room for both of us.
+    """Executes the agent in our place, because the system has too few resources for both.
 
     Args:
         options: what was asked for.

@@ -1,4 +1,4 @@
-"""A thing that happens once, in one thread, and is awaited in another.
+"""An event that happens once, in one thread, and is awaited in another.
 
 `threading.Event` would do, and its import costs more than all of the relay.
 """

@@ -24,7 +24,7 @@ PARENT = "ACP_PROXY_PARENT"
 
 
 class Identity:
-    """Who this recording is: ids, clocks and the recording it happens within."""
+    """The ids of a recording, its clocks at the start, and the recording it happens within."""
 
     def __init__(self, options: RecordOptions, interceptor: Interceptor) -> None:
         self.id = os.urandom(6).hex()
@@ -36,7 +36,7 @@ class Identity:
         self._interceptor = interceptor
 
     def path(self) -> str:
-        """Where to record, before anything is known to be taken."""
+        """Returns the path at which to record, which may be taken."""
         options = self._options
         if options.output:
             return os.path.abspath(options.output)
@@ -79,8 +79,8 @@ def open_log(options: RecordOptions, identity: Identity) -> Log:
         identity: ids and clocks of the recording, for the log's first record.
 
     Returns:
-        The log; one that keeps nothing where no log can be written, which is reported on stderr.
-        With `--require-recording` the process exits with 1 instead.
+        The log; one that keeps nothing if none can be written, which is reported on stderr. With
+        `--require-recording` the process exits with 1 instead.
     """
     wanted = identity.path()
     try:

@@ -1,6 +1,6 @@
 """Reads the values of options: sizes, times, ages, names. A bad one is a `ValueError` with a hint.
 
-Only `record` needs all of them, and at once, so nothing is imported here.
+Nothing is imported here, since `record` reads its options before the agent is started.
 """
 
 DIALECTS = ("auto", "v1", "v2", "draft-1.0")
@@ -14,11 +14,7 @@ _FALSE = ("0", "false", "f", "no", "n", "off", "")
 
 
 def read_size(text: str) -> int:
-    """Reads a number of bytes: ``500``, ``64k``, ``1.5MB``, ``2GiB``; returns it.
-
-    Raises:
-        ValueError: it is not one.
-    """
+    """Reads a number of bytes: ``500``, ``64k``, ``1.5MB``, ``2GiB``."""
     number = text.strip().lower()
     unit = number.lstrip("0123456789.")
     number = number[: len(number) - len(unit)]
@@ -34,11 +30,7 @@ def read_size(text: str) -> int:
 
 
 def read_seconds(text: str) -> float:
-    """Reads a number of seconds that is not negative.
-
-    Raises:
-        ValueError: it is not one.
-    """
+    """Reads a number of seconds that is not negative."""
     try:
         value = float(text)
     except ValueError:
@@ -56,9 +48,6 @@ def read_keep(text: str) -> "tuple[str, float]":
 
     Returns:
         ``("age", seconds)`` or ``("size", bytes)``.
-
-    Raises:
-        ValueError: it is neither.
     """
     word = text.strip()
     unit = word.lstrip("0123456789.")
@@ -74,11 +63,7 @@ def read_keep(text: str) -> "tuple[str, float]":
 
 
 def read_redaction(text: str) -> str:
-    """Accepts the one redaction level that is built.
-
-    Raises:
-        ValueError: any other level.
-    """
+    """Accepts the one redaction level that is built."""
     if text == "none":
         return text
     if text in ("secrets", "private"):
@@ -87,22 +72,14 @@ def read_redaction(text: str) -> str:
 
 
 def read_dialect(text: str) -> str:
-    """Accepts a dialect.
-
-    Raises:
-        ValueError: it is none of `DIALECTS`.
-    """
+    """Accepts a dialect."""
     if text not in DIALECTS:
         raise ValueError(f"{text!r} is no dialect: expected one of {', '.join(DIALECTS)}")
     return text
 
 
 def read_output(text: str) -> str:
-    """Accepts a path for the database.
-
-    Raises:
-        ValueError: it names the text form, which is exported and never recorded.
-    """
+    """Accepts a path for the database; the text form is exported and never recorded."""
     if text.endswith(".jsonl"):
         raise ValueError(f"record writes a database: expected a name such as NAME.db, got {text!r}")
     if not text or text.endswith("/"):
@@ -111,12 +88,7 @@ def read_output(text: str) -> str:
 
 
 def read_name(text: str) -> str:
-    """Accepts a name that can be a file's, can be typed, and has nothing that a terminal obeys.
-
-    Raises:
-        ValueError: it is empty, hidden, too long or ``latest``, or has a slash or what is not
-            printed.
-    """
+    """Accepts a name that can be a file's, can be typed, and has nothing that a terminal obeys."""
     is_short = len(text.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
     is_plain = text.isprintable() and "/" not in text and text[:1] not in ("", ".", "-")
     if not (is_short and is_plain) or text == "latest":
@@ -128,11 +100,7 @@ def read_name(text: str) -> str:
 
 
 def read_seed(text: str) -> int:
-    """Reads a whole number that a recording can hold.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Reads a whole number that a recording can hold."""
     word = text.strip()
     if word.isascii() and word.removeprefix("-").isdecimal() and len(word) < 20:
         value = int(word)
@@ -142,11 +110,7 @@ def read_seed(text: str) -> int:
 
 
 def read_truth(text: str) -> bool:
-    """Reads a yes or no as click does.
-
-    Raises:
-        ValueError: it is neither.
-    """
+    """Reads a yes or no as click does."""
     word = text.strip().lower()
     if word in _TRUE:
         return True

@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 class Option:
     """One option: its attribute, how it is written, how its value is read, and what it is for.
 
-    Attributes:
+    Args:
         many: whether it may be given several times, each of which counts.
         is_late: whether only the command line proper can check its value.
-        otherwise: what happens without it, for an option whose bad value is no reason to stop: it
-            is reported, and the option is as if it had not been given. Empty for all others.
+        otherwise: for an option whose bad value is reported and ignored, what happens without it.
     """
 
     def __init__(

@@ -87,11 +87,11 @@ class OwnGroup:
 
     Attributes:
         id: the process group id; 0 for none.
-        is_shared: whether the client is in the group as well.
         complaint: why there is no guardian, or empty.
     """
 
     is_shared = False
+    """Whether the client is in the group as well."""
 
     def __init__(self, group: int, guardian: "int | None" = None, complaint: str = "") -> None:
         self.id = group

@@ -16,15 +16,12 @@ _PAUSE_S = 0.005
 
 
 class Process:
-    """One process as ``/proc/PID/stat`` has it.
+    """One process as ``/proc/PID/stat`` has it; ``pid`` and ``start`` name it and no later one.
 
     Attributes:
-        pid: its process id.
         alive: whether it is more than a zombie.
-        parent: the process id of its parent.
-        group: its process group.
         terminal: the number of its controlling terminal, or 0.
-        start: when it was started, in ticks; with `pid` it names one process and never another.
+        start: when it was started, in ticks.
     """
 
     def __init__(self, stat: bytes) -> None:
@@ -86,14 +83,11 @@ def members(ancestor: int, group: int, table: "Iterable[Process]") -> "list[Proc
 
 
 def send(process: Process, signum: int) -> bool:
-    """Sends a signal to a process if it is still the same one.
+    """Sends a signal to a process if it is still the same one; returns whether it could be sent.
 
     Args:
         process: as the table had it.
         signum: the signal.
-
-    Returns:
-        Whether it could be sent.
     """
     # Its id may have been given to another process since the table was read.
     same = look_up(process.pid)

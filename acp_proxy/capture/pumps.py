@@ -17,17 +17,14 @@ CHUNK = 65536
 
 
 class Interceptor:
-    """Makes the pumps; this one makes plain ones, that of faults (`runtime.fault_runner`) others.
-
-    Attributes:
-        streams: those whose pumps begin only when the relay has been adopted.
-        fields: what the first record of the log has of it.
-    """
+    """Makes plain pumps; its subclass in `runtime.fault_runner` makes those of faults."""
 
     streams: "tuple[int, ...]" = ()
+    """Those whose pumps begin only when the relay has been adopted."""
 
     def __init__(self) -> None:
         self.fields: dict[str, str | int | list[str]] = {}
+        """What the first record of the log has of it."""
 
     def pump(
         self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
@@ -63,10 +60,10 @@ class Pump:
     """Moves one stream from ``source`` to ``sink`` until either end is gone.
 
     Attributes:
-        in_read: whether the thread waits for its source (and not for a slow reader).
-        last_ns: when the last byte was read, or the pump began (monotonic nanoseconds).
+        in_read: whether the thread waits for its source, and not for a slow reader.
+        last_ns: when the last byte was read, or the pump began, in monotonic nanoseconds.
         source_ended: whether the source ended by itself, and was not closed for a broken sink.
-        ended: set once it is logged and both ends are closed, or once it is abandoned.
+        ended: set once its end is logged and both descriptors are closed, or it is abandoned.
     """
 
     def __init__(

@@ -45,11 +45,9 @@ class Relay:
     """What runs while two peers talk.
 
     Attributes:
-        pumps: to the agent, to the client, and the agent's stderr.
         stopping: set when a signal to stop has come.
         drained: set when the agent has exited and both of its outputs have ended.
         parent: the process id of our parent at the start, usually the client's.
-        interceptor: what the streams pass through.
         is_short_of_memory: whether there was hardly room for the threads.
     """
 
@@ -106,10 +104,7 @@ class Relay:
         gate.open()
 
     def start_intercepted(self) -> None:
-        """Starts the threads of an interceptor, once.
-
-        The supervisor does, or `release` if the supervisor has failed, perhaps after it did.
-        """
+        """Starts the threads of an interceptor, once, though `release` may repeat the call."""
         with self._lock:
             begun, self._intercepted_begun = self._intercepted_begun, True
         for pump in self.pumps:
@@ -117,13 +112,13 @@ class Relay:
                 start_new_thread(pump.run, ())
 
     def adopt(self) -> bool:
-        """Takes over the leaving; False when the last thread is on its way out already."""
+        """Takes over the end of the process; False if the last thread is ending it already."""
         with self._lock:  # the last thread may be about to look whether it has to leave
             self._adopted = not self.drained.is_set
             return self._adopted
 
     def release(self) -> None:
-        """Gives the leaving back to the last thread, because the supervisor has failed."""
+        """Lets the last thread end the process, because the supervisor has failed."""
         with self._lock:
             self._adopted = False
         self.interceptor.give_up()

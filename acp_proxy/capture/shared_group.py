@@ -50,7 +50,7 @@ _ENDED = 3  # the agent's status, as `os.waitpid` has it
 
 
 class SharedGroup(OwnGroup):
-    """Our own process group, of which the agent's processes are ours, and no other is."""
+    """Our own process group, in which only the agent's processes get our signals."""
 
     is_shared = True
 
@@ -154,13 +154,7 @@ def become_subreaper() -> bool:
 
 
 class _Guardian:
-    """What runs in the child of the fork.
-
-    Args:
-        group: the process group whose members it kills.
-        lifeline: a pipe whose end of file means that we are gone.
-        report: where to write the reports.
-    """
+    """Runs in the child of the fork; ``lifeline`` is a pipe whose end of file means we are gone."""
 
     def __init__(self, group: int, lifeline: int, report: int) -> None:
         self._group = group

@@ -4,9 +4,9 @@ import os
 
 
 def take_stdio() -> "tuple[int, int]":
-    """Moves the client's pipes out of reach, so that no stray read or print can touch them.
+    """Moves the client's pipes out of reach, so that the client sees ACP whatever a library prints.
 
-    Descriptors 0 and 1 become /dev/null and stderr: whatever a library prints, the client sees ACP.
+    Descriptors 0 and 1 become /dev/null and stderr.
 
     Returns:
         What the client writes to, and what it reads from; one that is missing is /dev/null.

@@ -1,9 +1,8 @@
 """Brings the capabilities of ``initialize`` into one form, so that they can be compared.
 
-What is left out is not supported, in every dialect, so ``false`` and a missing member mean the
-same. So do ``null`` and a missing member. An object that only holds members which are not
-supported means nothing either, and so do the groups of v1 and the 1.0 draft when they are empty.
-Elsewhere an empty object means that something is supported: ``"list": {}``.
+``false``, ``null`` and a missing member all mean that something is not supported. So does an object
+of such members, and an empty group of v1 or the 1.0 draft. Any other empty object means that
+something is supported: ``"list": {}``.
 """
 
 from typing import Any
@@ -26,10 +25,9 @@ _GROUPS = {
 
 
 def normalized(handshake: Any) -> Any:
-    """Returns the params or the result of ``initialize`` without capabilities that are not there.
+    """Returns params or a result of ``initialize`` without the capabilities that it does not have.
 
-    Args:
-        handshake: decoded; it is not changed. Anything but an object is returned as it is.
+    Anything but an object is returned as it is.
 
     Raises:
         RecursionError: it is nested too deeply.
@@ -54,5 +52,5 @@ def _capability(key: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     inner = _supported(value)
-    says_nothing = not inner and (key in _GROUPS or False in value.values())
-    return None if says_nothing else inner
+    is_empty = not inner and (key in _GROUPS or False in value.values())
+    return None if is_empty else inner

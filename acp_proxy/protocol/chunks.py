@@ -1,12 +1,9 @@
-"""Recognizes the pieces of streamed messages and thoughts, and splits them; a million in a row.
+"""Reads the text of the pieces of streamed messages and thoughts, of which there may be a million.
 
-Folding a run of them, searching across them and comparing them need the text of each. Some agents
-cut between the two escapes of one character; such a piece is read too, and ends in half of a
-surrogate pair.
-
-All but the text is the same for all chunks of a message, byte for byte; so it is read once, and a
-chunk that differs from the one before only in its text is not parsed. A frame in which the text
-cannot be separated from the rest without doubt is not split, and is compared by itself.
+Some agents cut between the two escapes of one character; such a piece ends in half of a surrogate
+pair. All but the text is the same for all chunks of a message, byte for byte; so a chunk that
+differs from the one before only in its text is split without being parsed. A frame in which the
+text cannot be separated from the rest without doubt is not split.
 """
 
 import json

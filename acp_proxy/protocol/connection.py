@@ -1,13 +1,8 @@
 """The state of one ACP connection: the one machine that knows what is open, and in which state.
 
-Pure and incremental. `Connection.feed` takes one message at a time, in the order in which they
-passed, and returns what it belongs to and what it has changed. Afterwards the connection can be
-asked for the requests that wait for an answer, by direction and id; the turns that are open; the
-sessions with their modes; the tool calls with their statuses; the terminals; and what both peers
-announced in the handshake. It knows no file, clock or database. `State` is all that it remembers.
-
-The indexer labels frames with it, faults find out what a frame belongs to, and `inspect show` reads
-a recording through it. `states` has the tables of states; what they do not allow is listed in the
+`Connection.feed` takes one message at a time, in the order in which they passed, and returns what
+it belongs to and what it has changed. `State` is all that the machine remembers; it knows no file,
+clock or database. `states` has the tables of states; what they do not allow is listed in the
 transition, on which checks of the protocol can rest.
 
 - An answer belongs to the open request of the *other* direction with the same id token; of several,

@@ -201,7 +201,7 @@ class Transition:
 
 
 def meet(state: State, result: dict[str, Any] | None) -> None:
-    """Takes names, versions and the dialect from an initialize request or exchange.
+    """Takes names, versions and the dialect from the handshake.
 
     Args:
         state: has the params of the request.

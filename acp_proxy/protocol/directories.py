@@ -1,7 +1,7 @@
 """Decides whether a path lies within directories, by its text alone: no disk is read.
 
-So a symbolic link that leads out of a directory is not noticed. Where the words may be read in two
-ways, as with a backslash, a path has to lie within by both.
+So a symbolic link that leads out of a directory is not noticed. If a path can be read in two ways,
+as with a backslash, it has to lie within by both.
 """
 
 import re
@@ -18,7 +18,7 @@ def is_within(path: object, roots: Iterable[str]) -> bool:
     A relative path lies within relative directories alone, since its base is unknown.
 
     Args:
-        path: a path, or a ``file:`` URI; what is neither lies nowhere.
+        path: a path, or a ``file:`` URI; anything else is not within.
         roots: directories.
     """
     if not isinstance(path, str) or not path:

@@ -1,8 +1,7 @@
 """What each message of an agent makes its client do: one table.
 
-A row names a method and what a client does when an agent sends it, in which dialects. An unlisted
-method may do anything. Below ``fs/`` it counts as a change of files, and below ``terminal/`` as a
-command, since planned methods of the 1.0 draft have such names.
+An unlisted method may do anything. Below ``fs/`` it counts as a change of files, and below
+``terminal/`` as a command, since planned methods of the 1.0 draft have such names.
 """
 
 from enum import StrEnum
@@ -15,11 +14,10 @@ class ClientEffect(StrEnum):
     """What a client does."""
 
     INFORMS = "informs"
-    """Takes note: nothing is done to anything, and nothing is answered."""
+    """Nothing is changed, and nothing is answered."""
     ASKS = "asks"
     """Asks a person."""
     READS = "reads"
-    """Reads a file."""
     WRITES = "writes"
     """Changes files or directories."""
     RUNS = "runs"
@@ -29,13 +27,7 @@ class ClientEffect(StrEnum):
 
 
 class Row(NamedTuple):
-    """What one method does.
-
-    Attributes:
-        effect: what a client does.
-        method: the method.
-        dialects: those that have it.
-    """
+    """What a client does when an agent sends a method, in the dialects that have it."""
 
     effect: ClientEffect
     method: str
@@ -68,11 +60,11 @@ _BELOW = (("fs/", ClientEffect.WRITES), ("terminal/", ClientEffect.RUNS))
 
 
 def effect_of(method: str | None, dialect: str | None = None) -> ClientEffect:
-    """Returns what a client does at a request or a notification of its agent's.
+    """Returns what a client does at a request or a notification of its agent.
 
     Args:
         method: its method.
-        dialect: the dialect that is spoken; None if that is unknown, and it may be any.
+        dialect: the dialect that is spoken; None if it is unknown.
     """
     row = _BY_METHOD.get(method or "")
     if row is not None and (dialect is None or dialect in row.dialects):

@@ -1,8 +1,7 @@
 """Splits streams of bytes into lines, and remembers their places in the log, not their bytes.
 
-Chunks arrive with their position in the capture log, and an unfinished line is remembered as the
-*segments* of the log it covers. So a line of 64 MB costs no more than a thousand pairs of numbers,
-and the state of the framer is small enough to be stored with every batch of rows.
+An unfinished line is remembered as the *segments* of the capture log it covers. So a line of 64 MB
+costs no more than a thousand pairs of numbers, which can be stored with every batch of rows.
 """
 
 from collections.abc import Iterator

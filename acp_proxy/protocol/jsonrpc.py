@@ -1,8 +1,7 @@
 """Reads the labels of a line: its kind, its method, its id, and the values that correlate frames.
 
-Parsing never raises; a line that is not JSON-RPC is data too, with a reason. There are two readers
-of one answer: the quick one of `envelope`, and for what that refuses a tolerant one, which decides
-what the line is.
+Parsing never raises; a line that is not JSON-RPC is data too, with a reason. The quick reader of
+`envelope` is tried first; what it refuses goes to a tolerant one, which decides what the line is.
 
 JSON-RPC 2.0, sections 4 to 6. An id is kept as its *token*: ``7``, ``"7"`` and ``7.0`` differ, and
 numbers beyond 2**53 keep every digit.

@@ -1,11 +1,9 @@
 """Reads the header of a line that is too large to hold, from its first and its last bytes.
 
 A frame of 64 MB is one enormous string in a small envelope. The head is scanned token by token, and
-the path of every scalar is known as long as all brackets are. Where the head ends within the large
-string, the scan goes on after the end of that string, in the tail. The result is used if the
+the scan goes on in the tail, after the end of that string. What the tail has is used if the
 brackets close where the line ends. If they do not, there was more than one string in between; then
-only what the head has is used, and the id. Some peers write the id last: at the very end of the
-line, where only the closing brace may follow, it needs no path. The middle is never looked at.
+only the head is used, and an id at the very end of the line, which needs no path.
 """
 
 import json

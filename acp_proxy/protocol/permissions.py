@@ -20,16 +20,12 @@ _OFFICIAL = ("options", "toolCall", "subject")
 
 @frozen
 class PermissionAnswer:
-    """What a client answered to a permission request.
-
-    Attributes:
-        result: the result of the answer; None if it is an error.
-        kinds: the kinds of the offered options with the selected id. There are several if the
-            request uses an id twice, and none if it does not offer the id.
-    """
+    """What a client answered to a permission request."""
 
     result: Any
+    """None if the answer is an error."""
     kinds: tuple[Any, ...] = ()
+    """The kinds of the offered options with the selected id, of which there may be several."""
 
     @property
     def granted(self) -> bool | None:

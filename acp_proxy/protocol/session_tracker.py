@@ -29,12 +29,11 @@ _RESPONSE = Kind.RESPONSE  # looking it up takes a while
 
 
 class SessionTracker:
-    """The part of the state machine of a connection that follows what sessions consist of.
+    """Writes the ``sessions``, ``calls``, ``terminals`` and ``unnamed`` of a connection's state.
 
     Args:
-        state: the state of the connection, of which it writes ``sessions``, ``calls``,
-            ``terminals`` and ``unnamed``.
-        violations: takes the events that the tables of states do not allow.
+        state: the state of the connection.
+        violations: gets the events that the tables of states do not allow.
     """
 
     def __init__(self, state: State, violations: list[Violation]) -> None:

@@ -48,7 +48,7 @@ class TerminalState(StrEnum):
 
 
 class StateEvent(StrEnum):
-    """What happens to one of them."""
+    """What happens to a connection, a session, a turn or a terminal."""
 
     INITIALIZE = "initialize"
     INITIALIZED = "initialized"
@@ -122,14 +122,14 @@ def step(
     part: str,
     name: str | None = None,
 ) -> _State:
-    """Returns the state that follows; the same one if the table does not allow the event.
+    """Returns the next state, or the same one if the table does not allow the event.
 
     Args:
         table: one of the tables above.
         state: the state now.
         event: what has happened.
-        violations: takes an event that is not allowed.
-        part: whose state it is, as in `Violation`.
+        violations: gets an event that is not allowed.
+        part: the part of the connection, as in `Violation`.
         name: its id.
     """
     following = table[state].get(event)

@@ -1,10 +1,9 @@
 """The places of typed values in ACP messages, in every dialect: one table.
 
-A row names a place by a JSON pointer (RFC 6901) from the root of a message, in which ``*`` is any
-item, and has the kind of value that stands there, the methods of its messages, and the dialects
-that have it. It is taken from the schema (v1 with its unstable part, v2), from the 1.0 draft, and
-from what real agents add. The dialects are documentation: since the dialect of a recording may be
-unknown, values are looked for at the places of all of them.
+A row names a place by a JSON pointer from the root of a message, in which ``*`` is any item. The
+table is taken from the schema (v1 with its unstable part, v2), from the 1.0 draft, and from what
+real agents add. The dialects are documentation: since the dialect of a recording may be unknown,
+values are looked for at the places of all of them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -50,22 +49,16 @@ class Role(Enum):
 
 
 class Position(NamedTuple):
-    """A place of a typed value.
-
-    Attributes:
-        role: what kind of value it is.
-        pointer: the place, from the root of the message.
-        methods: those of the messages that have it; for a response, the method that it answers.
-            One that ends in a slash stands for all that begin with it, none for every method.
-        dialects: those that have it.
-        updates: kinds of session updates; none stands for every kind.
-    """
+    """A place of a typed value."""
 
     role: Role
     pointer: str
     methods: tuple[str, ...] = ()
+    """Of the messages that have it, or that a response answers; one that ends in a slash stands for
+    all that begin with it, none for every method."""
     dialects: tuple[str, ...] = (V1, V2, DRAFT)
     updates: tuple[str, ...] = ()
+    """Kinds of session updates; none stands for every kind."""
 
     @property
     def is_in_response(self) -> bool:
