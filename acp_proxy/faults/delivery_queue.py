@@ -30,14 +30,8 @@ class HeldDelivery:
     session: str | None
     rpc_id: str | None
 
-    def is_cancelled_by(self, direction: Direction, message: Message, labels: Transition) -> bool:
-        """Whether a message cancels what the delivery answers.
-
-        Args:
-            direction: where the message goes.
-            message: the message.
-            labels: what it belongs to.
-        """
+    def _is_cancelled_by(self, direction: Direction, message: Message, labels: Transition) -> bool:
+        """Whether a message that goes in a direction cancels what the delivery answers."""
         if message.method == "session/cancel":
             return labels.session is not None and labels.session == self.session
         if message.method != "$/cancel_request" or message.target is None:
@@ -121,7 +115,7 @@ class DeliveryQueue:
             at: when it was received, monotonic nanoseconds.
         """
         for one in [h for h in self.held if h.delivery.until_cancel]:
-            if one.is_cancelled_by(direction, message, labels):
+            if one._is_cancelled_by(direction, message, labels):
                 yield from self._release(one, at)
 
     def empty(self, at: int) -> Iterator[ScheduledWrite]:

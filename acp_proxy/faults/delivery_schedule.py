@@ -99,13 +99,8 @@ class Outbox:
     def take(self, now: int) -> bytes | None:
         """Returns the bytes of the next write, which the driver reports with `gone` or `fail`.
 
-        Frames to which nothing has happened are joined, all else goes out in a write of its own.
-
-        Args:
-            now: the moment, monotonic nanoseconds.
-
-        Returns:
-            The bytes; None if nothing is due, or if what was taken before is not gone yet.
+        None if nothing is due, or if what was taken before is not gone yet. Frames to which nothing
+        has happened are joined, all else goes out in a write of its own.
         """
         waiting, taken, size = self._waiting, self._writing, 0
         if taken:
@@ -160,14 +155,11 @@ class DeliverySchedule:
         return bool(self._effects)
 
     def add(self, output: Output, now: int) -> Stream | None:
-        """Adds what the engine has decided; what a rule has only noted or stopped adds nothing.
+        """Adds what the engine has decided; returns the outlet that got bytes, if any.
 
         Args:
             output: the engine's.
             now: when bytes for the agent's stderr are due, monotonic nanoseconds.
-
-        Returns:
-            The outlet that bytes were added to, if any.
         """
         if isinstance(output, ScheduledWrite):  # as most outputs are
             outlet = _OUTLETS[output.direction]
@@ -199,11 +191,7 @@ class DeliverySchedule:
             box.is_hurried = True
 
     def take_effects(self, now: int) -> list[RuleEffect]:
-        """Returns the side effects that are to happen now, in order.
-
-        Args:
-            now: the moment, monotonic nanoseconds.
-        """
+        """Returns the side effects that are to happen now, in order."""
         if not self._effects:
             return []
         oldest = min(box.oldest for box in self.outboxes.values())

@@ -42,7 +42,7 @@ from acp_proxy.protocol.peers import Direction
 
 
 @define
-class Flow:
+class _Flow:
     """What becomes of one frame.
 
     Attributes:
@@ -58,28 +58,14 @@ class Flow:
     fired: list[FaultRule] = field(factory=list)
 
     @classmethod
-    def of(cls, number: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "Flow":
-        """Begins with a frame as it came.
-
-        Args:
-            number: the frame's.
-            at: when it was received, monotonic nanoseconds.
-            row: what is known of it.
-            newline: how its line ended.
-            total: bytes of its direction that came before it.
-        """
+    def of(cls, number: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "_Flow":
+        """Begins with a frame as it came."""
         direction = row["stream"]
         delivery = Delivery(direction, (DeliveryPiece(row["raw"] + newline),))
         return cls(number, PassingFrame(direction, row, newline, total, at, delivery), [delivery])
 
     def apply_rule(self, rule: FaultRule, triggers: Triggers, state: Any) -> None:
-        """Applies a rule that matches the frame, if it fires.
-
-        Args:
-            rule: which.
-            triggers: the counts of all rules.
-            state: what the rule's kind keeps for the direction.
-        """
+        """Applies a rule that matches the frame, if it fires; `state` is for the direction."""
         frame, fault, deliveries = self.frame, rule.fault, self.deliveries
         copies = [delivery for delivery in deliveries if not delivery.is_made_up]
         if not copies:
@@ -103,11 +89,7 @@ class Flow:
                 self._apply(rule, delivery, is_first=delivery is copies[0])
 
     def firings(self, lets_pass: Callable[[Direction], bool]) -> list[Fired]:
-        """Returns what the rules made of the frame, and the lines they injected, as they go out.
-
-        Args:
-            lets_pass: whether something passes in a direction at all.
-        """
+        """Returns what the rules made of the frame, and the lines they injected, as they go out."""
         found = list[Fired]()
         is_lost = True
         for delivery in self.deliveries:
@@ -194,9 +176,7 @@ class FaultEngine:
         return outputs
 
     def observe(self, direction: Direction, raw: bytes, at: int) -> None:
-        """Takes note of a frame that has passed in a direction that no rule can touch.
-
-        Answers that come later belong to it.
+        """Takes note of a frame that no rule can touch, to which answers may belong.
 
         Args:
             direction: where it went.
@@ -237,19 +217,21 @@ class FaultEngine:
             "dialect": self._connection.dialect,
         }
 
-    def _apply_rules(self, row: dict[str, Any], newline: bytes, at: int, total: int) -> Flow | None:
+    def _apply_rules(
+        self, row: dict[str, Any], newline: bytes, at: int, total: int
+    ) -> _Flow | None:
         """Applies the rules that match; None if a frame passes, and nothing waits for it."""
         direction = row["stream"]
         flow = None
         for rule, state in self._rules[direction]:
             if rule.chosen.matches(row):
-                flow = flow or Flow.of(self._frames, at, row, newline, total)
+                flow = flow or _Flow.of(self._frames, at, row, newline, total)
                 flow.apply_rule(rule, self._triggers, state)
         if self._queues[direction].held:
-            return flow or Flow.of(self._frames, at, row, newline, total)
+            return flow or _Flow.of(self._frames, at, row, newline, total)
         return flow if flow is not None and flow.fired else None
 
-    def _send(self, flow: Flow) -> list[ScheduledWrite]:
+    def _send(self, flow: _Flow) -> list[ScheduledWrite]:
         """Sends deliveries, or holds those that wait; then those that have waited for a frame."""
         own, row, at, number = flow.frame.direction, flow.frame.row, flow.frame.at, flow.number
         queue, writes = self._queues[own], list[ScheduledWrite]()

@@ -181,10 +181,7 @@ def chosen_plan(rules: Iterable[str], plan: str | None, seed: int | None) -> tup
     Args:
         rules: of ``--fault``.
         plan: of ``--faults``, a file or ``@name``.
-        seed: of ``--seed``.
-
-    Returns:
-        The plan, and its seed or one that was chosen for it.
+        seed: of ``--seed``; if there is none, one is chosen and returned.
 
     Raises:
         BadPlan: something of it is wrong.
@@ -255,11 +252,7 @@ def _content(fault: Fault, trigger: Trigger) -> str:
 
 
 def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
-    """Gives rules names and keys of their own.
-
-    Raises:
-        BadPlan: two of them were given one name.
-    """
+    """Gives rules names and keys of their own; a name may not be given twice."""
     rules = list(rules)
     owners: dict[str, FaultRule] = {}
     for rule in rules:

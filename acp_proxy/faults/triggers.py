@@ -43,15 +43,12 @@ class Triggers:
         }
 
     def fires(self, rule: FaultRule, row: dict[str, Any], at: int) -> Chance | None:
-        """Counts a match of a rule, if its window is open.
+        """Counts a match of a rule, if its window is open; returns its draws if it fires.
 
         Args:
             rule: which.
             row: the frame, with the names of the columns of `frames`.
             at: when it was received, monotonic nanoseconds.
-
-        Returns:
-            The rule's draws if it fires, else None.
         """
         trigger, window = rule.trigger, rule.trigger.window
         if window is not None and not window.begin <= at - self._origin < window.end:

@@ -9,7 +9,7 @@ from acp_proxy.runtime.fault_runner import FaultRunner
 from acp_proxy.runtime.faulted_pump import WriteQueue
 
 
-class Bell:
+class _Bell:
     """Wakes a task from any thread; a ring before the task waits is not lost."""
 
     def __init__(self) -> None:
@@ -36,13 +36,13 @@ async def keep_time(runner: FaultRunner) -> None:
     """Writes what is due on all outlets, and carries out side effects, until cancelled."""
     async with trio.open_nursery() as nursery:
         for queue in runner.queues.values():
-            nursery.start_soon(deliver, queue)
+            nursery.start_soon(_deliver, queue)
         nursery.start_soon(_carry_out_effects, runner)
 
 
-async def deliver(queue: WriteQueue) -> None:
+async def _deliver(queue: WriteQueue) -> None:
     """Writes in a thread what is due on one outlet, until its sink breaks."""
-    bell = Bell()
+    bell = _Bell()
     queue.wake = bell.ring
     while queue.error is None:
         wait = queue.wait_ns()
@@ -67,7 +67,7 @@ async def finish_stderr(runner: FaultRunner, seconds: float) -> None:
 
 
 async def _carry_out_effects(runner: FaultRunner) -> None:
-    bell = Bell()
+    bell = _Bell()
     runner.wake = bell.ring
     while True:
         runner.carry_out_effects()

@@ -138,14 +138,11 @@ class Orphans:
             _set(self._was_set)
 
     async def end(self, grace: float, hurried: trio.Event | None = None) -> list[str]:
-        """Ends all adopted processes, first with SIGTERM; the recorder has ended by then.
+        """Ends all adopted processes, first with SIGTERM; returns the commands of these.
 
         Args:
             grace: seconds from SIGTERM to SIGKILL.
             hurried: once it is set, all are killed at once.
-
-        Returns:
-            The command of each process that got a signal.
         """
         signalled_commands: dict[int, str] = {}
         for signum in (None, signal.SIGTERM, signal.SIGKILL):

@@ -193,17 +193,14 @@ class ReplayFaults:
 def play_with_faults(
     plan: Plan, seed: int, replay: Replay | RecordingChoice, source: int, sink: int
 ) -> tuple[dict[str, int], SignalEffect | ExitEffect | None]:
-    """Plays a replay on two descriptors, with faults between; closes the sink.
+    """Plays a replay on two descriptors; returns how often each rule fired, and the agent's fate.
 
     Args:
         plan: the faults.
         seed: of all chance.
         replay: the engine that plays the agent.
-        source: the descriptor that the client writes to.
-        sink: the descriptor that the client reads from.
-
-    Returns:
-        How often each rule fired, and what ended the agent, if a rule did.
+        source: what the client writes to.
+        sink: what the client reads from, which is closed at the end.
     """
 
     async def run() -> tuple[dict[str, int], SignalEffect | ExitEffect | None]:

@@ -115,13 +115,13 @@ async def until(latch: Latch) -> None:
 
 
 async def enforce_stop(relay: Relay, grace: float) -> None:
-    """Kills an agent that still runs when its grace is over, after a signal to stop.
+    """Kills an agent that still runs some seconds after it was told to stop.
 
-    The thread that received the signal has passed it on. A client that waits for its agent without
-    reading would wait for ever, so it has one more grace to read the output.
+    A client that waits for its agent without reading would wait for ever, so it has one more grace
+    to read the output.
 
     Args:
-        relay: the relay.
+        relay: the relay; its thread that received the signal has passed it on.
         grace: seconds.
     """
     await until(relay.stopping)

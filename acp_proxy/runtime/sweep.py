@@ -117,12 +117,10 @@ def run_client(
 def agent_command(recording: Path, plan: str, report: Path, options: Sequence[str]) -> list[str]:
     """Returns the command of a replayed agent with a plan, which waits for its client for ever.
 
-    Beside its report it leaves a mark as soon as it starts.
-
     Args:
         recording: what is replayed.
         plan: a file or ``@name``; empty for no faults.
-        report: where its report goes.
+        report: where its report goes, and beside it a mark as soon as it starts.
         options: for the replay.
     """
     faults = ["--faults", plan] if plan else []

@@ -100,14 +100,11 @@ def verify(
 
 
 def play(engine: ClientEngine, command: Sequence[str]) -> int:
-    """Plays an engine against an agent and records nothing.
+    """Plays an engine against an agent, records nothing, and returns the agent's exit code.
 
     Args:
         engine: the engine.
         command: the command of the agent.
-
-    Returns:
-        the exit code of the agent.
     """
     return trio.run(_play, engine, command)
 

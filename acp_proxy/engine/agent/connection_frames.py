@@ -104,11 +104,7 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Lets the frames whose requests came wait no longer for messages that may be left out.
-
-        Returns:
-            those that a frame did wait for.
-        """
+        """Lets frames whose requests came wait for optional messages no longer; returns these."""
         unasked = {w.step.seq for w in self.waiting if w.asked and w.asked <= optional}
         passed: set[Key] = set()
         for waiting in self.waiting:
@@ -119,11 +115,7 @@ class ConnectionFrames:
         return passed
 
     def skip(self, exchange: int) -> int:
-        """Removes the frames that answer nothing but a request which will not come.
-
-        Returns:
-            how many there were.
-        """
+        """Removes the frames that answer only a request which will not come; returns how many."""
         skipped = [
             waiting
             for waiting in self.waiting

@@ -37,14 +37,11 @@ class DivergenceHandler:
         self._matcher = matcher
 
     def pair(self, match: MessageMatch, live: ClientMessage) -> tuple[Lane, Step]:
-        """Pairs a live message with its match, and notes whether it came early or late.
+        """Pairs a live message with its match, and returns the lane and the step of that.
 
         Args:
             match: the recorded message.
-            live: the live one.
-
-        Returns:
-            the lane, and the recorded message in it.
+            live: the live one; it is noted if it came early or late.
         """
         self._schedule.read_to(match.step.seq)
         step = self._in_lane(match.step)
@@ -142,11 +139,7 @@ class DivergenceHandler:
     def _classify(
         self, live: ClientMessage, lane: Lane, conflict: MessageMatch | None
     ) -> tuple[DivergenceKind, int | None, str]:
-        """Finds out why a message has no match.
-
-        Returns:
-            the kind, the number of the recorded frame, and the summary.
-        """
+        """Finds out why a message has no match; returns kind, recorded number and summary."""
         method = live.message.method
         if conflict is not None:
             seq = conflict.step.seq

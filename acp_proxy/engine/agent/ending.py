@@ -36,11 +36,7 @@ class ReplayEnding:
         return not any(True for lane in lanes for _ in self._scheduler.unsent(lane))
 
     def has_come(self, *, is_settled: bool) -> bool:
-        """Returns whether the replayed agent ends now by itself.
-
-        Args:
-            is_settled: whether nothing has come for so long that nothing more is waited for.
-        """
+        """Returns whether the replayed agent ends now by itself; `is_settled` in a long silence."""
         return self.is_near and (is_settled or not self._is_more_expected())
 
     def note_missing(self) -> None:
@@ -67,10 +63,7 @@ class ReplayEnding:
                 self._log.note(DivergenceKind.UNPLAYED, lane, summary, seq=left[0])
 
     def note_harmless(self) -> None:
-        """Logs, for information, what the client may leave out or the agent left unanswered.
-
-        Together with the other notes, this is all that has not been played or answered.
-        """
+        """Logs, for information, what the client may leave out or the agent left unanswered."""
         for lane in self._schedule.live_lanes:
             for step in lane.expected:
                 if step.is_optional and not step.is_push:

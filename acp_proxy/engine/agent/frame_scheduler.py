@@ -115,11 +115,7 @@ class FrameScheduler:
         return len(self._schedule.connection.waiting) - unsent
 
     def read_if_needed(self) -> bool:
-        """Reads on if anything beyond what was read could go out without another message.
-
-        Returns:
-            whether more was read.
-        """
+        """Reads on, and returns True, if more could go out without another message."""
         if self._schedule.is_whole or not self._needs_more():
             return False
         self._schedule.read_on()

@@ -52,8 +52,7 @@ class MessageMatcher:
     def find(self, live: ClientMessage) -> MessageMatch | None:
         """Finds the recorded message of a live one; swaps two sessions if it is in the other.
 
-        Returns:
-            the match; with conflicts, if it would be one but for what the client chose before.
+        A match with conflicts would be one but for what the client chose before.
         """
         if (match := self._best(self._candidates(live), live)) is not None:
             return match

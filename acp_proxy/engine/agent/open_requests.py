@@ -68,10 +68,9 @@ class OpenRequests:
             self.live_ids[step.exchange] = "null"
 
     def answer(self, step: Step) -> dict[str, str]:
-        """Closes the requests that a recorded frame answers.
+        """Closes the requests that a recorded frame answers; returns live ids by recorded ones.
 
-        Returns:
-            their live ids by the recorded ones, which stay where a request never came.
+        The id of a request that never came stays.
         """
         ids = {}
         for answer in step.answers:

@@ -76,11 +76,7 @@ class Candidate:
         return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
-        """Compares what it would send next with what another one would.
-
-        Returns:
-            the other's names of its sessions, if the two differ in nothing else; else None.
-        """
+        """Returns the other's names of its sessions; None if the two send different things next."""
         mine, theirs = self.pending[0], other.pending[0]
         if isinstance(mine, Finish) or isinstance(theirs, Finish):
             return {} if mine == theirs else None
@@ -95,11 +91,7 @@ class Candidate:
         return None if pairs is None else self._consistent(pairs)
 
     def rename(self, names: dict[str, str]) -> None:
-        """Renames its sessions in what is pending and in what follows.
-
-        Args:
-            names: the live names, by its own ids.
-        """
+        """Gives its sessions live names, in what is pending and in what follows."""
         self.names |= names
         changed = {own: new for own, new in names.items() if own != new}
         if not changed:
@@ -215,16 +207,13 @@ def _may_both_be(first: Candidate, other: Candidate) -> bool:
 def session_pairs(
     one: bytes, other: bytes, kind: str, method: str | None
 ) -> list[tuple[str, str]] | None:
-    """Pairs the session ids at the typed places of two messages.
+    """Pairs the session ids at the typed places of two lines; None if any other byte differs.
 
     Args:
         one: a line.
         other: another one.
-        kind: the kind of both.
-        method: the method of both.
-
-    Returns:
-        the ids in one and in the other; None if any other byte differs.
+        kind: of both messages.
+        method: of both.
     """
     if one == other:
         return [(session, session) for _, session in _sessions(one, kind, method)]

@@ -112,11 +112,7 @@ class ReplaySchedule:
             connection.note_overtaken(step)
 
     def stop_waiting_for_optional(self) -> bool:
-        """Lets nothing wait any longer for requests that a client may leave out.
-
-        Returns:
-            whether something waited for one.
-        """
+        """Lets nothing wait for optional requests any longer; returns whether something did."""
         optional = {s.key for s in self.lanes[None].expected if s.is_optional}
         passed = self.connection.stop_waiting_for(optional)
         for step in self.optional_waits:

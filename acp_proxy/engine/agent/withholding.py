@@ -201,12 +201,7 @@ def _is_ambiguous(raw: bytes) -> bool:
 
 
 def _is_unique(raw: bytes, folded: bytes) -> bool:
-    """Whether a line has at most one method and one params, without escapes and capitals.
-
-    Args:
-        raw: the line.
-        folded: the line in lower case, without escapes.
-    """
+    """Whether there is one method and params at most; `folded` is lower case without escapes."""
     return folded.count(b'"method"') == raw.count(b'"method"') < 2 and (
         folded.count(b'"params"') == raw.count(b'"params"') < 2
     )

@@ -136,8 +136,7 @@ class AgentOutput:
     def is_flood(self, recorded: int) -> bool:
         """Whether so much has come without progress that none is to be expected.
 
-        Args:
-            recorded: how many frames the recorded agent sent.
+        Much is relative to the number of frames that the recorded agent sent.
         """
         return (
             self.recent_refusals >= _FLOOD_REFUSALS

@@ -67,11 +67,7 @@ class Comparison:
         return evolve(self, differences=[d for d in self.differences if d.pointer != pointer])
 
     def bind_to(self, bindings: Bindings) -> bool:
-        """Binds the proposed values, unless one of them is in conflict with an earlier one.
-
-        Returns:
-            whether they were bound.
-        """
+        """Binds the proposed values; returns False if one is in conflict with an earlier one."""
         if self.conflicts:
             return False
         for place, recorded, live in self.proposals:

@@ -222,12 +222,8 @@ class DivergenceReporter:
         """Formats the divergences that count: the primary ones first, then the cascades.
 
         Args:
-            divergences: those that were kept.
+            divergences: those that were kept; the last block counts what is too much.
             left_out: how many more there were.
-
-        Returns:
-            the lines of each divergence; if there are too many, the last block is one line with the
-            number of those that are not shown.
         """
         found = [*divergences]
         counting = [
