@@ -1,7 +1,7 @@
 """Opens plain files and nothing else, and names what else a path leads to.
 
-People and shells also name directories, pipes and devices. To open a FIFO may wait for ever, and to
-open a device may have effects, so each path is checked before it is opened.
+To open a FIFO may wait for ever, and to open a device may have effects, so each path is checked
+before it is opened.
 """
 
 import errno

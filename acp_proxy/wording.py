@@ -6,7 +6,7 @@ _DAY = 86400
 
 
 def counted(count: int, noun: str) -> str:
-    """Writes a number with its noun, such as ``1 frame`` or ``1,200 frames``.
+    """Writes a number with its noun, such as ``1,200 frames``.
 
     Args:
         count: how many there are.

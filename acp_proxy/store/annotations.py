@@ -38,8 +38,7 @@ def set_note(path: Path, note: str | None) -> None:
         note: None removes it.
 
     Raises:
-        CannotAnnotate: it cannot be written, or not now.
-        UnreadableRecording: it is no recording, or a damaged one.
+        CannotAnnotate, UnreadableRecording: it cannot be written, or not now.
     """
     _edit(path, "note", note)
 
@@ -53,8 +52,7 @@ def rename(path: Path, name: str, *, moves: bool) -> Path:
         moves: whether to rename the file.
 
     Raises:
-        CannotAnnotate: it cannot be written, or not now; or a recording with that name is there.
-        UnreadableRecording: it is no recording, or a damaged one.
+        CannotAnnotate, UnreadableRecording: as `set_note`; or the name is taken.
     """
     target = path.with_name(f"{name}{path.suffix}") if moves else path
     if target != path:
@@ -112,7 +110,7 @@ def _edit_row(path: Path, column: str, value: str | None) -> None:
 
 
 def _edit_header(path: Path, column: str, value: str | None) -> None:
-    """Writes the text with another header to a new file, which then replaces the old one."""
+    """Writes the text with another header to a new file, which replaces the old one."""
     changes: dict[str, Any] = {column: value}
     header = write_header(evolve(header_of(path), **changes))
     fd, made = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)

@@ -1,7 +1,7 @@
-"""The messages of a batch, each with what a frame of its own would have.
+"""The messages of a batch, each with the columns that a frame of its own would have.
 
-A batch is one frame, and its columns hold only what all of its messages share. What each message
-belongs to follows from its text, its exchange and the turns of its session.
+The columns of the batch hold only what all of its messages share. What each message belongs to
+follows from its text, its exchange and the turns of its session.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,8 +34,7 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
 
     Returns:
         For each message a copy of the row with the columns of the message and of its exchange, and
-        with ``member``, its place in the batch from 0 on. Empty for an empty batch, and for one
-        that was too large to be looked into.
+        with ``member``, its place in the batch from 0 on. Empty if the batch was too large to read.
     """
     messages = read(bytes(batch["raw"])).members
     if not messages:

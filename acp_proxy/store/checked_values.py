@@ -1,8 +1,8 @@
 """Limits how large the values are that are read, and checks their types.
 
-Recordings come from anybody. A line may have any size, and SQLite itself checks no types. So what
-is read as rows has a limit that SQLite enforces: beyond it a statement fails. A line that is larger
-is an excerpt there, its first bytes, and is read piece by piece where all of it is wanted.
+Recordings come from anybody. A line may have any size, and SQLite itself checks no types. So SQLite
+is given a limit, beyond which a statement fails. Of a larger line, rows have an excerpt, its first
+bytes; all of it is read piece by piece.
 """
 
 import contextlib
@@ -71,8 +71,7 @@ def select(connection: sqlite3.Connection, sql: str, parameters: Any = ()) -> It
         parameters: its values.
 
     Raises:
-        sqlite3.Error: the file is damaged or locked.
-        UnicodeDecodeError, Mistyped: the file is damaged.
+        sqlite3.Error, UnicodeDecodeError, Mistyped: the file is damaged or locked.
     """
     cursor = connection.execute(sql, parameters)
     names = [column[0] for column in cursor.description]
@@ -139,14 +138,11 @@ def is_excerpt(row: Mapping[str, Any]) -> bool:
 
 
 def check_labels(connection: sqlite3.Connection, labels: str) -> None:
-    """Makes sure that no label is too long; each frame may name four.
+    """Raises `sqlite3.Error` if a label is too long, of which each frame may name four.
 
     Args:
         connection: an open recording.
         labels: the table.
-
-    Raises:
-        sqlite3.Error: one is too long, or they cannot be read.
     """
     with limited(connection, LONGEST_TEXT):
         connection.execute(f"SELECT count(*) FROM {labels} WHERE +text < ''").fetchone()

@@ -1,8 +1,7 @@
-"""What faults did to a recording, and which frames the client received because of them.
+"""Queries of what faults did to a recording, and which frames the client received.
 
-A recording that was made with faults holds what each peer sent. The client received what was
-delivered of the agent's frames, and the frames that faults made up; and it sent all that is its
-own, even what never arrived.
+A recording that was made with faults holds what each peer sent, even what never arrived. The client
+received what was delivered of the agent's frames, and the frames that faults made up.
 """
 
 import json
@@ -35,7 +34,7 @@ class LostAnswer(NamedTuple):
 
 
 class FaultedFrames:
-    """The frames that faults touched; next to nothing is read where there were none.
+    """The frames that faults touched.
 
     Args:
         connection: the recording, with all of its rows in the main tables.

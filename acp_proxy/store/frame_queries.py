@@ -1,7 +1,6 @@
-"""What other rooms ask of the frames of a recording: one function for each query.
+"""Queries of the frames of a recording, one function each.
 
-Each takes an open recording, reads as little as its answer needs, and raises `UnreadableRecording`
-if the file is damaged or locked.
+Each takes an open recording, and raises `UnreadableRecording` if the file is damaged or locked.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Reads frames as runs: updates that an agent streams without a pause stand for one another.
+"""Reads frames as runs, where updates that an agent streams without a pause are one.
 
-A million frames are read so in a third of the time that `FrameTable.heads` takes, since SQLite
-itself passes over what continues a run.
+SQLite itself passes over what continues a run, so a million frames take a third of the time that
+`FrameTable.heads` needs.
 """
 
 from collections.abc import Iterator
@@ -39,8 +39,7 @@ def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRu
         first: the number from which on frames are read.
 
     Raises:
-        sqlite3.Error: the file is damaged.
-        Mistyped: a row holds what no recorder writes.
+        sqlite3.Error, Mistyped: the file is damaged.
     """
     execute = table.connection.execute
     last_before = f"SELECT seq, t_ns FROM {table.rows} WHERE seq < ? ORDER BY seq DESC LIMIT 1"

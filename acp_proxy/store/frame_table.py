@@ -1,11 +1,10 @@
 """Reads the frames that a filter matches from one table of coded rows.
 
 A reader has one such table, or two while a log is left: the rows and the tail. The database chooses
-candidates by the filter's condition, which may let too much through; what a caller gets is what
-the filter matches exactly. Memory stays flat and the first frame comes at once: a condition first
-gives numbers, in order, and the frames themselves, which may be large, are fetched for a few
-numbers at a time. Where lines are not needed, rows are decoded without a dict or a call for each,
-since there may be a million.
+candidates by the filter's condition, and the filter decides. Memory stays flat and the first frame
+comes at once: a condition first gives numbers, and the frames themselves, which may be large, are
+fetched for a few numbers at a time. Where lines are not needed, rows are decoded without a dict or
+a call for each, since there may be a million.
 """
 
 import json

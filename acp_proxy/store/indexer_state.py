@@ -48,7 +48,7 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
     """Reads the state that the last indexer of a database stored; a fresh one if there was none.
 
     Raises:
-        ValueError: the database has something else there.
+        ValueError: it cannot be read.
     """
     row = connection.execute("SELECT state FROM main.indexing WHERE id = 1").fetchone()
     if row is None:

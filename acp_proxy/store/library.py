@@ -1,7 +1,6 @@
 """Lists the recordings of a directory, and deletes those that are old or take too much room.
 
-A recording is a database, or a log that will become one, or its text form. `lookup` finds the one
-that a user means.
+A recording is a database, or a log that will become one, or a text form.
 """
 
 import contextlib
@@ -132,11 +131,7 @@ def _check(
 
 
 def read_recording(path: Path) -> Recording:
-    """Reads a recording's one row; of a text only the header is read.
-
-    Raises:
-        UnreadableRecording: it cannot be read.
-    """
+    """Reads a recording's one row, or raises `UnreadableRecording`; of a text only the header."""
     if is_text(path):
         from acp_proxy.store.text_import import header_of
 

@@ -142,10 +142,7 @@ def _without_texts_of_databases(found: Iterable[_Known]) -> list[_Known]:
 
 
 def _other(word: str, directory: Path) -> str | None:
-    """Describes a path that leads to no recording; None if it does not exist.
-
-    Nothing there is opened: it may be a pipe, which would block.
-    """
+    """Describes a path that leads to no recording, without opening it; None if there is nothing."""
     for place in (Path(word), directory / word) if word else ():
         if (problem := trouble_with(place)) is not None:
             return f"cannot look at {place}: {problem}"

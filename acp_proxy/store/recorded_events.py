@@ -1,7 +1,4 @@
-"""The events of a recording, and with which of them a peer leaves.
-
-A replay asks whether the recorded agent ended by itself, and `inspect` asks which peer left first.
-"""
+"""Queries of the events of a recording, and which of them end a peer or its streams."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -24,9 +21,6 @@ def events(rows: Rows, *kinds: str) -> Iterator[RecordedEvent]:
     Args:
         rows: the recording.
         kinds: only events of these kinds, if any are given.
-
-    Raises:
-        UnreadableRecording: the file is damaged or locked.
     """
     chosen = f"WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
     sql = f"SELECT seq, t_ns, kind, data FROM events {chosen} ORDER BY seq"
@@ -68,17 +62,17 @@ def is_peer_leaving(event: RecordedEvent) -> bool:
 
 
 def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
-    """Finds the event with which the output of an agent ended that ended by itself.
+    """Returns the number of the event with which the agent ended its output by itself.
 
-    An agent was stopped if its client had closed its end, or if a signal to stop was passed on or
-    sent to it, before it exited or ended its output. One that such a signal has killed was stopped
-    as well. Any other exit is the agent's own: a crash, an exit code.
+    An agent was stopped if, before it exited or ended its output, its client had closed its end or
+    a signal to stop was passed on or sent to it, or if such a signal has killed it. Any other exit
+    is the agent's own.
 
     Args:
         events: at least those of `ENDING_KINDS`, in recorded order.
 
     Returns:
-        The number of the event; None if the agent was stopped, or if its end is not recorded.
+        None if the agent was stopped, or if its end is not recorded.
     """
     left_at: int | None = None
     has_left = False

@@ -51,9 +51,9 @@ class RecordedSteps:
 
     Args:
         reader: the recording.
-        as_sent: whether the agent's requests and notifications are wanted as it sent them, where
-            faults have changed them for the client. Answers are those that the client received,
-            since what it did next followed from them.
+        as_sent: whether the agent's requests and notifications are wanted as it sent them, and not
+            as faults have changed them. Answers are always those that the client received, since
+            what it did next followed from them.
     """
 
     def __init__(self, reader: RecordingReader, *, as_sent: bool = False) -> None:

@@ -44,7 +44,7 @@ _NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10
 
 
 def frame_columns(raw: str = "f.raw", size: str = "length(f.raw)") -> str:
-    """Returns the columns of the contract's ``frames``, from the names of `frames_from`.
+    """Returns the columns of the view ``frames``, from the names of `frames_from`.
 
     Args:
         raw: SQL for the line.
@@ -84,7 +84,7 @@ def frames_select(
     raw: str = "f.raw",
     size: str = "length(f.raw)",
 ) -> str:
-    """Returns a SELECT of the contract's ``frames``.
+    """Returns the SELECT of the view ``frames``.
 
     Args:
         rows: see `frames_from`.
@@ -149,13 +149,7 @@ LIMIT 1
 
 
 def check_tables(connection: sqlite3.Connection) -> None:
-    """Makes sure that a database's tables are plain, as far as it has them.
-
-    Raises:
-        sqlite3.DatabaseError: one is a view or a virtual table or has computed columns; or there is
-            a trigger.
-        sqlite3.Error: the database cannot be read.
-    """
+    """Raises `sqlite3.Error` if a table is no plain one, if there is a trigger, or on damage."""
     odd = connection.execute(_ODD).fetchone()
     if odd is not None:
         raise sqlite3.DatabaseError(f"{odd[0]} is a {odd[1]}, where a recorder makes plain tables")

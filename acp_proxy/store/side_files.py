@@ -1,10 +1,9 @@
-"""Checks the files that SQLite finds beside a database by their names.
+"""Checks the files that SQLite finds beside a database by their names, before SQLite gets its path.
 
-A file beside a recording, which came with the archive of a bug report for instance, decides what
-SQLite does there. A pipe makes it wait for ever. A rollback journal may name a second file, the
-super-journal of a transaction over several databases: SQLite deletes that file, wherever it is,
-once the journal is rolled back. No recorder writes such a journal, since a recording is one
-database. So these files are checked before SQLite gets the path.
+They may come with the archive of a bug report. A pipe makes SQLite wait for ever. A rollback
+journal may name a second file, the super-journal of a transaction over several databases: SQLite
+deletes that file, wherever it is, once the journal is rolled back. No recorder writes such a
+journal, since a recording is one database.
 """
 
 import errno

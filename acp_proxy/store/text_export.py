@@ -1,8 +1,4 @@
-"""Writes recordings in their text form, a line at a time.
-
-Only what was observed is written. What follows from it, such as exchanges and turns, is found out
-again when the text is read (`text_import`). Memory is flat, however many lines there are.
-"""
+"""Writes what was observed in a recording in the text form, a line at a time."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -24,9 +20,6 @@ def write_transcript(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[byte
     Args:
         reader: the recording.
         chosen: leaves lines out; the others keep their times and their numbers.
-
-    Raises:
-        UnreadableRecording: the recording cannot be read.
     """
     line: list[bytes] = []
     for part in write_parts(reader, chosen):
@@ -42,9 +35,6 @@ def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
     Args:
         reader: the recording.
         chosen: as for `write_transcript`.
-
-    Raises:
-        UnreadableRecording: the recording cannot be read.
     """
     yield write_header(reader.recording)
     write = LineWriter()

@@ -1,8 +1,7 @@
 """Reads the text form of recordings, and makes databases of it, whole or not at all.
 
-The text has what was observed. What follows from it, such as exchanges and turns, is found by the
-code that found it for the recording (`RowWriter`), so the rows are the same. Memory is flat,
-however many lines there are.
+The text has what was observed. `RowWriter` finds what follows from it, as for a recording, so the
+rows are the same. Memory is flat, however many lines there are.
 """
 
 import atexit
@@ -62,11 +61,7 @@ def is_transcript(path: Path) -> bool:
 
 
 def header_of(path: Path) -> "Recording":
-    """Reads the header of a text form, and nothing more.
-
-    Raises:
-        UnreadableRecording: it cannot be read.
-    """
+    """Reads the header of a text form, or raises `UnreadableRecording`."""
     try:
         with open_plain(path) as source:
             lines = _TextLines(source)
@@ -115,8 +110,8 @@ def import_transcript(
         source: the lines of the text.
         path: where it comes from, for error messages.
         directory: where the database goes.
-        stem: its name there, without ``.db``; by default the recording's own name. An existing file
-            is never touched: the database is then ``STEM-2.db``.
+        stem: its name there, without ``.db``; by default the recording's own name. If that is
+            taken, the database is ``STEM-2.db``.
         name: a name for the recording in place of the one it has.
 
     Returns:
@@ -150,13 +145,13 @@ def read_transcript(
     """Makes the rows of a recording from its text form; returns the recording's row.
 
     Args:
-        source: the lines of the text, such as a file yields them.
+        source: the lines of the text.
         path: where it comes from, for error messages.
         connection: a database with our tables and no rows; it is of no use after a failure.
         name: a name for the recording in place of the one it has.
 
     Raises:
-        UnreadableRecording: it is no text form, or a line is wrong; the message names the line.
+        UnreadableRecording: it is no text form, or a line is wrong.
         OSError, sqlite3.Error: it cannot be read, or the rows cannot be written.
     """
     lines = _TextLines(source)
@@ -198,11 +193,7 @@ class _TextLines:
         self._has_begun = False
 
     def first(self) -> bytes:
-        """Returns the first line that is no remark.
-
-        Raises:
-            BadLine: there is none.
-        """
+        """Returns the first line that is no remark."""
         for line in self._source:
             self._number += 1
             self.bytes_read += len(line)
@@ -215,11 +206,7 @@ class _TextLines:
         raise BadLine("expected a header, got the end of the file")
 
     def others(self) -> Iterator[FrameLine | EventLine | FiredLine]:
-        """Yields the lines after the header, decoded.
-
-        Raises:
-            BadLine: see `LineReader.read`.
-        """
+        """Yields the lines after the header, decoded."""
         read_line = LineReader().read
         for line in self._source:
             self._number += 1

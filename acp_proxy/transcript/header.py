@@ -51,12 +51,7 @@ def write_header(recording: Recording) -> bytes:
 
 
 def read_header(line: bytes) -> Recording:
-    """Reads the header.
-
-    Raises:
-        BadLine: it is none.
-        NewerFormat: its format is newer than this version.
-    """
+    """Reads the header; raises `BadLine` or `NewerFormat`."""
     try:
         version = _decode_version(line).acp_proxy
         if version > FORMAT:

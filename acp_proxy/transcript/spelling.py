@@ -1,9 +1,9 @@
-"""How a line's bytes are spelled in JSON, so that they can be written as JSON and come back.
+"""Finds the style in which a line spells its JSON, so that the same bytes can be written again.
 
 A message is written as JSON only if writing its *value* anew, in one of a few named styles, gives
-the same bytes. So it does not matter how the text is spelled, and a tool that parses it and writes
-it in its own way, as ``jq -c`` does, changes nothing. Such tools may change some values, a float
-that is a whole number, say, or an integer beyond 2**53: a line that has one is kept as a string.
+the same bytes. So a tool that writes the text in its own way, as ``jq -c`` does, changes nothing.
+Such tools may change some values, such as a float that is a whole number or an integer beyond
+2**53: a line that has one is kept as a string.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""How times, bytes and the data of events are written in the text form, and read again."""
+"""Writes and reads times, bytes and the data of events in the text form."""
 
 import base64
 import binascii
@@ -77,10 +77,7 @@ def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str
 
 
 def large_member(pieces: Pieces) -> Iterator[bytes]:
-    """Yields a line that is too large to be held, piece by piece, as a member of a JSON object.
-
-    The member is ``text`` if the line is UTF-8, else ``base64``.
-    """
+    """Yields a line in pieces as a member of a JSON object, ``text`` or ``base64``."""
     if _is_text(pieces()):
         yield b'"text":"'
         decode = codecs.getincrementaldecoder("utf-8")().decode
@@ -138,11 +135,7 @@ def event_data(text: str) -> bytes:
 
 
 def read_event_data(data: bytes) -> str:
-    """Reads the data of an event, as its column has it.
-
-    Raises:
-        BadLine: it is no JSON object.
-    """
+    """Reads the data of an event, as its column has it; `BadLine` if it is no JSON object."""
     try:
         value = msgspec.json.decode(data)
         if isinstance(value, str):

@@ -23,18 +23,18 @@ _encode = msgspec.json.encode
 
 
 class LineWriter:
-    """Writes the lines of one recording, in order; each ends with a newline."""
+    """Writes the lines of one recording, in order; each ends with a newline.
+
+    A number that does not follow the last one, or a value that no recorder writes, is a
+    `ValueError`.
+    """
 
     def __init__(self) -> None:
         self._seq = 0
         self._t_ns = 0
 
     def frame(self, row: Mapping[str, Any]) -> bytes:
-        """Returns the line of a frame; ``row`` has its columns.
-
-        Raises:
-            ValueError: its number does not follow the last one, or a value is none of ours.
-        """
+        """Returns the line of a frame, or raises `ValueError`; ``row`` has its columns."""
         line = self._members(row)
         return make_visible(line + _payload(row["raw"], row["stream"]) + b"}\n")
 
@@ -44,9 +44,6 @@ class LineWriter:
         Args:
             row: its columns, without the payload.
             pieces: its payload.
-
-        Raises:
-            ValueError: as `frame`.
         """
         yield make_visible(self._members(row))
         yield from large_member(pieces)
@@ -72,20 +69,12 @@ class LineWriter:
         return line
 
     def event(self, row: Mapping[str, Any]) -> bytes:
-        """Returns the line of an event; ``row`` has its columns.
-
-        Raises:
-            ValueError: its number does not follow the last one.
-        """
+        """Returns the line of an event; ``row`` has its columns."""
         line = self._place(row["seq"], row["t_ns"]) + b'"event":' + _encode(row["kind"])
         return make_visible(line + b',"data":' + event_data(row["data"]) + b"}\n")
 
     def fired(self, row: Mapping[str, Any]) -> bytes:
-        """Returns the line of a fault that fired, after that of its frame.
-
-        Raises:
-            ValueError: a value is none of ours.
-        """
+        """Returns the line of a fault that fired, after that of its frame."""
         _check_fired(row)
         fired = {name: row[name] for name in ("rule", "action") if row[name] is not None}
         for name in ("received", "delivered"):
