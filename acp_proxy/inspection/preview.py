@@ -23,6 +23,7 @@ from acp_proxy.wording import byte_size
 _LARGEST = 8_000_000
 """Bytes of a frame that is read whole."""
 
+_DECODED = 4 * LONGEST
 _UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
 """What an unexpected shape may raise in a describer; then the line is shown as it is."""
 
@@ -92,11 +93,11 @@ def _entitle(params: dict[str, Any], title: str) -> None:
         call["title"] = title
 
 
-def _decoded(raw: bytes, size: int = 4 * LONGEST) -> str:
+def _decoded(raw: bytes) -> str:
     """The first part of a line as text; a character that the cut split is left out."""
-    if len(raw) <= size:
+    if len(raw) <= _DECODED:
         return raw.decode(errors="replace")
-    return raw[:size].decode(errors="replace").removesuffix("\ufffd")
+    return raw[:_DECODED].decode(errors="replace").removesuffix("\ufffd")
 
 
 def _line(text: str) -> str:

@@ -97,7 +97,7 @@ def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Timeli
 
 
 def member_lines(
-    frame: Row, *, live: bool = False, hints_of: Callable[[Row], Hints] = lambda _: NONE
+    frame: Row, *, live: bool, hints_of: Callable[[Row], Hints]
 ) -> Iterator[TimelineLine]:
     """Renders the messages of a batch, without the number and time of the batch.
 

@@ -68,22 +68,17 @@ def _replace(file: Path, content: bytes) -> None:
         raise
 
 
-def rehearse(reader: RecordingReader, options: ReplayOptions | None = None) -> ReplayReport:
-    """Replays a recording to its own client, with the verdict ``clean`` if that works.
-
-    Args:
-        reader: the recording.
-        options: how to replay it.
-    """
-    return _Rehearsal(reader, options or ReplayOptions()).run()
+def rehearse(reader: RecordingReader) -> ReplayReport:
+    """Replays a recording to its own client, with the verdict ``clean`` if that works."""
+    return _Rehearsal(reader).run()
 
 
 class _Rehearsal:
     """A replay and its recorded client, each fed with what the other sends."""
 
-    def __init__(self, reader: RecordingReader, options: ReplayOptions) -> None:
+    def __init__(self, reader: RecordingReader) -> None:
         self._reader = reader
-        self._replay = Replay(RecordedSteps(reader), options)
+        self._replay = Replay(RecordedSteps(reader), ReplayOptions())
         self._client = ScriptedClient(RecordedSteps(reader))
         self._to_agent: deque[bytes] = deque()
         """Lines of the client that the replay has not got yet."""
@@ -100,16 +95,13 @@ class _Rehearsal:
             if self._to_agent:
                 raw = self._to_agent.popleft().rstrip(b"\n").removesuffix(b"\r")
                 self._feed(LineReceived(raw, self._now))
-            elif self._wake_at is not None and not self._client_leaves():
+            elif self._wake_at is None or self._client.is_done or self._client.is_hopeless:
+                self._feed(EndOfInput(self._now))
+            else:
                 self._now = max(self._now + 1, self._wake_at)
                 self._feed(Wakeup(self._now))
-            else:
-                self._feed(EndOfInput(self._now))
         incomplete = self._reader.recording.state == "incomplete"
         return report(self._replay, self._reader.recording.name, is_incomplete=incomplete)
-
-    def _client_leaves(self) -> bool:
-        return self._client.is_done or self._client.is_hopeless
 
     def _feed(self, event: Event) -> None:
         for command in self._replay.feed(event):

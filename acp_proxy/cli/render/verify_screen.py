@@ -95,10 +95,11 @@ def conclude(
         settings: what is compared, and where reports go.
     """
     played = plays.report(engine)
+    was_stopped = any(done.get("action") in ("passed on", "sent") for done in _signals(old))
     options = evolve(
         settings.compared,
         only=Direction.TO_CLIENT.value,  # our own messages follow from the agent's
-        ending=not (settings.was_stopped or _was_stopped(old)),
+        ending=not (settings.was_stopped or was_stopped),
         same=tuple((live, recorded) for recorded, live in engine.state.options.roots.items()),
         pauses=_on_recorded_clock(settings.pauses, new),
     )
@@ -156,11 +157,6 @@ def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[s
     if played.has_diverged or not found.is_equal:
         return "differs", STALLED if ran_out else DIFFERS
     return ("incomplete", STALLED) if ran_out else ("clean", CLEAN)
-
-
-def _was_stopped(reader: RecordingReader) -> bool:
-    """Whether a signal of the client or the recorder ended the agent."""
-    return any(done.get("action") in ("passed on", "sent") for done in _signals(reader))
 
 
 def _forced_end(reader: RecordingReader) -> str | None:

@@ -74,7 +74,8 @@ def capabilities(half: Value, *holders: str) -> list[str]:
         holders: the members that hold them; by default those of any dialect.
     """
     found = {_short(_name(path, value)) for path, value in enabled(half, *holders)}
-    return sorted(found - {""}, key=lambda name: (_is_custom(name), name))[:_MOST]
+    # A custom one begins with an underscore, or is below one that does.
+    return sorted(found - {""}, key=lambda name: ("._" in f".{name}", name))[:_MOST]
 
 
 def _name(path: tuple[str, ...], value: Any) -> str:
@@ -83,10 +84,6 @@ def _name(path: tuple[str, ...], value: Any) -> str:
         return name
     values = map(compact, value) if isinstance(value, list) else [compact(value)]
     return f"{name}: {', '.join(values)}"
-
-
-def _is_custom(name: str) -> bool:
-    return name.startswith("_") or "._" in name
 
 
 def _short(name: str) -> str:

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from acp_proxy.inspection.describe.errors import code_name, describe_error
 from acp_proxy.inspection.describe.methods import METHODS
-from acp_proxy.inspection.describe.values import part
+from acp_proxy.inspection.describe.values import number, part
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges
 from acp_proxy.inspection.diagnosis.values import ErrorTally
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
@@ -221,7 +221,7 @@ def read_errors(
     failed = exchanges(reader, outcome="error", order="response_seq", most=_MOST_ERRORS)
     rows = {(row.response_seq, row.id): row for row in failed}
     answers = messages_of_exchanges(reader, rows)
-    codes = {key: _code(answer) for key, answer in answers.items()}
+    codes = {key: number(answer.part("error"), "code") for key, answer in answers.items()}
     refused = ((rows[key].request_seq, key[1]) for key in answers if codes[key] in _REFUSED)
     requests = messages_of_exchanges(reader, refused)
     rules = read_rules() if requests else Rules(dialect, {})
@@ -250,11 +250,6 @@ def _blame(
     if request is not None and (why := rules.violation(row.direction, row.method, request.message)):
         return sender, why
     return (answerer, "") if code == -32603 else (None, "")
-
-
-def _code(answer: StoredMessage) -> int | None:
-    code = answer.part("error").get("code")
-    return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
 def _tally(group: _ErrorGroup, answers: list[StoredMessage], dialect: str | None) -> ErrorTally:

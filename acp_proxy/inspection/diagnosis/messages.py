@@ -59,11 +59,6 @@ class StoredMessage:
 _NAMES = [field.name for field in fields(StoredMessage)]
 
 
-def _stored(row: Value) -> StoredMessage:
-    values = {name: row[name] for name in _NAMES}
-    return StoredMessage(**{**values, "raw": bytes(row["raw"])})
-
-
 def read_messages(
     reader: RecordingReader, seqs: Iterable[int], largest: int = LARGEST
 ) -> Iterator[StoredMessage]:
@@ -81,7 +76,8 @@ def read_messages(
         for row in frames_by_number(reader, some, largest, LARGEST):
             members = reader.members(row) if row["kind"] == "batch" else []
             for message in members or [row]:
-                yield _stored(message)
+                values = {name: message[name] for name in _NAMES}
+                yield StoredMessage(**{**values, "raw": bytes(message["raw"])})
 
 
 def messages_of_exchanges(

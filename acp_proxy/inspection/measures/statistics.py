@@ -14,7 +14,7 @@ from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import CallState, params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
-from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics, Traffic, totals
+from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics, Traffic
 from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import VOICE, TurnWaterfall, Waterfall
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, messages_of
@@ -71,7 +71,7 @@ def gather(
         top: how many tool calls to name.
         watch: is given the heads of all frames that are counted, and passes them on.
     """
-    end_ns = end_of(reader)
+    end_ns = _end_ns(reader)
     traffic = Traffic(end_ns)
     for head in watch(reader.heads(chosen)):
         traffic.feed(head)
@@ -84,13 +84,12 @@ def gather(
             traffic.take(exchange)
     turns, whole = times.finish(end_ns)
     methods = traffic.methods()
-    frames, size = totals(methods)
     return Statistics(
         str(reader.path),
         reader.live,
         end_ns,
-        frames,
-        size,
+        sum(method.frames for method in methods),
+        sum(method.bytes for method in methods),
         whole,
         methods,
         [turn for turn in turns if chosen is EVERYTHING or turn.id in traffic.turns],
@@ -99,7 +98,7 @@ def gather(
     )
 
 
-def end_of(reader: RecordingReader) -> int:
+def _end_ns(reader: RecordingReader) -> int:
     """When the last thing happened, or how late it is while the recorder runs."""
     last_ns = frame_queries.last_ns(reader)
     if not reader.live:

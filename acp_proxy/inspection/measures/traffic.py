@@ -9,7 +9,7 @@ not exceed, always one that really occurred.
 
 import heapq
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import define, field, frozen
@@ -232,9 +232,3 @@ class Traffic:
         if key not in self._methods:
             self._methods[key] = _Method()
         return self._methods[key]
-
-
-def totals(methods: Iterable[MethodStatistics]) -> tuple[int, int]:
-    """Frames and bytes of all methods together."""
-    found = list(methods)
-    return sum(method.frames for method in found), sum(method.bytes for method in found)

@@ -54,7 +54,8 @@ class Pattern:
         self._ignore_case = ignore_case
         self._needle = None
         if not is_regex and not (ignore_case and _LIKE_ASCII.intersection(text)):
-            self._needle = _bytes(text.lower() if ignore_case else text)
+            needle = text.lower() if ignore_case else text
+            self._needle = needle.encode(errors="surrogatepass")
         self._needs_more_than_ascii = not is_regex and not text.isascii()
         self._folded = None
         if is_regex and ignore_case and _is_lower(text):
@@ -140,7 +141,3 @@ def _is_lower(pattern: str) -> bool:
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogatepass")
