@@ -99,7 +99,7 @@ class FrameRun(NamedTuple):
 
     @property
     def frames(self) -> int:
-        """How many frames it stands for."""
+        """The number of frames in the run."""
         return self.last_seq - self.seq + 1
 
 

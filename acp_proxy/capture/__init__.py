@@ -1,6 +1,6 @@
 """Moves bytes and logs them first; imports the standard library's small parts only.
 
-Nothing in this package may import anything that takes time: it stands between an editor's click and
+Nothing in this package may import anything that takes time: an editor waits for it before
 the agent's first byte. A test holds the list of modules it may load.
 
 What Ctrl-C does until something has begun is here, where it is known before anything is imported.

@@ -23,7 +23,7 @@ class AgentProcess:
         code: its exit code, once `wait` has returned; None if a signal ended it.
         signal: the number of the signal that ended it.
         exited: set once its end is known and logged.
-        appears_as: the exit code that it is made to appear with, whatever ended it.
+        appears_as: the exit code with which a fault makes it appear.
     """
 
     def __init__(self, pid: int, group: OwnGroup, stdin: int, stdout: int, stderr: int) -> None:

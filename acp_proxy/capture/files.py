@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 LOG_SUFFIX = ".log"
-"""A capture log stands beside its database: ``NAME.db.log`` beside ``NAME.db``."""
+"""A capture log is beside its database: ``NAME.db.log`` beside ``NAME.db``."""
 
 SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 """What SQLite takes for its own beside ``NAME.db``."""
@@ -19,7 +19,7 @@ def recordings_directory(environ: "Mapping[str, str]") -> str:
     """Returns ``$ACP_PROXY_RECORDINGS``, else the user's data directory for acp-proxy.
 
     The same as ``platformdirs.user_data_dir("acp-proxy", appauthor=False)`` (a test checks it),
-    whose import would cost more than everything else that stands before the agent.
+    whose import takes more time than all else before the agent's start.
     """
     if chosen := environ.get("ACP_PROXY_RECORDINGS"):
         return os.path.abspath(os.path.expanduser(chosen))

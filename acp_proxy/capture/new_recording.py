@@ -130,7 +130,7 @@ def _claim(path: str) -> None:
     """Makes the empty file that is to be the database, so that no other program can put one there.
 
     Raises:
-        OSError: something is there, be it a link to nothing; or nothing can be made.
+        OSError: something is there, perhaps a link to nothing; or no file can be made.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     os.close(os.open(path, flags, 0o600))

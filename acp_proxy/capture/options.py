@@ -61,7 +61,7 @@ class Option:
 
         Args:
             text: the value.
-            source: where it stands, the flag or the variable.
+            source: the flag or the variable that has it.
 
         Raises:
             ValueError: it is a bad one.

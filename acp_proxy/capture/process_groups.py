@@ -6,8 +6,8 @@ the leader of a new process group, and the agent joins that group. The guardian'
 a pipe whose other end only we hold: when we are gone, even by SIGKILL, its ``read`` returns, and
 it kills the group. The signals that we pass on to the group are ignored by the guardian.
 
-On a terminal a group of its own is a background group: whatever in it reads the terminal, as ssh
-and sudo do for a password, is stopped by the system. There `capture.shared_group` is used instead.
+On a terminal a group of its own is a background group: the system stops a process in it that reads
+the terminal, as ssh and sudo do for a password. There `capture.shared_group` is used instead.
 """
 
 import errno

@@ -40,7 +40,7 @@ class Process:
 
 
 def look_up(pid: "int | str") -> "Process | None":
-    """Returns the process with an id, or ``self``; None where there is none, or no table."""
+    """Returns the process with an id, or ``self``; None if there is no such process or no table."""
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
         try:

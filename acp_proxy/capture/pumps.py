@@ -102,7 +102,7 @@ class Pump:
             reason = "the reader is gone"
         except OSError as e:
             reason = os.strerror(e.errno) if e.errno else str(e)
-        except Exception as e:  # a mistake of ours: peers meet an end and do not wait for ever
+        except Exception as e:  # a mistake of ours: the peers see an end of file and do not hang
             reason = f"internal error: {type(e).__name__}: {e}"
             warn(f"{self.name} ends here, {reason}")
         self.in_read = False

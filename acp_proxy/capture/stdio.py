@@ -42,7 +42,7 @@ def _high_dup(fd: int) -> int:
 
 
 def warn(text: str) -> None:
-    """Writes one line to stderr; never blocks or raises, since a conversation hangs on it."""
+    """Writes one line to stderr; never blocks or raises, or the conversation would stop."""
     try:
         if _has_room(2):
             os.write(2, f"acp-proxy: {text}\n".encode(errors="replace"))

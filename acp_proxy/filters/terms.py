@@ -100,7 +100,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 
 def unquoted(value: str) -> str:
-    """Returns a value without the quotes it may stand in."""
+    """Returns a value without its quotes, if it has any."""
     if len(value) > 1 and value[0] == value[-1] == '"':
         try:
             return str(json.loads(value))

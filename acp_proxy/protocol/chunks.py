@@ -1,4 +1,4 @@
-"""Reads the text of the pieces of streamed messages and thoughts, of which there may be a million.
+"""Reads the text of the pieces of streamed messages and thoughts, perhaps a million of them.
 
 Some agents cut between the two escapes of one character; such a piece ends in half of a surrogate
 pair. All but the text is the same for all chunks of a message, byte for byte; so a chunk that
@@ -73,7 +73,7 @@ def _read_tolerantly(raw: bytes) -> Params | None:
 
 
 def mended(text: str) -> str:
-    """Joins characters of which one half ended a piece and the other began the next."""
+    """Joins the halves of characters that were cut between two pieces."""
     if _HALF.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

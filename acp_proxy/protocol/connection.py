@@ -40,7 +40,7 @@ from acp_proxy.protocol.states import PHASES, TURNS, Phase, StateEvent, TurnPhas
 from acp_proxy.protocol.updates import UPDATE
 
 FORCED = "forced by --dialect"
-"""The reason for a dialect that the user has chosen, whatever the frames are."""
+"""The reason for a dialect that the user has chosen; the frames do not change it."""
 
 _CANCELLED_CODES = {-32800: None, -32003: DRAFT}
 """Error codes of cancelled requests, and the only dialect that has the code."""

@@ -1,7 +1,7 @@
-"""Decides whether a path lies within directories, by its text alone: no disk is read.
+"""Decides whether a path is within directories, by its text alone: no disk is read.
 
 So a symbolic link that leads out of a directory is not noticed. If a path can be read in two ways,
-as with a backslash, it has to lie within by both.
+as with a backslash, it has to be within by both.
 """
 
 import re
@@ -13,9 +13,9 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def is_within(path: object, roots: Iterable[str]) -> bool:
-    """Whether a path lies within one of some directories, or is one of them.
+    """Whether a path is within one of some directories, or is one of them.
 
-    A relative path lies within relative directories alone, since its base is unknown.
+    A relative path is within relative directories alone, since its base is unknown.
 
     Args:
         path: a path, or a ``file:`` URI; anything else is not within.

@@ -15,7 +15,7 @@ from acp_proxy.protocol.json_text import storable
 
 
 class Block(Struct, gc=False):
-    """A block of content: a text, a terminal, or another one, of which only the type is taken."""
+    """A block of content: a text, a terminal, or one of another type, without its content."""
 
     type: str | None = None
     text: str | None = None

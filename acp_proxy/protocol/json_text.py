@@ -1,7 +1,7 @@
 """Reads JSON as it is written: whole lines, members in their places, and lines that are cut off.
 
 A line is parsed by msgspec, and by the standard library where msgspec is too strict: for half of a
-surrogate pair, or for NaN. Where a line may not be written anew, `members` finds the character
+surrogate pair, or for NaN. Where the bytes of a line must be kept, `members` finds the character
 range of each value. Where a line is too large to hold, `tokens` reads its beginning.
 """
 
@@ -84,7 +84,7 @@ def parts_of(pointer: str) -> tuple[str, ...]:
 
 
 def member(value: Any, *names: str) -> Any:
-    """Returns the member that names lead to, one within the other; None if there is none.
+    """Returns a member of nested objects; None if a name leads to nothing.
 
     Args:
         value: any JSON value, decoded.
@@ -164,7 +164,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: bytes, at: int = 0) -> Iterator[Token]:
-    """Yields the tokens of JSON that may be cut off anywhere; stops at what is none.
+    """Yields the tokens of JSON that may be cut off anywhere; stops at anything else.
 
     Args:
         text: the beginning of a line, or a later part of it.

@@ -12,7 +12,7 @@ from attrs import frozen
 from acp_proxy.protocol.json_text import member
 
 GRANTED, DENIED = "granted", "denied"
-"""Decisions, whatever the dialect."""
+"""Decisions, in any dialect."""
 _CANCELLED, _NO_DECISION = "cancelled", "nothing"
 _OFFICIAL = ("options", "toolCall", "subject")
 """Members of a request in v1 and v2 that the 1.0 draft does not have."""
@@ -25,7 +25,7 @@ class PermissionAnswer:
     result: Any
     """None if the answer is an error."""
     kinds: tuple[Any, ...] = ()
-    """The kinds of the offered options with the selected id, of which there may be several."""
+    """The kinds of the offered options with the selected id, perhaps several."""
 
     @property
     def granted(self) -> bool | None:
@@ -56,7 +56,7 @@ class PermissionAnswer:
 
     @property
     def decision(self) -> str:
-        """``granted``, ``denied``, ``cancelled``, or whatever else the answer contains."""
+        """``granted``, ``denied``, ``cancelled``, or another word of the answer."""
         if self.granted is not None:
             return GRANTED if self.granted else DENIED
         if not isinstance(self.option_id, str):

@@ -1,8 +1,8 @@
 """Finds typed values in a line of JSON, so that one can be replaced and nothing else changes.
 
-The places of a message are those of all dialects at once. A line is never written anew: ``1e3``,
-escapes, the order of keys and repeated keys must survive. What is known of a line is the character
-range of each place, and a replacement is cut in there.
+The places of a message are those of all dialects at once. A line is never serialized again, since
+``1e3``, escapes, the order of keys and repeated keys must survive: a replacement is cut into the
+character range of its place.
 """
 
 from collections.abc import Callable

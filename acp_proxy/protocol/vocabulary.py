@@ -45,7 +45,7 @@ class Role(Enum):
     REASON = "words that explain, for a log"
     STREAM = "piece of terminal output"
     TEXT = "piece of streamed text"
-    CUTTING = "where a piece of streamed text stands among others"
+    CUTTING = "position of a piece of streamed text among others"
 
 
 class Position(NamedTuple):

@@ -1,8 +1,8 @@
 """Limits how large the values are that are read, and checks their types.
 
-Recordings come from anybody. A line may have any size, and SQLite itself checks no types. So SQLite
-is given a limit, beyond which a statement fails. Of a larger line, rows have an excerpt, its first
-bytes; all of it is read piece by piece.
+Recordings come from unknown people. A line may have any size, and SQLite itself checks no types.
+So SQLite is given a limit, beyond which a statement fails. Of a larger line, rows have an excerpt,
+its first bytes; all of it is read piece by piece.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("newline", "fault", "direction", "outcome", "stop_reason"), _TEXT),
     "raw": (bytes,),
 }
-"""The types of columns of these names, in whatever table."""
+"""The types of columns of these names, in any table."""
 
 
 class Mistyped(Exception):

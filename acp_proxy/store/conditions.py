@@ -30,7 +30,7 @@ _LABELLED = ("method", "session", "tool_call", "terminal")
 _COLUMNS = {"size": "length(f.raw)", "latency_ns": "e.latency_ns"}
 _REQUEST = KIND_CODES[Kind.REQUEST]
 _MOST_TESTS = 400
-"""SQLite follows 1,000 levels, of which each ``OR`` is one; what has more is asked of each row."""
+"""SQLite follows 1,000 levels, one for each ``OR``; a longer filter is tested on each row."""
 _MOST_STARS = 3
 """SQLite tries all ways in which the stars of a pattern can fit a text."""
 _OPERATORS = ("=", "<", ">", "<=", ">=")

@@ -1,6 +1,6 @@
 """Opens recordings: for their one writer, and safely for every reader.
 
-Every connection to a file is made here, after a look at what lies beside it.
+Every connection to a file is made here, after a check of the files beside it.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from acp_proxy.store.side_files import (
 )
 
 BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
-"""What reading files raises that anybody, or a bad disk, has written."""
+"""What reading a foreign or damaged file raises."""
 _MAGIC = b"SQLite format 3\0"
 _STEPS = 100_000
 """Instructions of SQLite's virtual machine between two looks for Ctrl-C; about 2 ms."""
@@ -44,7 +44,7 @@ def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
 
     Raises:
         sqlite3.Error: it cannot be made, is locked, or the disk is full.
-        OSError: it is no plain file, or what lies beside it must not be found by SQLite.
+        OSError: it is no plain file, or SQLite must not find a file beside it.
     """
     check_plain(path)
     if not path.exists():
@@ -175,7 +175,7 @@ def open_readonly(
             connection.execute(f"PRAGMA {pragma}")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, HELD + 1)
         allow_interrupts(connection)
-        connection.execute("BEGIN")  # all of one moment, while somebody may be making it
+        connection.execute("BEGIN")  # one snapshot, since its recorder may be writing
         ours = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         empty = version == 0 and ours in (0, APPLICATION_ID) and is_empty(connection)

@@ -55,7 +55,7 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
         return IndexerState()
     try:
         return converter.structure(_upgraded(json.loads(row[0])), IndexerState)
-    except Exception as e:  # whatever a foreign or damaged value makes the converter raise
+    except Exception as e:  # a foreign or damaged value makes the converter raise anything
         raise ValueError(f"its indexing state cannot be read: {e}") from None
 
 

@@ -95,8 +95,8 @@ def frames_select(
     return f"SELECT {frame_columns(raw, size)}\nFROM {frames_from(rows, labels)}"
 
 
-# 200 characters take 800 bytes at the most. What may be no UTF-8 is put together anew from code
-# points, since text that is none makes Python's sqlite3 raise.
+# 200 characters take 800 bytes at the most. What may not be UTF-8 is joined from code points, since
+# other text makes Python's sqlite3 raise.
 _START = "CAST(substr(raw, 1, 800) AS TEXT)"
 _PREVIEW = f"""
 CASE WHEN kind IN ('stderr', 'invalid') AND {_START} GLOB '*[^ -~]*' THEN (
@@ -133,8 +133,8 @@ FROM exchanges GROUP BY method, direction ORDER BY max_ms DESC
 TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "faults_fired",
           "indexing")  # fmt: skip
 _TABLE_NAMES = ", ".join(f"'{name}'" for name in (*TABLES, "_sqlite_migrations"))
-# A file from anybody may have a view in the place of a table, which SQLite would compute without an
-# end, or a trigger, which would do more than was asked when a note is written.
+# A foreign file may have a view in place of a table, which SQLite would compute without an end, or
+# a trigger, which would do more than was asked when a note is written.
 _ODD = f"""
 SELECT name, type FROM main.sqlite_master WHERE type = 'trigger'
 UNION ALL

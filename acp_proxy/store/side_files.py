@@ -69,7 +69,7 @@ def check_plain(path: Path) -> None:
     """Makes sure that a database that is to be written is a plain file, or not there yet.
 
     Raises:
-        UnsafeSideFile: it is something else; a symbolic link may lead to anybody's file.
+        UnsafeSideFile: it is something else; a symbolic link may lead to any file.
     """
     if (kind := kind_at(path)) is not None:
         raise UnsafeSideFile(f"{path.name} is {kind}: expected a plain file, or none")
@@ -109,7 +109,7 @@ def _has_wal(path: Path) -> bool:
 
 def _check_begins(path: Path, starts: tuple[bytes, ...], what: str) -> None:
     start = _read(path, max(map(len, starts)))
-    # SQLite cuts the index to three bytes before it makes it anew.
+    # SQLite cuts the index to three bytes before it makes a new one.
     if start and not any(one.startswith(start[: len(one)]) for one in starts):
         raise UnsafeSideFile(f"{path.name} is no {what}, and SQLite would change or remove it")
 

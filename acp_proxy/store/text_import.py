@@ -254,7 +254,7 @@ def _message(stream: Stream, raw: bytes, newline: bytes) -> Message:
 
 
 def _plain(name: str) -> str:
-    """Turns a name that anybody may have chosen into one that a file may have."""
+    """Turns any name into one that a file may have."""
     plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
     return plain.strip("-.")[:60] or "recording"
 

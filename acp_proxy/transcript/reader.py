@@ -112,7 +112,7 @@ class LineReader:
         """Reads one line that is no remark.
 
         Raises:
-            BadLine: it is none of the text form, or does not follow the one before.
+            BadLine: it is not of the text form, or its number does not follow.
         """
         try:
             parts = _decode(line)

@@ -26,7 +26,7 @@ _BIG = ("wall", "origin", "since", "bytes", *Stream)
 _encode = msgspec.json.encode
 
 Pieces = Callable[[], Iterable[bytes]]
-"""Gives the pieces of a line, anew whenever it is called."""
+"""Returns the pieces of a line from its start, at each call."""
 
 
 class BadLine(Exception):

@@ -83,7 +83,7 @@ def recorded(happened: list[tuple[Any, int, Any]], closed: bool, dialect: str) -
 
 
 @given(happenings, st.booleans(), st.sampled_from(["auto", "v1", "v2", "draft-1.0"]))
-def test_what_was_recorded_comes_back(
+def test_a_recording_comes_back_from_its_text(
     happened: list[tuple[Any, int, Any]], closed: bool, dialect: str
 ) -> None:
     """Any bytes, in any order, with any events between, ended or killed."""

@@ -69,7 +69,7 @@ def test_bad_seconds(text: str) -> None:
         ("1.5GiB", ("size", 3 << 29)), ("5mb", ("size", 5e6)),
     ],
 )  # fmt: skip
-def test_what_to_keep(text: str, expected: tuple[str, float]) -> None:
+def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> None:
     """An age and a size are told apart by the unit."""
     assert read_keep(text) == expected
 

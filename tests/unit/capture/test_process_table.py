@@ -62,7 +62,7 @@ def test_another_process_with_the_same_id_gets_no_signal() -> None:
     assert not send(ours, 0)
 
 
-def test_killing_looks_until_nothing_is_found_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process can start another one between a look and a kill."""
     looks = [[process(4, 3)], [], [process(5, 3)], [], []]
     killed = []
@@ -77,7 +77,7 @@ def test_killing_looks_until_nothing_is_found_twice(monkeypatch: pytest.MonkeyPa
     assert looks == []
 
 
-def test_what_cannot_be_killed_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killing_does_not_wait_for_processes_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as a process of another user."""
     monkeypatch.setattr("acp_proxy.capture.process_table.send", lambda *_: False)
     looks = [[process(4, 3)], [process(4, 3)]]

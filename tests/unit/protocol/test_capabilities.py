@@ -26,7 +26,7 @@ from acp_proxy.protocol.capabilities import normalized
         ({"_custom": {"codeAnalysis": False, "x": {"y": 0}}}, {"_custom": {"x": {"y": 0}}}),
     ],
 )
-def test_what_is_not_supported_is_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
+def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
     """Whether false, null, or a group of nothing; an empty object may mean support."""
     for name in ("clientCapabilities", "agentCapabilities", "capabilities"):
         rest = {"protocolVersion": 1, "clientInfo": {"name": "x", "title": None}}

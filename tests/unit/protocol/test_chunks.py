@@ -87,7 +87,7 @@ def test_half_an_emoji_is_kept() -> None:
         line(params=["agent_message_chunk"]),
     ],
 )
-def test_anything_else_is_none(raw: bytes) -> None:
+def test_other_lines_are_no_chunks(raw: bytes) -> None:
     """Requests, batches, other updates, other content, and lines that are no messages."""
     assert chunk_of(raw) is None
 

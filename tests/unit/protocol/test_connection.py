@@ -657,7 +657,7 @@ def test_the_draft_reads_files_in_the_one_open_turn() -> None:
     assert conversation.connection.open_requests(Direction.TO_CLIENT)[1].session == "a"
 
 
-def test_the_draft_tells_sessions_by_their_directories() -> None:
+def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
     """Of two open turns, a path belongs to that of the session in whose directory it is."""
     check(
         """
@@ -804,7 +804,7 @@ def test_the_draft_shows_a_whole_conversation() -> None:
 # The handshake
 
 
-def test_the_handshake_tells_who_talks() -> None:
+def test_the_handshake_names_the_peers() -> None:
     """Names, versions and the dialect are known once initialize is answered."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientInfo": {{"name": "zed", "version": "0.1"}}}}
@@ -832,7 +832,7 @@ def test_the_result_outweighs_the_params() -> None:
     assert conversation.connection.state.handshake.client_name == "c"
 
 
-def test_a_failed_initialize_tells_nothing_of_the_agent() -> None:
+def test_a_failed_initialize_does_not_name_the_agent() -> None:
     """An error is no handshake; the values of the request remain."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
@@ -857,7 +857,7 @@ def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
     assert (handshake.dialect, handshake.client_name, handshake.agent_name) == ("v1", "c", "a")
 
 
-def test_a_later_frame_tells_where_no_initialize_was_seen() -> None:
+def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
     """A recording that begins in the middle of a connection learns its dialect on the way."""
     conversation = check("""
         <- #1 fs/read_text_file {"path": "/a"}
@@ -870,7 +870,7 @@ def test_a_later_frame_tells_where_no_initialize_was_seen() -> None:
     assert conversation.connection.dialect == "draft-1.0"
 
 
-def test_an_empty_answer_to_a_prompt_tells_v2_and_ends_no_turn() -> None:
+def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
     """Without any other sign, an answer without a stop reason only accepts the prompt."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
@@ -937,7 +937,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 # Batches
 
 
-def test_a_batch_bears_what_its_members_share() -> None:
+def test_a_batch_has_the_labels_that_its_members_share() -> None:
     """Each member has its exchange; the frame has the labels that all of them have."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]

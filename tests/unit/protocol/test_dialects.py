@@ -174,7 +174,7 @@ def test_an_answered_prompt() -> None:
     assert dialect_of_answer("session/set_mode", result={}) is None
 
 
-def test_a_line_that_is_too_large_tells_nothing_that_its_outline_does_not() -> None:
+def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
     """Without the line, it is detected from the labels alone."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     found = dialect_of_frame(large)
@@ -210,7 +210,7 @@ def dialects_of(examples: list[Example]) -> set[str]:
     return dialects
 
 
-def test_no_message_of_a_document_tells_another_dialect() -> None:
+def test_no_message_of_a_document_means_another_dialect() -> None:
     """Whatever the documents show is judged as theirs, or not at all."""
     assert dialects_of(official()) == {V1}
     assert dialects_of(draft()) == {DRAFT}

@@ -39,7 +39,7 @@ def test_a_method_has_an_effect(
     assert effect_of(method, dialect) is effect
 
 
-def test_each_method_stands_in_the_table_once() -> None:
+def test_each_method_is_in_the_table_once() -> None:
     """So that it has one effect."""
     assert len({row.method for row in TABLE}) == len(TABLE)
 

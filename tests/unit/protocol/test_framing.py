@@ -43,7 +43,7 @@ def test_only_the_newline_byte_ends_a_line() -> None:
     assert framer.size == len(text)
 
 
-def test_nothing_is_no_line() -> None:
+def test_an_empty_chunk_has_no_line() -> None:
     """An empty chunk begins nothing."""
     framer = LineFramer()
     assert list(framer.feed(b"", 3, 1)) == []

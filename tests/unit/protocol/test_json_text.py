@@ -43,7 +43,7 @@ from acp_proxy.protocol.json_text import (
         ('{"a": 1}', {"a": 1}),
     ],
 )
-def test_what_is_open_is_closed(head: str, value: Any) -> None:
+def test_open_brackets_and_strings_are_closed(head: str, value: Any) -> None:
     """A string is kept as far as it goes; what is not whole otherwise is dropped."""
     assert parse_beginning(head.encode()) == value
 
@@ -54,7 +54,7 @@ def test_half_of_a_character_is_dropped() -> None:
 
 
 @pytest.mark.parametrize("head", ["", "words", "}", "]]", ":", "\x00{", '{"a": 12abc, "b": "'])
-def test_what_never_was_json_is_none(head: str) -> None:
+def test_a_beginning_that_is_not_json_is_none(head: str) -> None:
     """Closing brackets does not repair anything else."""
     with pytest.raises(json.JSONDecodeError):
         parse_beginning(head.encode())
@@ -69,14 +69,14 @@ def test_what_never_was_json_is_none(head: str) -> None:
         (b'{"a": 123456789012345678901234567890}', 123456789012345678901234567890),
     ],
 )
-def test_what_one_decoder_refuses_the_other_reads(raw: bytes, value: Any) -> None:
+def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
     """NaN, half of a surrogate pair and large integers are values."""
     found = json_or_none(raw)["a"]
     assert str(found) == value if value == "nan" else found == value
 
 
 @pytest.mark.parametrize("raw", [b"words", b"", b"\xff", b"[" * 100_000])
-def test_what_is_not_json_is_none_or_its_text(raw: bytes) -> None:
+def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
     """As the name of the function has it."""
     assert json_or_none(raw) is None
     assert json_or_text(raw) == raw.decode(errors="surrogateescape")
@@ -99,7 +99,7 @@ def test_a_number_of_any_length_is_passed_over() -> None:
     assert list(members(f"[{'9' * 10_000}]")) == [Member("*", 1, 10_001)]
 
 
-def test_tokens_say_what_may_go_on() -> None:
+def test_an_unfinished_token_is_not_whole() -> None:
     """A string without its quote, and a word at the end, are not whole."""
     assert [token.is_whole for token in tokens(b'{"a": 1, "b')] == [True] * 5 + [False]
     assert [token.is_whole for token in tokens(b"[1")] == [True, False]

@@ -105,7 +105,7 @@ def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> No
         (b'{"method":["x"]}', "a method that is no string"),
     ],
 )
-def test_what_is_no_message_says_why(raw: bytes, reason: str) -> None:
+def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
     """A line that is no JSON-RPC is invalid, kept, and gives its reason."""
     message = read(raw)
     assert (message.kind, message.parse_error, message.raw) == (Kind.INVALID, reason, raw)
@@ -276,7 +276,7 @@ def test_a_batch_that_only_the_tolerant_reader_reads() -> None:
     ]
 
 
-def test_an_empty_batch_says_so() -> None:
+def test_an_empty_batch_has_a_reason() -> None:
     """JSON-RPC does not allow it; it is a batch with nothing in it."""
     assert read(b"[ ]") == Message(Kind.BATCH, parse_error="an empty batch", raw=b"[ ]")
 

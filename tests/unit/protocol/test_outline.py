@@ -66,7 +66,7 @@ def agrees(raw: str) -> bool:
         ' { "id" : 1.50 , "method" : "x" , "params" : { "sessionId" : "s" , "x" : "BIG" } } ',
     ],
 )
-def test_the_edges_say_what_the_line_says(line: str) -> None:
+def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
     """Wherever the large string is, the labels are those of the whole line."""
     assert agrees(line.replace("BIG", BIG))
 
@@ -78,7 +78,7 @@ def test_an_id_inside_is_not_the_id() -> None:
     assert outline(f'{{"method":"x","params":"{inner}"}}').rpc_id is None
 
 
-def test_several_large_strings_leave_what_stands_before_them() -> None:
+def test_with_several_large_strings_the_head_is_used() -> None:
     """Where the tail does not follow from the head, the id at the very end still counts."""
     first = f'"content":[{{"text":"{BIG}"}}],"rawInput":{{"text":"{BIG}"}}'
     raw = f'{{"method":"x","params":{{"sessionId":"s","update":{{{first}}}}},"id":4}}'
@@ -103,7 +103,7 @@ def test_a_batch_is_not_looked_into() -> None:
 
 
 @pytest.mark.parametrize("raw", ["x" * 900, f'"{BIG}"', f'{{"a":"{BIG}"}}', " " * 900, "{" * 900])
-def test_what_has_no_envelope_says_so(raw: str) -> None:
+def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
     """A line that begins as no message is invalid."""
     message = outline(raw)
     assert (message.kind, message.parse_error) == (Kind.INVALID, "no envelope in its first bytes")

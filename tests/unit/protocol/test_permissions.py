@@ -67,7 +67,7 @@ def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
     assert rejecting_option(request_) is None
 
 
-def test_options_are_told_apart_by_their_ids_alone() -> None:
+def test_options_are_distinguished_by_their_ids_alone() -> None:
     """An id that means two things rejects nothing; one that rejects once is preferred."""
     assert rejecting_option({"params": {"options": [*OPTIONS, 7]}}) == "n"
     assert rejecting_option({"params": {"options": OPTIONS[2:]}}) is None

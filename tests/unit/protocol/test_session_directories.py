@@ -93,7 +93,7 @@ def record(path: Path, *, every: int | None = None) -> Path:
 
 
 @pytest.mark.parametrize("every", [None, 1, 3])
-def test_two_open_turns_are_told_apart(tmp_path: Path, every: int | None) -> None:
+def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> None:
     """Files, terminals and their output have the session, wherever the indexer was interrupted."""
     with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
         for session, expected in (("a", OF_A), ("b", OF_B)):
@@ -110,7 +110,7 @@ def test_a_terminal_is_found_with_all_that_speaks_of_it(tmp_path: Path) -> None:
     assert found == [10, 11, 12, 13, 14]
 
 
-def test_what_one_turn_needs_has_nothing_of_the_other(tmp_path: Path) -> None:
+def test_a_trimmed_turn_has_no_frame_of_the_other_turn(tmp_path: Path) -> None:
     """A recording that is cut down to a turn leaves out the files of the other session."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         exchanges = exchanges_by_own_session(reader)

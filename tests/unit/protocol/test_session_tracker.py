@@ -132,7 +132,7 @@ def test_output_may_report_the_exit(status: str, state: str) -> None:
     assert found.state.terminals["t"].state == state
 
 
-def test_terminals_that_nobody_releases_are_bounded() -> None:
+def test_the_number_of_unreleased_terminals_is_bounded() -> None:
     """However many there are, the latest are remembered."""
     lines = (
         f'<- #{n} terminal/create {{"sessionId": "s"}}\n-> #{n} result {{"terminalId": "{n}"}}'

@@ -204,7 +204,7 @@ def test_renaming_to_the_files_own_name_moves_nothing(tmp_path: Path) -> None:
         assert reader.recording.name == "x"
 
 
-def test_a_file_that_somebody_has_open_stays(tmp_path: Path) -> None:
+def test_a_file_that_another_program_has_open_is_kept(tmp_path: Path) -> None:
     """While a write-ahead log is beside it, a database is not moved away from it."""
     path = record_conversation(tmp_path / "x.db")
     shutil.copy(path, tmp_path / "copy")

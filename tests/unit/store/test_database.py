@@ -77,7 +77,7 @@ def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: 
         assert reader.execute("SELECT count(*) FROM events").fetchone() == (1,)
 
 
-def test_somebody_elses_database_is_never_written_to(tmp_path: Path) -> None:
+def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
     """A database that another program made in our place gets no table of ours."""
     path = tmp_path / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as other:

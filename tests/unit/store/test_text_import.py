@@ -297,13 +297,13 @@ def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
         ('{"x":1}', rb'"{\"x\":1}"'),
     ],
 )
-def test_what_an_event_says_is_safe_from_other_tools(column: str, written: bytes) -> None:
+def test_other_tools_do_not_change_the_data_of_an_event(column: str, written: bytes) -> None:
     """Numbers that a tool may change are strings, or in a string, and come back."""
     assert event_data(column) == written
     assert read_event_data(written) == column
 
 
-def test_a_text_without_its_header_is_told_by_its_line(tmp_path: Path) -> None:
+def test_a_missing_header_is_reported_with_its_line(tmp_path: Path) -> None:
     """A file that is named as text is read as text, so the complaint is about what it lacks."""
     path = tmp_path / "x.jsonl"
     path.write_text('{"stream":"to-agent","text":"a"}\n')
