@@ -8,6 +8,7 @@ numbers beyond 2**53 keep every digit.
 """
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
@@ -256,7 +257,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _reason(raw: bytes, error: ValueError) -> str:
-    if raw.startswith(b"\xef\xbb\xbf"):
+    if raw.startswith(BOM_UTF8):
         return "begins with a byte order mark"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON at character {error.pos}: {error.msg[:1].lower()}{error.msg[1:]}"

@@ -9,6 +9,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,6 @@ from acp_proxy.transcript.header import write_header
 from acp_proxy.transcript.reader import is_remark
 
 _PATIENCE_S = 2.0
-_MARK = b"\xef\xbb\xbf"
 
 
 def set_note(path: Path, note: str | None) -> None:
@@ -117,9 +117,9 @@ def _edit_header(path: Path, column: str, value: str | None) -> None:
     try:
         with open(fd, "wb") as target, path.open("rb") as source:  # noqa: PTH123  a descriptor
             line = source.readline()
-            if line.startswith(_MARK):
-                target.write(_MARK)
-                line = line.removeprefix(_MARK)
+            if line.startswith(BOM_UTF8):
+                target.write(BOM_UTF8)
+                line = line.removeprefix(BOM_UTF8)
             while is_remark(line):
                 target.write(line)
                 line = source.readline()

@@ -62,15 +62,14 @@ _OPEN = "1"
 _UNKNOWN = Where(_OPEN, exact=False)
 
 
-def translate(condition: Condition, labels: str, every: str | None = None) -> Where:
+def translate(condition: Condition, labels: str, every: str) -> Where:
     """Translates a condition.
 
     Args:
         condition: of a filter.
         labels: the table of labels, or a SELECT in parentheses.
-        every: the labels of the whole recording, if the table of rows is only a part of it.
+        every: the labels of the whole recording, of which the table of rows may be a part.
     """
-    every = labels if every is None else every
     match condition:
         case Among(column, values) if column in _CODED:
             expression, codes = _CODED[column]

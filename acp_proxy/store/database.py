@@ -30,7 +30,8 @@ from acp_proxy.store.side_files import (
 
 BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 """What reading a foreign or damaged file raises."""
-_MAGIC = b"SQLite format 3\0"
+MAGIC = b"SQLite format 3\0"
+"""The beginning of a database file."""
 _STEPS = 100_000
 """Instructions of SQLite's virtual machine between two looks for Ctrl-C; about 2 ms."""
 
@@ -208,7 +209,7 @@ def is_sqlite(path: Path) -> bool:
     """Whether a file begins as those of SQLite do; False if it cannot be read."""
     try:
         with open_plain(path) as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            return file.read(len(MAGIC)) == MAGIC
     except OSError:
         return False
 
@@ -278,8 +279,8 @@ def unreadable(path: Path, error: Exception) -> UnreadableRecording:
 def _check_header(path: Path) -> None:
     try:
         with open_plain(path) as file:
-            start = file.read(len(_MAGIC))
+            start = file.read(len(MAGIC))
     except OSError as e:
         raise NotARecording(path, reason(e)) from None
-    if start and start != _MAGIC:
+    if start and start != MAGIC:
         raise NotARecording(path, "it is not a SQLite database")

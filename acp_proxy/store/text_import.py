@@ -10,6 +10,7 @@ import os
 import re
 import sqlite3
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 _BATCH, _BATCH_BYTES = 4096, 4 << 20
 _HEADER = re.compile(rb'\s*\{\s*"acp_proxy"\s*:')
-_SQLITE = b"SQLite format 3\0"
-_MARK = b"\xef\xbb\xbf"  # some editors begin a file with it
 _LONGEST_START, _MOST_REMARKS = 1 << 16, 10_000
 
 
@@ -54,7 +53,7 @@ def is_transcript(path: Path) -> bool:
     """Whether a file is the text form of a recording, by its beginning."""
     with suppress(OSError), open_plain(path) as file:
         for _ in range(_MOST_REMARKS):
-            line = file.readline(_LONGEST_START).removeprefix(_MARK)
+            line = file.readline(_LONGEST_START).removeprefix(BOM_UTF8)
             if not line or not is_remark(line):
                 return _HEADER.match(line) is not None
     return False
@@ -197,10 +196,10 @@ class _TextLines:
         for line in self._source:
             self._number += 1
             self.bytes_read += len(line)
-            text = line.removeprefix(_MARK) if self._number == 1 else line
+            text = line.removeprefix(BOM_UTF8) if self._number == 1 else line
             if not is_remark(text):
                 self._has_begun = _HEADER.match(text) is not None
-                if text.startswith(_SQLITE):
+                if text.startswith(database.MAGIC):
                     raise BadLine("expected the text form of a recording, got a database")
                 return text
         raise BadLine("expected a header, got the end of the file")

@@ -1,5 +1,6 @@
 """``corrupt``: bytes are changed."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from enum import StrEnum
 
@@ -8,8 +9,6 @@ from attrs import frozen
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
 from acp_proxy.faults.fault import Fault, PassingFrame
-
-_BOM = b"\xef\xbb\xbf"
 
 
 class CorruptMode(StrEnum):
@@ -57,7 +56,7 @@ class CorruptFault(Fault):
             case CorruptMode.NUL:
                 return line[:at] + b"\0" + line[at:] + end
             case CorruptMode.BOM:
-                return _BOM + line + end
+                return BOM_UTF8 + line + end
             case CorruptMode.CRLF:
                 return line + (b"\r\n" if end else b"")
 

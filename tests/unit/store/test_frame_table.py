@@ -204,7 +204,7 @@ def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
 def test_a_term_without_a_column_is_not_translated() -> None:
     """A condition that SQL cannot say lets everything through and admits it."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
-        where = translate(condition, "labels")
+        where = translate(condition, "labels", "labels")
         assert (where.sql, where.exact) == ("1", False)
 
 
