@@ -36,12 +36,11 @@ class Chance(NamedTuple):
         """
         return int(self.draw(what) * limit)
 
-    def between(self, low: float, high: float, what: str = "") -> float:
+    def between(self, low: float, high: float) -> float:
         """Returns a number from one to below another.
 
         Args:
             low: the smallest number.
             high: the first number that is too large.
-            what: what it is for, as for `draw`.
         """
-        return low + self.draw(what) * (high - low)
+        return low + self.draw() * (high - low)

@@ -16,7 +16,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from subprocess import PIPE
 
@@ -29,11 +29,11 @@ from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.commands import Finish, Send, WakeAt
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.engine.client.verification import Verification
+from acp_proxy.engine.shared.playback_options import NS_PER_S
 from acp_proxy.events import EndOfInput, Event, LineReceived, PartReceived, Wakeup, WriteStalled
 from acp_proxy.runtime.event_loop import now_ns, received, run_alone
 from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.recorder_shutdown import Orphans, RecorderShutdown
-from acp_proxy.runtime.wait_display import Show, WaitDisplay
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNKS_AHEAD = 4
@@ -43,8 +43,13 @@ _LONGEST_LINE = 256 << 20
 """Bytes without a newline after which they count as a line."""
 
 
+_PATIENCE_S = 3
+"""Seconds of silence before it is shown what is waited for."""
+
 ClientEngine = Verification | ScriptedClient
 """An engine that plays a client."""
+Show = Callable[[str], None]
+"""Replaces the line that shows what is waited for; an empty text removes it."""
 
 
 @frozen
@@ -300,6 +305,41 @@ class Verifier:
             return b""
         self.moved_at = now_ns()
         return chunk
+
+
+class WaitDisplay:
+    """The line that is shown while nothing happens, renewed every second; none without `show`."""
+
+    def __init__(self, show: Show | None) -> None:
+        self._show = show
+        self._shown_s = 0
+
+    def next_at(self, quiet_since: int) -> float:
+        """Returns when to call `update` next, in nanoseconds; infinity for never."""
+        if self._show is None:
+            return inf
+        return quiet_since + max(_PATIENCE_S, self._shown_s + 1) * NS_PER_S
+
+    def update(self, now: int, quiet_since: int, awaited: Callable[[], str]) -> None:
+        """Shows what is waited for, or nothing if something has just happened.
+
+        Args:
+            now: the time, in nanoseconds.
+            quiet_since: when something last happened, by the same clock.
+            awaited: describes what is waited for; called only if it is shown.
+        """
+        quiet_s = (now - quiet_since) // NS_PER_S
+        if quiet_s < _PATIENCE_S:
+            self.clear()
+        elif self._show is not None and quiet_s != self._shown_s:
+            self._shown_s = quiet_s
+            self._show(f"waiting {quiet_s} s for {awaited()}")
+
+    def clear(self) -> None:
+        """Removes the line, if one is shown."""
+        if self._show is not None and self._shown_s:
+            self._shown_s = 0
+            self._show("")
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from acp_proxy.runtime.client_presence import ClientPresence, look_for_client, why_overstaying
+from acp_proxy.runtime.supervisor import ClientPresence, look_for_client, why_overstaying
 from tests.unit.runtime.test_supervisor import Scene
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import inf
 
-from acp_proxy.runtime.wait_display import NS_PER_S, WaitDisplay
+from acp_proxy.engine.shared.playback_options import NS_PER_S
+from acp_proxy.runtime.verifier import WaitDisplay
 
 
 def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
