@@ -5,6 +5,7 @@ import contextlib
 import trio
 
 from acp_proxy.capture.log_format import STDERR
+from acp_proxy.capture.relay import Relay
 from acp_proxy.runtime.fault_runner import FaultRunner
 from acp_proxy.runtime.faulted_pump import WriteQueue
 
@@ -32,6 +33,13 @@ class _Bell:
         self._event.set()
 
 
+async def run_faults(relay: Relay) -> None:
+    """Runs the faulted pumps of a relay, and what they do at a later time."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(keep_time, _runner_of(relay))
+        relay.start_intercepted()
+
+
 async def keep_time(runner: FaultRunner) -> None:
     """Writes what is due on all outlets, and carries out side effects, until cancelled."""
     async with trio.open_nursery() as nursery:
@@ -53,17 +61,22 @@ async def _deliver(queue: WriteQueue) -> None:
             await bell.wait(wait)
 
 
-async def finish_stderr(runner: FaultRunner, seconds: float) -> None:
+async def finish_stderr(relay: Relay, seconds: float) -> None:
     """Waits until the agent's stderr has taken what faults wrote there.
 
     Args:
-        runner: the faults.
+        relay: the relay.
         seconds: how long at most.
     """
-    queue = runner.queues.get(STDERR)
+    queue = _runner_of(relay).queues.get(STDERR)
     if queue is not None and not queue.is_empty:
         with trio.move_on_after(seconds), contextlib.suppress(OSError):
             await trio.to_thread.run_sync(queue.wait_until_empty, abandon_on_cancel=True)
+
+
+def _runner_of(relay: Relay) -> FaultRunner:
+    assert isinstance(relay.interceptor, FaultRunner)
+    return relay.interceptor
 
 
 async def _carry_out_effects(runner: FaultRunner) -> None:

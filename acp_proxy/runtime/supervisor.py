@@ -94,36 +94,18 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
         nursery.start_soon(end_lingering, relay)
         nursery.start_soon(note_stalls, relay)
         if relay.interceptor.streams:
-            nursery.start_soon(run_faults, relay)
+            from acp_proxy.runtime import fault_clock
+
+            nursery.start_soon(fault_clock.run_faults, relay)
         await until(relay.drained)
         if relay.interceptor.streams:
-            await finish_faults(relay)
+            await fault_clock.finish_stderr(relay, LINGER)
         nursery.cancel_scope.cancel()
     relay.close()
     if indexing is not None:
         indexing.finish()
     # A pump that was abandoned still reads, and stdout is closed only now.
     relay.leave()
-
-
-async def run_faults(relay: Relay) -> None:
-    """Runs the faulted pumps, and what they do at a later time."""
-    from acp_proxy.runtime.fault_clock import keep_time
-    from acp_proxy.runtime.fault_runner import FaultRunner
-
-    assert isinstance(relay.interceptor, FaultRunner)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(keep_time, relay.interceptor)
-        relay.start_intercepted()
-
-
-async def finish_faults(relay: Relay) -> None:
-    """Waits until what faults have written on stderr has been read."""
-    from acp_proxy.runtime.fault_clock import finish_stderr
-    from acp_proxy.runtime.fault_runner import FaultRunner
-
-    assert isinstance(relay.interceptor, FaultRunner)
-    await finish_stderr(relay.interceptor, LINGER)
 
 
 async def until(latch: Latch) -> None:
