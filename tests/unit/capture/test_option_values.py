@@ -70,7 +70,7 @@ def test_bad_seconds(text: str) -> None:
     ],
 )  # fmt: skip
 def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> None:
-    """An age and a size are told apart by the unit."""
+    """The unit distinguishes an age from a size."""
     assert read_keep(text) == expected
 
 

@@ -150,7 +150,7 @@ def test_an_index_of_thousands_of_digits_matches_nothing(key: str) -> None:
 
 @pytest.mark.parametrize("value", ["[" * 700 + "]" * 700, '{"a":' * 700 + "1" + "}" * 700])
 def test_a_message_that_is_nested_too_deeply_does_not_match(value: str) -> None:
-    """A path that leads too deep leads nowhere."""
+    """A path into a message of too many levels matches nothing."""
     row = {**ROWS[0], "raw": f'{{"params":{value}}}'.encode()}
     path = ".".join(["params", *"a" * 699])
     assert not parse(f"{path}=2").matches(row)

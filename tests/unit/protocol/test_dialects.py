@@ -211,6 +211,6 @@ def dialects_of(examples: list[Example]) -> set[str]:
 
 
 def test_no_message_of_a_document_means_another_dialect() -> None:
-    """Whatever the documents show is judged as theirs, or not at all."""
+    """Each example of a document has its dialect, or none."""
     assert dialects_of(official()) == {V1}
     assert dialects_of(draft()) == {DRAFT}

@@ -30,7 +30,7 @@ from acp_proxy.protocol.directories import is_within
         ("src/a", "./src"),
     ],
 )
-def test_it_lies_within(path: str, root: str) -> None:
+def test_a_path_within(path: str, root: str) -> None:
     """Dots, doubled slashes and escapes are resolved."""
     assert is_within(path, ["/elsewhere", root])
 
@@ -79,11 +79,11 @@ def test_it_lies_within(path: str, root: str) -> None:
         (["/w/a"], "/w"),
     ],
 )
-def test_it_does_not(path: object, root: str) -> None:
+def test_a_path_outside(path: object, root: str) -> None:
     """Paths that lead out, paths that may be read so, and values that are no paths."""
     assert not is_within(path, [root])
 
 
-def test_nothing_lies_within_no_directory() -> None:
-    """There has to be one."""
+def test_without_directories_no_path_is_within() -> None:
+    """An empty list has no paths."""
     assert not is_within("/", [])

@@ -77,12 +77,12 @@ def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
 
 @pytest.mark.parametrize("raw", [b"words", b"", b"\xff", b"[" * 100_000])
 def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
-    """As the name of the function has it."""
+    """`json_or_none` returns None, and `json_or_text` the text."""
     assert json_or_none(raw) is None
     assert json_or_text(raw) == raw.decode(errors="surrogateescape")
 
 
-def test_members_stand_where_they_are_written() -> None:
+def test_members_have_their_character_ranges() -> None:
     """Each has its key and the range of its value; an item's key is a star."""
     text = ' { "a" : [1, {"b": 2}] , "\\u0063":1e3 } '
     found = list(members(text))

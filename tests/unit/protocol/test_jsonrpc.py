@@ -304,7 +304,7 @@ def _deeper(levels: int, raw: bytes) -> Message:
     return _deeper(levels - 1, raw) if levels else read(raw)
 
 
-def test_space_around_a_message_is_no_matter() -> None:
+def test_space_around_a_message_is_ignored() -> None:
     """Whitespace of JSON is allowed around and within a line."""
     tight = read(b'{"id":1,"method":"x","params":{"sessionId":"s"}}')
     loose = read(b' \t{ "id" : 1 , "method":\t"x" ,"params" : { "sessionId" : "s" } }\r')

@@ -103,7 +103,7 @@ def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> 
         assert turns == OF_B[2:]
 
 
-def test_a_terminal_is_found_with_all_that_speaks_of_it(tmp_path: Path) -> None:
+def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
     """The request that made it, its output, and the tool call that shows it."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         found = [row["seq"] for row in reader.frames(parse("terminal:t"))]

@@ -53,7 +53,7 @@ def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
-    """Reading migrates nothing, and what the column would say is nothing."""
+    """Reading migrates nothing, and the note is empty."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     before = path.read_bytes()
     assert note_of(path) is None
@@ -116,7 +116,7 @@ def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> 
 
 
 def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
-    """In the first moments there is nothing to write into; the advice is to try again."""
+    """A new recording has no row yet; the error suggests to try again."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         pytest.raises(CannotAnnotate, match="only just begun; try again"),
@@ -139,7 +139,7 @@ def test_a_locked_recording_is_reported_as_locked(
 
 
 def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
-    """A file of somebody else's is refused and not changed."""
+    """A foreign file is refused and not changed."""
     (tmp_path / "text.db").write_text("hello")
     with contextlib.closing(sqlite3.connect(tmp_path / "songs.db")) as other:
         other.execute("CREATE TABLE recording (id, note)")
@@ -186,7 +186,7 @@ def test_renaming_moves_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("taken", ["y.db", "y.db.log", "y.db-journal", "y.jsonl"])
 def test_renaming_replaces_nothing(tmp_path: Path, taken: str) -> None:
-    """Where a recording goes by that name already, nothing at all is changed."""
+    """If the name is taken, nothing is changed."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / taken).write_text("precious")
     with pytest.raises(CannotAnnotate, match="a recording with that name exists"):
@@ -197,7 +197,7 @@ def test_renaming_replaces_nothing(tmp_path: Path, taken: str) -> None:
 
 
 def test_renaming_to_the_files_own_name_moves_nothing(tmp_path: Path) -> None:
-    """A recording whose file is called so already gets the name alone."""
+    """If the file has the name already, only the name is changed."""
     path = record_conversation(tmp_path / "x.db", name="given")
     assert rename(path, "x", moves=True) == path
     with RecordingReader(path) as reader:

@@ -78,7 +78,7 @@ def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: 
 
 
 def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
-    """A database that another program made in our place gets no table of ours."""
+    """A database of another program gets no table of ours."""
     path = tmp_path / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE songs (title)")
@@ -99,21 +99,21 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
-    """What a file's own views and triggers say reaches no function that could do harm."""
+    """Views and triggers of a file cannot call functions that could do harm."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
 
 
 def test_a_text_is_not_a_recording(tmp_path: Path) -> None:
-    """A file that is no SQLite database is called that."""
+    """The error says that a file is no SQLite database."""
     (tmp_path / "x.db").write_text("hello, world")
     with pytest.raises(NotARecording, match="it is not a SQLite database"):
         database.open_readonly(tmp_path / "x.db")
 
 
 def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
-    """A directory is called that."""
+    """The error says that the path is a directory."""
     with pytest.raises(NotARecording, match="is a directory"):
         database.open_readonly(tmp_path)
 

@@ -88,7 +88,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Recording
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(filters)
 def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader], text: str) -> None:
-    """Frames, frames with events, and heads: all are what a look at every row would choose."""
+    """Frames, frames with events, and heads are those that a test of every row finds."""
     chosen = parse(text)
     for reader in readers:
         every = list(reader.rows())
@@ -164,7 +164,7 @@ def test_a_request_is_found_by_the_ids_in_its_answer(tmp_path: Path, indexed: in
     ],
 )
 def test_a_batch_is_found_by_its_messages(text: str, expected: list[int]) -> None:
-    """A filter finds a batch if one of its messages is meant, all of whose terms hold for it."""
+    """A filter finds a batch if all terms hold for one of its messages."""
     with recording(*CHAT) as reader:
         chosen = parse(text)
         assert [row["seq"] for row in reader.frames(chosen)] == expected
@@ -174,7 +174,7 @@ def test_a_batch_is_found_by_its_messages(text: str, expected: list[int]) -> Non
 
 @pytest.mark.parametrize("text", ["method:session/prompt", "call:c", "terminal:t"])
 def test_frames_are_found_by_an_index(text: str) -> None:
-    """Methods, tool calls and terminals are not looked for in every frame."""
+    """Queries of methods, tool calls and terminals do not read every frame."""
     with RecordingReader(RECORDINGS[0]) as reader:
         plans: list[str] = []
         reader.connection.set_trace_callback(plans.append)
@@ -202,7 +202,7 @@ def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
 
 
 def test_a_term_without_a_column_is_not_translated() -> None:
-    """A condition that SQL cannot say lets everything through and admits it."""
+    """A condition without SQL lets everything through and is marked inexact."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
         where = translate(condition, "labels", "labels")
         assert (where.sql, where.exact) == ("1", False)
@@ -210,7 +210,7 @@ def test_a_term_without_a_column_is_not_translated() -> None:
 
 @pytest.mark.parametrize("spoil", ["kind = 99", "flags = 0", "method = 12345", "t_ns = 'x'"])
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """A number that no recorder has written is never guessed at."""
+    """A code that no recorder writes is an error."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"UPDATE frame_rows SET {spoil} WHERE seq = 6")
@@ -219,7 +219,7 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
 
 
 def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
-    """SQLite would refuse so many; each row is asked then."""
+    """SQLite would refuse so many, so each row is tested."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         for word in ("seq:6", "session:s-1", "method:session/prompt"):
@@ -233,7 +233,7 @@ def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
 
 
 def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
-    """SQLite would try every way in which it might fit."""
+    """SQLite would try every possible match."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a" * 2000))
         recorder.close()

@@ -57,13 +57,13 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
      ("n" * 300, f"{'n' * 60}.db")],
 )  # fmt: skip
 def test_a_name_from_a_text_stays_in_its_directory(tmp_path: Path, name: str, file: str) -> None:
-    """Whatever a recording is called, its file lies where it should and can be typed."""
+    """With any name, the file is in its directory and can be typed."""
     text = HEADER.replace(b'"x"', json.dumps(name).encode())
     assert make(text, tmp_path) == tmp_path / file
     assert list(tmp_path.iterdir()) == [tmp_path / file]
 
 
-def test_a_recording_can_be_named_anew(tmp_path: Path) -> None:
+def test_a_recording_can_get_another_name(tmp_path: Path) -> None:
     """The new name is in the row."""
     with RecordingReader(make(HEADER, tmp_path, name="mine")) as reader:
         assert reader.recording.name == "mine"
@@ -92,12 +92,12 @@ def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
-    """It is not made on the way."""
+    """It is not created."""
     with pytest.raises(FileNotFoundError):
         make(HEADER, tmp_path / "none")
 
 
-def test_rows_can_be_ours_alone() -> None:
+def test_rows_can_be_temporary() -> None:
     """Without a path they are in a temporary file."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]

@@ -28,7 +28,7 @@ def library(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("word", ["second", "second.db", "aabb22", "aab"])
 def test_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None:
-    """A recording goes by its name, its file's name and any start of its id that is its alone."""
+    """A recording has a name, a file name, and unambiguous starts of its id."""
     assert resolve(word, library, HERE) == library / "second.db"
 
 
@@ -42,10 +42,10 @@ def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
     assert resolve(str(tmp_path / "y"), library, HERE) == path
 
 
-def test_a_file_here_comes_before_a_name_there(
+def test_a_file_here_has_precedence_over_a_name_in_the_directory(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is in the current directory is meant before what is in the recordings directory."""
+    """The current directory has precedence over the recordings directory."""
     record_conversation(tmp_path / "second.db")
     monkeypatch.chdir(tmp_path)
     assert resolve("second", library, HERE) == Path("second.db")
@@ -65,7 +65,7 @@ def test_latest_prefers_recordings_of_this_directory(library: Path) -> None:
 
 
 def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
-    """One that was made in another directory; where it is the newest itself, there is none."""
+    """It was made in another directory; if `latest` is the newest of all, there is none."""
     passed_over = latest(library, HERE).passed_over
     assert passed_over is not None
     assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")

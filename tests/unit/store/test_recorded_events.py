@@ -63,7 +63,7 @@ def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
 def test_an_agent_ended_by_itself_or_was_stopped(
     events: list[dict[str, Any]], at: int | None
 ) -> None:
-    """What came first counts: its own end, or a reason to end."""
+    """The first event decides: its own end, or a reason to end."""
     assert ended_by_itself_at(rows(*events)) == at
 
 

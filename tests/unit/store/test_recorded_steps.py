@@ -30,7 +30,7 @@ def steps(script: Script) -> list[Step]:
 
 
 def test_steps_know_their_exchange(tmp_path: Path) -> None:
-    """A request that makes a session is in it; who asks whom is told of the agent's frames."""
+    """A request that opens a session is in it; frames of the agent have their exchanges."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "s"}
@@ -83,7 +83,7 @@ def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
 
 
 def test_frames_are_read_by_number(tmp_path: Path) -> None:
-    """As they were, in any order, with their line's end."""
+    """In any order, each with its line ending."""
     recorded = record(tmp_path, HELLO + r"""
         3 <- | one\r
         4 <- | \xff
@@ -109,7 +109,7 @@ def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
     recorded.close()
 
 
-def test_messages_that_lie_ahead_are_found_by_method(tmp_path: Path) -> None:
+def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
     """Those of the client, beyond a number, in order."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 _x/a {}

@@ -71,13 +71,13 @@ def test_the_contract_is_kept_word_for_word(story: sqlite3.Connection, name: str
 
 
 def test_the_views_are_there(story: sqlite3.Connection) -> None:
-    """Besides `frames` there are the views that a person would want."""
+    """Besides `frames` there are views for people."""
     names = {name for (name,) in rows(story, "SELECT name FROM sqlite_master WHERE type = 'view'")}
     assert names == {"frames", "timeline", "unanswered", "latency"} == set(VIEWS)
 
 
 def test_the_file_has_our_application_id(story: sqlite3.Connection) -> None:
-    """Format and application stand in the file's header, where `file` finds them."""
+    """Format and application are in the file's header, where `file` finds them."""
     assert rows(story, "PRAGMA user_version") == [(VERSION,)]
     assert rows(story, "PRAGMA application_id") == [(APPLICATION_ID,)]
     assert APPLICATION_ID.to_bytes(4, "big") == b"acp1"
@@ -100,7 +100,7 @@ def test_migrating_twice_changes_nothing() -> None:
 
 
 def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path) -> None:
-    """Whenever its maker dies, a database is empty or has every table, and can be made whole."""
+    """After a crash at any moment, a database is empty or has every table, and can be completed."""
     path = tmp_path / "x.db"
     states = []
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -167,10 +167,8 @@ def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connectio
         ("你".encode() * 300, "你" * 200),
     ],
 )
-def test_the_timeline_previews_whatever_bytes_there_are(
-    tmp_path: Path, said: bytes, shown: str
-) -> None:
-    """A preview is text that anybody can read, cut between characters, whatever was said."""
+def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str) -> None:
+    """A preview is readable text, cut between characters, of any bytes."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(3, said + b"\n")
         recorder.chunk(2, said + b"\n")

@@ -244,7 +244,7 @@ def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name
 def test_completion_deletes_no_file_of_the_users(
     root: Path, recording: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does the Tab key."""
+    """Completion does not give such a journal to SQLite."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     plant_super_journal(path, root / "victim")
@@ -342,7 +342,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
     assert after == before
 
 
-def test_an_index_that_is_made_anew_is_no_foreign_file(root: Path) -> None:
+def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
     """SQLite cuts the index of a write-ahead log to three bytes first, which others may see."""
     path = root / "report" / "x.db"
     record_conversation(path)
@@ -372,7 +372,7 @@ def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: 
 
 
 def test_a_link_to_a_recording_is_read_where_the_recording_is(root: Path) -> None:
-    """A link's own neighbours are nothing to it: SQLite looks beside the file, and so do we."""
+    """SQLite looks beside the file, not beside the link, and so do we."""
     record_conversation(root / "home" / "real.db")
     path = root / "report" / "x.db"
     path.symlink_to(root / "home" / "real.db")

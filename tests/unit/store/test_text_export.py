@@ -59,7 +59,7 @@ def test_a_kept_recording_comes_back(path: Path) -> None:
 
 @pytest.mark.parametrize("path", all_captures(), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_a_captured_conversation_comes_back(path: Path, tmp_path: Path) -> None:
-    """What real agents said gives equal rows, each message of theirs as readable JSON."""
+    """Conversations of real agents give equal rows, each message as readable JSON."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for record in load(path).records:
             recorder.t_ns = record.t_ns
@@ -123,7 +123,7 @@ def test_a_line_too_large_to_hold_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_forced_dialect_stays_forced(tmp_path: Path) -> None:
-    """What a person has said of the dialect holds for the rows that come back."""
+    """The dialect that a user has chosen is kept."""
     with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
         handshake(recorder)
         recorder.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text("hello")]))
@@ -197,7 +197,7 @@ def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
     ],
 )
 def test_styles_of_serializers(raw: bytes, style: Style) -> None:
-    """The ways in which peers write JSON have names."""
+    """Each style of JSON has a name."""
     found = find_style(raw)
     assert found is not None
     assert found[1] is style
@@ -230,7 +230,7 @@ def test_nothing_in_a_text_commands_a_terminal_or_hides(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
-    """What a filter leaves is where and when it was."""
+    """The frames that a filter keeps have their times and numbers."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         part = b"".join(write_transcript(reader, parse("kind:error or seq:20..21")))
