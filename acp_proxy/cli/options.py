@@ -230,7 +230,6 @@ def _timing(_ctx: object, _param: object, word: str) -> Pacing:
 
 
 def _kinds(_ctx: object, _param: object, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Checks kinds of messages."""
     for kind in value:
         if not kind or kind.startswith("/"):
             raise click.BadParameter(

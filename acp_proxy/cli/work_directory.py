@@ -130,7 +130,6 @@ def _make(place: Path, made: list[str]) -> None:
 
 
 def _remove_empty(made: list[str]) -> None:
-    """Removes the directories that were made and are empty."""
     for one in reversed(made):
         if os.path.realpath(one) == one:  # not through a link that was made meanwhile
             with suppress(OSError):

@@ -82,7 +82,6 @@ class _Trimmer:
                 self._ends.setdefault(exchange.session, exchange.request_seq)
 
     def keeps(self, head: FrameHead) -> bool:
-        """Decides on the next frame."""
         if head.stream == Stream.STDERR:
             return self._last_kept
         exchange = self.exchanges.get(head.exchange) if head.exchange is not None else None

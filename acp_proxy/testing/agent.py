@@ -136,7 +136,6 @@ class AcpAgent:
         return runs
 
     def _problems(self, run: AgentRun) -> list[str]:
-        """Returns what is wrong with a start that has ended."""
         if self.is_recording:
             return [] if run.error is None else [_failure(run)]
         report = run.report()

@@ -16,7 +16,6 @@ from acp_proxy.runtime import supervise
 
 
 def _reading(option: Option) -> Callable[..., object]:
-    """Makes the click callback that reads an option's value."""
 
     def convert(ctx: click.Context, param: click.Parameter, value: object) -> object:
         if not isinstance(value, str):
@@ -34,7 +33,6 @@ class _OneALine(click.types.StringParamType):
     """A text; a variable of the environment has one on each line."""
 
     def split_envvar_value(self, rv: str) -> list[str]:
-        """Splits the value of a variable."""
         return [line for line in rv.split("\n") if line.strip()]
 
 

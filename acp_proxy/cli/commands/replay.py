@@ -130,7 +130,6 @@ def _path(word: str) -> Path:
 
 
 def _play(paths: dict[str, Path], options: ReplayOptions, run: "_Run") -> reports.ReplayReport:
-    """Plays recordings, given by the words that name them on the command line."""
     from acp_proxy.store.reader import RecordingReader
     from acp_proxy.store.recorded_steps import RecordedSteps
 

@@ -161,7 +161,6 @@ def _exit_on_signals() -> Iterator[None]:
 def _play(
     engine: Verification, command: tuple[str, ...], new: Path, grace: float
 ) -> "VerifyOutcome":
-    """Plays, and records the new run."""
     from acp_proxy.runtime.verifier import verify as play
 
     show = show_status if sys.stderr.isatty() else None
@@ -190,7 +189,6 @@ def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> 
 
 
 def _new_path(program: str, output: Path | None) -> Path:
-    """A path for a new recording, at which there is nothing."""
     if output is not None and output.suffix == ".jsonl":
         raise Refusal(f"verify records a database: expected a name such as NAME.db, got {output}")
     if output is None:

@@ -146,7 +146,6 @@ class _Place:
         self.left_out = int(len(made) > room)
 
     def failure(self) -> Failure | None:
-        """Why its case failed, if anything is different."""
         if not self.counts:
             return None
         more = [f"… and {self.left_out:,} more"] if self.left_out else []

@@ -110,7 +110,6 @@ class DiffScreen(DiffReporter):
 
 
 def _sides(a: Side, b: Side, screen: Screen) -> Iterator[str]:
-    """Yields a line for each recording."""
     sides = (a, b)
     names = [s.name for s in sides] if a.name != b.name else [s.path for s in sides]
     states = ["" if s.state == "complete" else s.state for s in sides]

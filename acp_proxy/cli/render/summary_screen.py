@@ -111,7 +111,6 @@ def _about(page: Page, summary: Summary) -> None:
 
 
 def _peers(page: Page, summary: Summary) -> None:
-    """Client and agent side by side."""
     recording, can = summary.recording, summary.capabilities
     client = recording.client_title or _UNNAMED
     agent = recording.agent_title or _UNNAMED
@@ -325,7 +324,6 @@ def _stderr(page: Page, summary: Summary) -> None:
 
 
 def _next(page: Page, summary: Summary, word: str) -> None:
-    """The next command to type."""
     name = shlex.quote(word)
     command = f"acp-proxy inspect log {name}"
     seqs = next((finding.seqs for finding in summary.findings if finding.seqs), [])

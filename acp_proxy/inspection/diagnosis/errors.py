@@ -243,7 +243,6 @@ def _blame(
     rules: Rules,
     rule: str | None,
 ) -> tuple[str | None, str]:
-    """Who is to blame for an error, and why."""
     sender, answerer = ("client", "agent") if row.direction == "to-agent" else ("agent", "client")
     if rule is not None:
         return "fault", rule

@@ -204,7 +204,6 @@ def prompt_of(params: Value, most: int | None = 200) -> str:
 
 
 def _subject(message: StoredMessage) -> str:
-    """What a request is about: a title, a file, a command."""
     params = message.part("params")
     if message.method == "session/prompt":
         return prompt_of(params)[:80]

@@ -136,7 +136,6 @@ def _last_stderr_lines(reader: RecordingReader, counts: FrameCounts) -> list[byt
 
 
 def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
-    """How it ended, in words."""
     recording = context.recording
     if context.live:
         return "still running"

@@ -5,7 +5,7 @@ first update to its last one, each request of the agent to its client until the 
 of the agent, and the end. Steps overlap where things happened at once. The intervals are those of
 `turn_times`, so that both show the same of a turn.
 
-Pure and incremental. Of a turn with very many steps the longest are kept.
+Pure and incremental. What is kept grows with the steps of the turn, not with its frames.
 """
 
 import heapq
@@ -103,27 +103,6 @@ class _CallInProgress:
     frames: int = 0
 
 
-@define
-class _Longest:
-    """Keeps the longest steps; one that failed before any other."""
-
-    most: int | None
-    added: int = 0
-    heap: list[tuple[bool, int, int, WaterfallStep]] = field(factory=list)
-
-    def add(self, step: WaterfallStep) -> None:
-        self.added += 1
-        item = (step.failed, step.duration_ns, -self.added, step)
-        if self.most is None or len(self.heap) < self.most:
-            heapq.heappush(self.heap, item)
-        else:
-            heapq.heappushpop(self.heap, item)
-
-    def ordered(self) -> list[WaterfallStep]:
-        found = sorted(self.heap, key=lambda item: (item[3].start_ns, item[3].seq or 0, -item[2]))
-        return [step for _, _, _, step in found]
-
-
 class Waterfall:
     """Takes the frames of a recording until a turn's end, and makes steps of those of the turn."""
 
@@ -146,7 +125,8 @@ class Waterfall:
         shortest_ns = min(PAUSE_NS, max(1, turn.duration_ns // _SHORTEST))
         self._intervals = TurnIntervals(shortest_ns)
         self._now_ns = turn.start_ns
-        self._steps = _Longest(most)
+        self._most = most
+        self._steps: list[WaterfallStep] = []
         self._ends: list[WaterfallStep] = []
         self._run: _TextRun | None = None
         self._calls: dict[str, _CallInProgress] = {}
@@ -187,11 +167,18 @@ class Waterfall:
         self._end_run()
         for call in list(self._calls):
             self._end_call(call)
-        steps = self._steps.ordered()
         first, last = self._ends[:1], self._ends[1:]
-        return TurnWaterfall(
-            turn.id, turn.duration_ns, first + steps + last, self._steps.added - len(steps)
-        )
+        steps = self._longest()
+        left_out = len(self._steps) - len(steps)
+        return TurnWaterfall(turn.id, turn.duration_ns, first + steps + last, left_out)
+
+    def _longest(self) -> list[WaterfallStep]:
+        """The longest steps in their order; one that failed counts before any other."""
+        steps, numbers = self._steps, range(len(self._steps))
+        most = len(steps) if self._most is None else self._most
+        kept = heapq.nlargest(most, numbers, lambda n: (steps[n].failed, steps[n].duration_ns))
+        ordered = sorted(kept, key=lambda n: (steps[n].start_ns, steps[n].seq or 0, n))
+        return [steps[n] for n in ordered]
 
     def _take(
         self, interval: Interval, frame: FrameRun | None = None, method: str | None = None
@@ -286,7 +273,7 @@ class Waterfall:
         self, kind: str, seq: int | None, start_ns: int, end_ns: int, title: str, **more: Any
     ) -> None:
         start = start_ns - self._turn.start_ns
-        self._steps.add(WaterfallStep(kind, seq, start, end_ns - start_ns, title, **more))
+        self._steps.append(WaterfallStep(kind, seq, start, end_ns - start_ns, title, **more))
 
 
 def _title(frame: FrameRun, asked: Exchange) -> str:

@@ -53,7 +53,6 @@ _COLUMNS = (
 
 
 def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> datetime | None:
-    """Reads how long ago, or a date."""
     if text is None:
         return None
     try:

@@ -169,7 +169,6 @@ class _JsonTimeline:
         return newest
 
     def print_one(self, row: Row) -> None:
-        """Prints one frame or event in full."""
         self.write([row])
 
     def print_around(self, place: Neighborhood, chosen: Filter) -> None:
@@ -181,7 +180,6 @@ class _JsonTimeline:
         return rows
 
     def write(self, items: Iterable[Row | ChunkRun]) -> None:
-        """Prints one line for each."""
         for row in items:
             assert isinstance(row, dict)
             if "raw" not in row:
