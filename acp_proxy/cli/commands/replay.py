@@ -113,10 +113,11 @@ def replay(
         (report, partial(json_report, found)), (junit, partial(_junit, found))
     )
     code = found.exit_code if are_written else found.exit_code or 2
-    from acp_proxy.cli.render.output import warn  # late: nothing is printed before the end
+    if lines := reports.text(found):
+        from acp_proxy.cli.render.output import warn  # late: a clean replay prints nothing
 
-    for line in reports.text(found):
-        warn(line)
+        for line in lines:
+            warn(line)
     run.leave()
     os._exit(code)  # a thread may still wait for the client
 
