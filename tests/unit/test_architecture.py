@@ -70,6 +70,8 @@ TESTED_BY = {
     "inspection/fault_effects": "unit/faults/test_plan.py",
     "inspection/searching/*": "property/test_search.py",
     "protocol/*": "unit/protocol/test_connection.py",
+    "redaction/key_formats": "unit/redaction/test_patterns.py",
+    "redaction/randomness": "unit/redaction/test_patterns.py",
     "runtime": "integration/test_short_sessions.py",
     "runtime/sweep": "unit/cli/commands/faults/test_sweep.py",
     "runtime/*": "unit/runtime/test_fault_runner.py",

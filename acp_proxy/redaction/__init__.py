@@ -1,0 +1,1 @@
+"""What is secret in the messages of a connection; pure, without files, clocks or SQL."""

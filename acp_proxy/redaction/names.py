@@ -1,0 +1,113 @@
+"""Which names of headers, variables and properties say that their value is a secret."""
+
+import re
+
+_ENDINGS = {
+    "authorization": "credential",
+    "cookie": "cookie",
+    "apikey": "key",
+    "apikeys": "key",
+    "accesskey": "key",
+    "accountkey": "key",
+    "authkey": "key",
+    "encryptionkey": "key",
+    "masterkey": "key",
+    "privatekey": "key",
+    "secretkey": "key",
+    "sharedkey": "key",
+    "signingkey": "key",
+    "token": "token",
+    "secret": "secret",
+    "secrets": "secret",
+    "password": "password",
+    "passwords": "password",
+    "passwd": "password",
+    "passphrase": "password",
+    "passcode": "password",
+    "pwd": "password",
+    "credential": "credential",
+    "credentials": "credential",
+    "creds": "credential",
+    "signature": "secret",
+    "webhook": "url",
+    "webhookurl": "url",
+    "dsn": "url",
+    "connectionstring": "url",
+}
+"""How a name of a secret ends, without separators, and the kind of the secret."""
+_LAST_PARTS = {"pass": "password", "auth": "credential"}
+"""Words that say it only as a part of their own: `DB_PASS`, not `bypass`."""
+_VARIABLE_ENDINGS = {"key": "key", "session": "cookie"}
+"""Endings that count for headers and variables only."""
+_HARMLESS_ENDINGS = (
+    # Positions in lists, and ids of the Model Context Protocol.
+    "progresstoken", "pagetoken", "nexttoken", "continuationtoken", "synctoken", "synccursor",
+    # What a program or a language model means by a token.
+    "cancellationtoken", "canceltoken", "bostoken", "eostoken", "padtoken", "unktoken",
+    "masktoken", "septoken", "clstoken", "starttoken", "endtoken", "stoptoken", "pertoken",
+    "maxtoken", "mintoken", "firsttoken", "lasttoken", "prevtoken", "previoustoken",
+    "currenttoken", "nextpagetoken",
+    # Keys that are public, or no keys.
+    "publickey", "pubkey", "primarykey", "foreignkey", "sortkey", "partitionkey", "cachekey",
+    "hotkey", "monkey", "donkey", "turkey", "whiskey", "hockey", "jockey",
+    # Switches.
+    "nopassword", "nocookie", "notoken",
+)  # fmt: skip
+_HARMLESS_NAMES = {"pwd", "oldpwd"}
+"""Directories, where they are names of variables."""
+_ENDING = re.compile(f"(?:{'|'.join(sorted(_ENDINGS, key=len, reverse=True))})$")
+_SEPARATORS = str.maketrans("", "", "-_. ")
+_PART = re.compile(r"[A-Z]?[a-z0-9]+$|[A-Z0-9]+$")
+_HARMLESS_VARIABLES = {
+    # Variables.
+    "_", "ci", "colorterm", "columns", "debug", "display", "editor", "force_color", "home",
+    "hostname", "lang", "language", "lines", "logname", "log_level", "manpath", "no_color",
+    "node_env", "oldpwd", "pager", "path", "pathext", "pwd", "pythondontwritebytecode",
+    "pythonhashseed", "pythonioencoding", "pythonpath", "pythonunbuffered", "pythonutf8",
+    "rust_backtrace", "rust_log", "shell", "shlvl", "systemroot", "temp", "term",
+    "term_program", "term_program_version", "tmp", "tmpdir", "tz", "user", "username",
+    "virtual_env", "visual", "windir", "xdg_cache_home", "xdg_config_home", "xdg_data_home",
+    "xdg_runtime_dir", "xdg_session_type", "xdg_state_home",
+    # Headers.
+    "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control",
+    "connection", "content-encoding", "content-length", "content-type", "host",
+    "mcp-protocol-version", "user-agent",
+}  # fmt: skip
+
+
+def kind_of_name(name: str, *, variable: bool = False) -> str | None:
+    """Returns the kind of secret that a name announces, or None if it announces none.
+
+    Args:
+        name: of a header, a variable, an option or a property, in any spelling.
+        variable: it is a header or a variable of an environment, where `key` and `session` say it
+            as well.
+    """
+    plain = name.translate(_SEPARATORS).lower()
+    if plain.endswith(_HARMLESS_ENDINGS) or plain in _HARMLESS_NAMES:
+        return None
+    if ending := _ENDING.search(plain):
+        return _ENDINGS[ending[0]]
+    if (part := _PART.search(name)) and (kind := _LAST_PARTS.get(part[0].lower())):
+        return kind
+    if variable:
+        for end, kind in _VARIABLE_ENDINGS.items():
+            if plain.endswith(end):
+                return kind
+    return None
+
+
+def is_secret_name(name: str, *, variable: bool = False) -> bool:
+    """Whether the value of something with this name is a secret.
+
+    Args:
+        name: of a header, a variable, an option or a property, in any spelling.
+        variable: it is a header or a variable of an environment, where `key` and `session` count.
+    """
+    return kind_of_name(name, variable=variable) is not None
+
+
+def is_harmless_variable(name: str) -> bool:
+    """Whether a header or a variable of an environment is known to hold no secret."""
+    name = name.lower()
+    return name in _HARMLESS_VARIABLES or name.startswith("lc_")

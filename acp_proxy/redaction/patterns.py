@@ -1,0 +1,495 @@
+"""Finds secrets in free text: keys of providers, tokens, credentials, and values with such names.
+
+Each thing that is looked for has a needle, a word that is always in it: the beginning of a key, the
+name of a value, `://` of an URL. `Fingerprints` says where needles may stand, and a reader looks at
+what is there. So a text without needles, which is nearly all text, is left after one pass, and the
+time for others grows with the number of needles and with nothing else: a reader follows a run of
+characters only, and does not read the same run over and over (`_Search.may_read`).
+
+What is recognized is deliberately not all that could be a secret. Text of a person or a file has
+to look like one, since a recording with half of its words masked helps nobody. In text that a
+program wrote about its own use (`loose`) a name is enough.
+"""
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+from acp_proxy.redaction.fingerprints import Fingerprints
+from acp_proxy.redaction.key_formats import ALPHABETS, KeyFormat, key_formats
+from acp_proxy.redaction.names import kind_of_name
+from acp_proxy.redaction.randomness import is_example, is_placeholder, is_random, is_varied
+
+LONGEST = 1 << 14
+"""Characters of a secret at most, as far as `tail` waits for its end."""
+_RETRIES = 8
+"""How many needles in one run of characters are looked at."""
+_NAMES = (
+    "auth", "cookie", "key", "token", "secret", "pass", "pwd", "credential", "creds", "signature",
+    "webhook", "dsn", "connection",
+)  # fmt: skip
+"""A part of each name that `names` knows."""
+_PLACES = (
+    'env"', "env\\", "headers", "credential", 'url"', "url\\",
+    "\\u00",  # an escape of an ASCII character, which may hide any needle
+    ":\\/", ":/\\",
+)  # fmt: skip
+"""Needles of JSON that is not decoded."""
+_GRAMS = {
+    "auth": "uth", "cookie": "oki", "token": "oke", "secret": "cre", "pass": "pas",
+    "credential": "ede", "creds": "eds", "signature": "gna", "webhook": "bho", "connection": "onn",
+    "headers": "ade", "bearer": "rer", "basic": "sic", "BEGIN ": "EGI", 'env"': 'nv"',
+    "env\\": "nv\\", 'url"': 'rl"', "url\\": "rl\\",
+}  # fmt: skip
+"""The three characters of a needle that other text has least."""
+
+_NAME_CHARACTERS = "-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LONGEST_NAME = 80
+
+
+class Found(NamedTuple):
+    """A secret in a text."""
+
+    start: int
+    end: int
+    kind: str
+    """`token`, `key`, `password`, `url`, `pem`, `jwt`, `cookie`, `credential` or `secret`."""
+
+
+class _Patterns:
+    """The regular expressions, compiled when the first needle is found."""
+
+    def __init__(self) -> None:
+        self.runs = {name: re.compile(pattern) for name, pattern in ALPHABETS.items()}
+        self.jwt = re.compile(r"eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){1,3}", re.ASCII)
+        self.open_jwt = re.compile(r"eyJ[\w-]*(?:\.[\w-]*){0,4}", re.ASCII)
+        self.pem_header = re.compile(r"BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+        self.open_pem = re.compile(r"BEGIN ?[A-Z0-9 ]{0,60}-{0,5}")
+        self.pem_body = re.compile(r"(?:[^-]|-(?!----))*+")
+        self.base64_lines = re.compile(r"(?:[A-Za-z0-9+/=\s]|\\+[nr])*+")
+        self.base64 = re.compile(r"[A-Za-z0-9+/=]{20}")
+        self.scheme = re.compile(r"(?:bearer|basic)[ \t]{1,4}", re.IGNORECASE)
+        self.credential = re.compile(r"[A-Za-z0-9._~+/-]*=*")
+        self.user_info = re.compile(
+            r"""://([^\s/?#@:"'<>]{0,256}+)(:?)([^\s/?#@"'<>]{0,1024}+)(@?)"""
+        )
+        self.assignment = re.compile(
+            r"""(?P<closing>\\*["'`])?\]?[ \t]{0,4}(?:"""
+            r"""(?P<operator>=>|:=|\?=|[:=]=?|>|,(?=[ \t]?\\*["'`]))"""
+            r"""(?:[ \t]?[A-Za-z_]{1,20}[ \t]?=(?!=))?"""  # the type, in `token: str = "..."`
+            r"""(?P<spaces>[ \t]{0,4})|(?P<argument>[ \t]{1,4}|["'],[ \t]?(?=["'])))"""
+            r"""(?P<quote>\\*["'`])?(?P<scheme>(?:bearer|basic|token|apikey)[ \t]{1,4})?""",
+            re.IGNORECASE,
+        )
+        self.unquoted = re.compile(r"""[^\s"'`,;<>(){}\[\]|&\\]{0,4096}""")
+        self.quoted = {
+            '"': re.compile(r'(?:[^"\\\r\n]|\\[^\r\n]){0,4096}'),
+            "'": re.compile(r"(?:[^'\\\r\n]|\\[^\r\n]){0,4096}"),
+            "`": re.compile(r"(?:[^`\\\r\n]|\\[^\r\n]){0,4096}"),
+        }
+        self.escaped = re.compile(r"""[^"'`\\\r\n]{0,4096}""")
+        self.line = re.compile(r"""[^"'`\r\n\\]{0,4096}""")
+        self.before = re.compile(r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*m)$")
+
+
+_patterns = cache(_Patterns)
+
+
+class _Search:
+    """One search of a text.
+
+    Attributes:
+        text: what is searched.
+        loose: a name is enough.
+        opened: where something begins that the end of the text leaves open, as readers find it.
+    """
+
+    def __init__(self, text: str, *, loose: bool) -> None:
+        self.text = text
+        self.loose = loose
+        self.opened: int | None = None
+        self._run_ends: dict[str, int] = {}
+        self._tries: dict[str, int] = defaultdict(int)
+
+    def may_read(self, run: str, start: int) -> bool:
+        """Whether a run of characters from a place on is to be read.
+
+        It is not if many needles in the same run were looked at already.
+        """
+        if start >= self._run_ends.get(run, 0):
+            self._tries[run] = 0
+            return True
+        self._tries[run] += 1
+        return self._tries[run] <= _RETRIES
+
+    def have_read(self, run: str, start: int, end: int) -> None:
+        """Notes how far a run was read, and that what begins there may go on after the text."""
+        self._run_ends[run] = max(end, self._run_ends.get(run, 0))
+        if end == len(self.text):
+            self.leave_open(start)
+
+    def leave_open(self, start: int) -> None:
+        """Notes that what begins there may go on after the end of the text."""
+        self.opened = start if self.opened is None else min(start, self.opened)
+
+    def begins_word(self, start: int, *, joined: bool = False) -> bool:
+        """Whether nothing of a word stands before a place; `joined`: dashes belong to words."""
+        if start == 0:
+            return True
+        before = self.text[start - 1]
+        if not before.isalnum() and not (joined and before in "-_."):
+            return True
+        return _patterns().before.search(self.text[max(0, start - 12) : start]) is not None
+
+
+_Reader = Callable[[_Search, int], Found | None]
+
+
+class _Needle(NamedTuple):
+    """A word that is in every secret of one form."""
+
+    word: str
+    offset: int
+    """Of its fingerprint."""
+    exact: bool
+    """In this case only."""
+    read: _Reader | None
+    """Looks at the text from the word on; None if it is for text that is not decoded yet."""
+
+    def stands(self, text: str, start: int) -> bool:
+        """Whether the word stands at a place."""
+        if start < 0:
+            return False
+        there = text[start : start + len(self.word)]
+        return (there if self.exact else there.lower()) == self.word
+
+
+def find(text: str, *, loose: bool) -> list[Found]:
+    """Finds the secrets in a text, in order and without overlaps.
+
+    Only the secret itself: not `Bearer`, the name of the value, or the header of a PEM block.
+
+    Args:
+        text: any text, decoded.
+        loose: it is an argument, a command, a URL or what a program reported, where the value of
+            `--NAME value`, `--NAME=value` and `NAME=value` is secret whatever it is.
+    """
+    return _found(_Search(text, loose=loose))
+
+
+def may_hold(line: bytes) -> bool:
+    """Whether a line as it was read may have anything to mask; fast, and True when in doubt.
+
+    Never False if `find` finds something in it or in a string of it, or if it may have a member
+    whose name means a secret, or one named `env`, `headers`, `credentials` or `url`.
+    """
+    text = None
+    for place in _fingerprints().places(line):
+        if text is None:
+            text = line.decode("latin-1")
+        for needle in _needles().get(text[place : place + 3].lower(), ()):
+            if needle.stands(text, place - needle.offset):
+                return True
+    return False
+
+
+def _found(search: _Search) -> list[Found]:
+    text = search.text
+    found: list[Found] = []
+    for place in _fingerprints().places(text.encode("latin-1", "replace")):
+        for needle in _needles().get(text[place : place + 3].lower(), ()):
+            start = place - needle.offset
+            if needle.read is None or not needle.stands(text, start):
+                continue
+            if one := needle.read(search, start):
+                found.append(one)
+                break
+    return _merged(sorted(found)) if len(found) > 1 else found
+
+
+def _merged(found: list[Found]) -> list[Found]:
+    merged = found[:1]
+    for one in found[1:]:
+        last = merged[-1]
+        if one.start >= last.end:
+            merged.append(one)
+        elif one.end > last.end:
+            merged[-1] = last._replace(end=one.end)
+    return merged
+
+
+@cache
+def _needles() -> dict[str, tuple[_Needle, ...]]:
+    """All needles by their fingerprints."""
+    by_gram: dict[str, list[_Needle]] = defaultdict(list)
+
+    def add(word: str, gram: str, read: _Reader | None, *, exact: bool = False) -> None:
+        by_gram[gram.lower()].append(_Needle(word, word.index(gram), exact, read))
+
+    formats: dict[str, list[KeyFormat]] = defaultdict(list)
+    for row in key_formats():
+        formats[row.prefix.partition("/")[0]].append(row)
+    for word, rows in formats.items():
+        if len(word) > 2:
+            add(word, _rare(word), _key_reader(rows), exact=True)
+            continue
+        for digit in "0123456789abcdefABCDEF":  # SK of Twilio; a hexadecimal number follows
+            add(word + digit, word + digit, _key_reader(rows), exact=True)
+    for name in _NAMES:
+        add(name, _GRAMS.get(name, name), _read_assignment)
+    add("eyJ", "eyJ", _read_jwt, exact=True)
+    add("BEGIN ", _GRAMS["BEGIN "], _read_pem, exact=True)
+    add("bearer", _GRAMS["bearer"], _read_bearer)
+    add("basic", _GRAMS["basic"], _read_basic)
+    add("://", "://", _read_user_info)
+    for word in _PLACES:
+        add(word, _GRAMS.get(word, word[:3]), None)
+    return {gram: tuple(needles) for gram, needles in by_gram.items()}
+
+
+@cache
+def _fingerprints() -> Fingerprints:
+    return Fingerprints(_needles())
+
+
+def _rare(prefix: str) -> str:
+    """The three characters of a prefix that end in its last separator, or its first three."""
+    end = max(prefix.rfind(c) for c in "-_.~=") + 1
+    return prefix[max(0, end - 3) : max(3, end)]
+
+
+def _key_reader(rows: list[KeyFormat]) -> _Reader:
+    def read(search: _Search, start: int) -> Found | None:
+        text = search.text
+        for row in rows:
+            if not text.startswith(row.prefix, start):
+                if row.prefix.startswith(text[start:]):
+                    search.leave_open(start)
+                continue
+            if not search.begins_word(start, joined=row.weak):
+                continue
+            if not search.may_read(row.alphabet, start):
+                continue
+            body = start + len(row.prefix)
+            end = _patterns().runs[row.alphabet].match(text, body).end()  # type: ignore[union-attr]
+            search.have_read(row.alphabet, start, end)
+            length = end - body
+            if length < row.least or (row.most is not None and length > row.most):
+                continue
+            if row.most is not None and text[end : end + 1].isalnum():
+                continue
+            value = text[body:end]
+            if is_random(value) if row.weak else is_varied(value):
+                return Found(start, end, "url" if "/" in row.prefix else _kind(row.prefix))
+        return None
+
+    return read
+
+
+def _kind(prefix: str) -> str:
+    return (
+        "key" if "key" in prefix.lower() or prefix.startswith(("sk", "rk", "AK", "AI")) else "token"
+    )
+
+
+def _read_jwt(search: _Search, start: int) -> Found | None:
+    if not search.begins_word(start) or not search.may_read("jwt", start):
+        return None
+    search.have_read("jwt", start, _patterns().open_jwt.match(search.text, start).end())  # type: ignore[union-attr]
+    if token := _patterns().jwt.match(search.text, start):
+        return Found(start, token.end(), "jwt")
+    return None
+
+
+def _read_pem(search: _Search, start: int) -> Found | None:
+    text = search.text
+    patterns = _patterns()
+    header = patterns.pem_header.match(text, start)
+    if header is None:
+        opened = patterns.open_pem.match(text, start)
+        if opened is not None and opened.end() == len(text):
+            search.leave_open(start)
+        return None
+    body = header.end()
+    end = patterns.pem_body.match(text, body).end()  # type: ignore[union-attr]
+    if text[end : end + 9] != "-----END ":
+        if end + 9 > len(text):
+            search.leave_open(start)
+        end = patterns.base64_lines.match(text, body).end()  # type: ignore[union-attr]
+    elif text.find("-----", end + 9, end + 80) < 0 and len(text) < end + 80:
+        search.leave_open(start)
+    if patterns.base64.search(text, body, end) is None:
+        return None
+    return Found(body, end, "pem")
+
+
+def _read_bearer(search: _Search, start: int) -> Found | None:
+    if (value := _credential(search, start)) is None:
+        return None
+    text = search.text[slice(*value)]
+    if is_random(text) if len(text) >= 16 or search.loose else False:
+        return Found(*value, "token")
+    return None
+
+
+def _read_basic(search: _Search, start: int) -> Found | None:
+    if (value := _credential(search, start)) is None:
+        return None
+    encoded = search.text[slice(*value)].rstrip("=")
+    try:
+        decoded = b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode()
+    except (Error, ValueError):
+        return None
+    return Found(*value, "credential") if ":" in decoded and decoded.isprintable() else None
+
+
+def _credential(search: _Search, start: int) -> tuple[int, int] | None:
+    """Where the credential after the name of a scheme stands; None if there is none."""
+    scheme = _patterns().scheme.match(search.text, start)
+    if scheme is None:
+        if not search.text[start:].strip("bearsicBEARSIC \t"):
+            search.leave_open(start)
+        return None
+    end = _patterns().credential.match(search.text, scheme.end()).end()  # type: ignore[union-attr]
+    search.have_read("credential", start, end)
+    return (scheme.end(), end) if end - scheme.end() >= 6 else None
+
+
+def _read_user_info(search: _Search, start: int) -> Found | None:
+    match = _patterns().user_info.match(search.text, start)
+    if match is None:
+        return None
+    user, colon, password, at = match.groups()
+    if not at:
+        search.have_read("url", _scheme_start(search.text, start), match.end())
+        return None
+    part = 3 if colon else 1
+    value = password if colon else user
+    if not colon and not is_random(value):
+        return None
+    if is_placeholder(value) or (not search.loose and value.lower() in _SAMPLE_PASSWORDS):
+        return None
+    return Found(*match.span(part), "password")
+
+
+_SAMPLE_PASSWORDS = {"password", "pass", "pw", "passwd", "pwd", "secret", "token"}
+
+
+def _scheme_start(text: str, end: int) -> int:
+    before = text[max(0, end - 16) : end]
+    return end - len(before) + len(before.rstrip(_NAME_CHARACTERS + "+"))
+
+
+def _read_assignment(search: _Search, place: int) -> Found | None:
+    text = search.text
+    before = text[max(0, place - _LONGEST_NAME) : place]
+    start = place - len(before) + len(before.rstrip(_NAME_CHARACTERS))
+    name_end = _name_end(text, place)
+    if not search.may_read("name", start) or name_end - start > _LONGEST_NAME:
+        search.have_read("name", start, name_end)
+        return None
+    search.have_read("name", start, name_end)
+    if not text[name_end:].strip(" \t\"'`]\\"):
+        search.leave_open(start)
+    name = text[start:name_end]
+    bare = name.lstrip("-.")
+    variable = bare.isupper() or text[max(0, start - 1) : start] in ("?", "&")
+    kind = kind_of_name(bare, variable=variable)
+    if kind is None:
+        return None
+    match = _patterns().assignment.match(text, name_end)
+    if match is None:
+        return None
+    if match.end() == len(text):
+        search.leave_open(start)
+    is_option = name.startswith("-")
+    if match["operator"] is None and not (is_option and search.loose):
+        return None
+    value_start, end, is_quoted = _value(search, match, kind)
+    if end == len(text):
+        search.leave_open(start)
+    value = text[value_start:end]
+    if is_placeholder(value) or value.lower() == bare.lower():
+        return None
+    if search.loose and _is_certain(match, name, kind):
+        return Found(value_start, end, kind)
+    if is_example(value) or (not is_quoted and text[end : end + 1] in ("(", "[", "{")):
+        return None
+    random = is_random(value) or (
+        kind == "cookie" and any(is_random(part.partition("=")[2]) for part in value.split(";"))
+    )
+    return Found(value_start, end, kind) if random else None
+
+
+def _name_end(text: str, place: int) -> int:
+    there = text[place : place + _LONGEST_NAME + 1]
+    return place + len(there) - len(there.lstrip(_NAME_CHARACTERS))
+
+
+def _value(search: _Search, match: re.Match[str], kind: str) -> tuple[int, int, bool]:
+    """Where the value of an assignment begins and ends, and whether it is quoted."""
+    patterns = _patterns()
+    start = match.end()
+    quote = match["quote"]
+    if quote is None and match["closing"] and kind == "cookie":
+        pattern = patterns.line
+    elif quote is None:
+        header = kind == "cookie" and match["operator"] == ":"
+        pattern = patterns.line if header else patterns.unquoted
+    else:
+        pattern = patterns.escaped if quote[0] == "\\" else patterns.quoted[quote]
+    if not search.may_read("value", start):
+        return start, start, False
+    end = pattern.match(search.text, start).end()  # type: ignore[union-attr]
+    search.have_read("value", match.start(), end)
+    return start, end, quote is not None
+
+
+def _is_certain(match: re.Match[str], name: str, kind: str) -> bool:
+    """Whether a value is given as an option, a variable or a header that takes a secret."""
+    if match["operator"] is None or name.startswith("-"):
+        return True
+    if match["operator"] == "=":
+        return not match["spaces"] and not match["closing"]
+    return match["operator"] == ":" and kind in ("credential", "cookie") and bool(match["scheme"])
+
+
+def tail(text: str) -> int:
+    """Finds from which index on the end of a text may be the beginning of a secret.
+
+    Returns:
+        The index; the length of the text if nothing at its end goes on in what follows.
+    """
+    search = _Search(text[-LONGEST:], loose=True)
+    cut = len(text) - len(search.text)
+    _found(search)
+    start = len(search.text) if search.opened is None else search.opened
+    return cut + min(start, _partial(search.text))
+
+
+def _partial(text: str) -> int:
+    """Where the beginning of a needle stands that the end of the text cuts off."""
+    exact, folded, longest = _beginnings()
+    for length in range(min(longest, len(text)), 1, -1):
+        end = text[-length:]
+        if end in exact or end.lower() in folded:
+            return len(text) - len(end)
+    return len(text)
+
+
+@cache
+def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
+    """Beginnings of needles, those in any case apart, and how long the longest is."""
+    words: dict[bool, set[str]] = {True: set(), False: set()}
+    for needles in _needles().values():
+        for needle in needles:
+            if needle.read is not None:
+                shortest = 2 if needle.exact else 3
+                beginnings = (needle.word[:end] for end in range(shortest, len(needle.word)))
+                words[needle.exact].update(beginnings)
+    longest = max(map(len, words[True] | words[False]))
+    return frozenset(words[True]), frozenset(words[False]), longest

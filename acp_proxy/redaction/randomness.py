@@ -1,0 +1,60 @@
+"""Tells random text from words, and what stands for a secret from a secret."""
+
+import re
+from math import log2
+
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_SHORT_PIECE = 3.2
+"""Pieces of random text are shorter than this on average; those of names made of words longer."""
+_NUMBERS = re.compile(r"v?[0-9][0-9.,:/_TZ+-]*")
+_PLACEHOLDER = re.compile(
+    r"(?:your|my|the|an?|some|example|sample|dummy|fake|test|placeholder|change|insert|enter|todo"
+    r"|replace)[-_ .]|(?:process\.env|os\.environ|secrets|env)\.",
+    re.IGNORECASE,
+)
+_STANDS_FOR_NOTHING = {
+    "none", "null", "nil", "true", "false", "undefined", "unset", "empty", "yes", "no", "required",
+    "optional", "string", "str", "bytes", "invalid", "missing", "expired",
+}  # fmt: skip
+_REFERENCES = ("$", "<", "{", "%(", "[redacted", "%s", "%v", "&", "(", "@{")
+
+
+def is_varied(text: str) -> bool:
+    """Whether text has as many different characters as a random one, whatever they are."""
+    return len(set(text)) >= (8 if len(text) >= 20 else 6)
+
+
+def is_random(text: str) -> bool:
+    """Whether text is likely a secret that a machine or a careful person made up.
+
+    Words, identifiers, paths, numbers, dates and versions are not.
+    """
+    if len(text) < 8 or not is_varied(text) or _NUMBERS.fullmatch(text):
+        return False
+    pieces = _PIECE.findall(text)
+    letters = sum(map(len, pieces))
+    if not pieces or letters > _SHORT_PIECE * len(pieces):
+        return False
+    mixed = any(c.isdigit() for c in text) or len(pieces) * 2.5 > letters
+    return mixed and _entropy(text) >= (3.0 if len(text) >= 16 else 2.5)
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value only stands for a secret: a reference, stars, nothing."""
+    return (
+        not value
+        or value.startswith(_REFERENCES)
+        or value.lower() in _STANDS_FOR_NOTHING
+        or len(set(value)) == 1
+    )
+
+
+def is_example(value: str) -> bool:
+    """Whether a value reads as one of a manual: `your-key-here`, `process.env.KEY`."""
+    return is_placeholder(value) or _PLACEHOLDER.match(value) is not None
+
+
+def _entropy(text: str) -> float:
+    """Shannon's entropy in bits for each character."""
+    counts = [text.count(c) for c in set(text)]
+    return log2(len(text)) - sum(count * log2(count) for count in counts) / len(text)

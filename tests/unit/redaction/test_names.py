@@ -1,0 +1,52 @@
+"""Which names mean a secret."""
+
+import pytest
+
+from acp_proxy.redaction.names import is_harmless_variable, is_secret_name, kind_of_name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Authorization", "Proxy-Authorization", "X-API-Key", "api_key", "apiKey", "OPENAI_API_KEY",
+        "aws.secretAccessKey", "Set-Cookie", "access_token", "refreshToken", "GITHUB_TOKEN",
+        "client secret", "dbPassword", "DB_PASS", "passphrase", "db_pwd", "credentials",
+        "X-Hub-Signature", "slack_webhook", "SENTRY_DSN", "ConnectionString", "_auth",
+    ],
+)  # fmt: skip
+def test_a_secret_name(name: str) -> None:
+    """In any spelling, and at the end of a longer name."""
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PWD", "OLDPWD", "max_tokens", "tokenizer", "progressToken", "nextPageToken", "author",
+        "bypass", "compass", "publicKey", "monkey", "sessionId", "session", "key", "passed",
+        "keyboard", "tokens", "secretary", "",
+    ],
+)  # fmt: skip
+def test_a_harmless_name(name: str) -> None:
+    """Counts, positions in lists, directories, and words that only resemble a listed one."""
+    assert not is_secret_name(name)
+
+
+def test_a_variable_may_be_a_key() -> None:
+    """`key` and `session` say it for headers and variables only."""
+    assert is_secret_name("STRIPE_KEY", variable=True)
+    assert is_secret_name("X-Session", variable=True)
+    assert not is_secret_name("PUBLIC_KEY", variable=True)
+
+
+def test_the_kind_of_a_name() -> None:
+    """What is masked says what it was."""
+    assert kind_of_name("GITHUB_TOKEN") == "token"
+    assert kind_of_name("set-cookie") == "cookie"
+    assert kind_of_name("PATH") is None
+
+
+def test_harmless_variables() -> None:
+    """In any case, with all of the locale."""
+    assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "node_env"]))
+    assert not is_harmless_variable("OPENAI_API_KEY")
