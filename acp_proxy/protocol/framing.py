@@ -1,10 +1,11 @@
-"""Splits streams of bytes into lines, and remembers their places in the log, not their bytes.
+"""Splits streams of bytes into lines: `LineCutter` as bytes, `LineFramer` as places in the log.
 
-An unfinished line is remembered as the *segments* of the capture log it covers. So a line of 64 MB
-costs no more than a thousand pairs of numbers, which can be stored with every batch of rows.
+The framer remembers an unfinished line as the *segments* of the capture log it covers. So a line of
+64 MB costs no more than a thousand pairs of numbers, which can be stored with every batch of rows.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from attrs import define, field, frozen
 
@@ -68,3 +69,42 @@ class LineFramer:
         line = Line(tuple(self.segments), self.size, self.t_first_ns, t_ns, terminated)
         self.segments, self.size = [], 0
         return line
+
+
+class Cut(NamedTuple):
+    """A line of a stream."""
+
+    raw: bytes
+    """Without its newline."""
+    newline: bytes
+    end: int
+    """Where the line ends in the chunk that has its end."""
+
+
+class LineCutter:
+    """Holds the unfinished line of one stream."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[Cut]:
+        """Returns the lines that end in a chunk."""
+        cuts, start, parts = list[Cut](), 0, self._parts
+        while (end := chunk.find(b"\n", start)) >= 0:
+            line = chunk[start:end]
+            if parts:
+                line = b"".join((*parts, line))
+                parts.clear()
+            start = end + 1
+            if line[-1:] == b"\r":
+                cuts.append(Cut(line[:-1], b"\r\n", start))
+            else:
+                cuts.append(Cut(line, b"\n", start))
+        if start < len(chunk):
+            self._parts.append(chunk[start:])
+        return cuts
+
+    def finish(self) -> Cut | None:
+        """Returns the line that the end of the stream leaves without a newline, if there is one."""
+        rest, self._parts = b"".join(self._parts), []
+        return Cut(rest, b"", 0) if rest else None

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from acp_proxy.capture.stdio import warn
 from acp_proxy.faults.effects import Output, ScheduledWrite
 from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.protocol.framing import Cut
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.runtime.line_cutter import Cut
 
 
 class EngineGuard:

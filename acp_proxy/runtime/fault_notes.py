@@ -15,7 +15,7 @@ import time
 from functools import lru_cache
 
 from acp_proxy.capture.log_format import DATA, EFFECT, FAULT, MADE, PART, Log, pack_fields
-from acp_proxy.runtime.line_cutter import Cut
+from acp_proxy.protocol.framing import Cut
 
 Actor = tuple[str, str]
 """A rule and its kind."""

@@ -40,11 +40,11 @@ from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.manual import summary
 from acp_proxy.faults.plan import Plan, plan_text
 from acp_proxy.faults.triggers import reached
+from acp_proxy.protocol.framing import Cut, LineCutter
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.runtime.engine_guard import EngineGuard
 from acp_proxy.runtime.fault_notes import Actor, FaultNotes
 from acp_proxy.runtime.faulted_pump import FaultedPump, TappedLog, WriteQueue
-from acp_proxy.runtime.line_cutter import Cut, LineCutter
 
 _OUTLETS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stream.STDERR}
 _STREAMS = {Direction.TO_AGENT: TO_AGENT, Direction.TO_CLIENT: TO_CLIENT}

@@ -20,9 +20,9 @@ from acp_proxy.faults.delivery_schedule import DeliverySchedule
 from acp_proxy.faults.effects import ExitEffect, Output, RuleEffect, SignalEffect
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.plan import Plan
+from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.runtime.event_loop import now_ns, play_out, received
-from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.replayer import Descriptor, ReadSome, Replayer, WriteAll, next_chunk
 
 _PATIENCE_S = 5.0

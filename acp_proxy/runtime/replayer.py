@@ -27,8 +27,8 @@ from acp_proxy.events import (
     Wakeup,
     WriteStalled,
 )
+from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.runtime.event_loop import now_ns, play_out, received
-from acp_proxy.runtime.line_cutter import LineCutter
 
 ReadSome = Callable[[int], Awaitable[bytes | bytearray]]
 """Returns at most so many bytes, none at the end; may raise `trio.BrokenResourceError`."""

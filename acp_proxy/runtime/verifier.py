@@ -31,8 +31,8 @@ from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import NS_PER_S
 from acp_proxy.events import EndOfInput, Event, LineReceived, PartReceived, Wakeup, WriteStalled
+from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.runtime.event_loop import now_ns, received, run_alone
-from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.recorder_shutdown import Orphans, RecorderShutdown
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -189,7 +189,7 @@ def key_of(
         value: decoded JSON.
         places: its typed places.
         live: returns the live names of values at these.
-        ignored: paths that do not count, as of `json_pointers.parts_of`.
+        ignored: paths that do not count, as of `json_text.parts_of`.
     """
     try:
         return _hash(value, places, live, ignored)

@@ -204,7 +204,7 @@ async def test_an_agent_that_drips_is_ended(
     assert agent.found == ["stall", "unplayed"]
 
 
-async def test_who_waits_is_told_what_for(
+async def test_what_is_awaited_is_displayed(
     make: Callable[[str], RecordedTranscript], clock: MockClock
 ) -> None:
     """From the third second on, each second anew, until something comes."""
@@ -261,7 +261,7 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
     assert agent.engine.is_played_out
 
 
-async def test_who_thinks_makes_nobody_deaf(
+async def test_time_without_output_is_not_a_write_stall(
     make: Callable[[str], RecordedTranscript], clock: MockClock
 ) -> None:
     """An agent has as long to read as ever, however long there was nothing to read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.runtime.line_cutter import Cut, LineCutter
+from acp_proxy.protocol.framing import Cut, LineCutter
 
 _bytes = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"\xff", b"{}"])).map(b"".join)
 
