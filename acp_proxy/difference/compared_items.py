@@ -28,7 +28,8 @@ class ComparedSide:
     def __init__(self, side: SideIndex, common: Sequence[CommonIndex]) -> None:
         self.side = side
         self.common = common
-        self.hashes = [self.hash_of(one) for one in side.placeholders]
+        common_of = common.__getitem__
+        self.hashes = [hash(tuple(map(common_of, one))) for one in side.placeholders]
         """Of the values in messages, by `MessageSequence.placeholders`."""
 
     def hash_of(self, placeholders: Sequence[ValueIndex]) -> int:

@@ -8,8 +8,9 @@ find the places. So memory is taken by numbers, and by the largest difference.
 
 import gc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 from attrs import define, field
 
@@ -130,16 +131,13 @@ class _Comparison:
     _compared_b: ComparedSide = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        values_a, values_b = (
-            messages.side.canonicalizer.values.every for messages in (self.a, self.b)
+        size_a, size_b = (
+            len(messages.side.canonicalizer.values.every) for messages in (self.a, self.b)
         )
-        common_a = [CommonIndex(index) for index in range(len(values_a))]
-        common_b = [self._common(ValueIndex(index)) for index in range(len(values_b))]
-        self._compared_a = ComparedSide(self.a.side, common_a)
-        self._compared_b = ComparedSide(self.b.side, common_b)
-
-    def _common(self, index: ValueIndex) -> CommonIndex:
-        return CommonIndex(self.pairing.value_of_a.get(index, ValueIndex(~index)))
+        known = self.pairing.value_of_a
+        common_b = [known.get(ValueIndex(index), ~index) for index in range(size_b)]
+        self._compared_a = ComparedSide(self.a.side, cast("Sequence[CommonIndex]", range(size_a)))
+        self._compared_b = ComparedSide(self.b.side, cast("list[CommonIndex]", common_b))
 
     def sequences(self) -> list[SequenceDiff]:
         """Compares sequence by sequence."""

@@ -89,10 +89,11 @@ def _next_name(kind: str, numbers: "Counter[str]") -> str:
 
 
 def _pair_sessions(a: SideIndex, b: SideIndex) -> dict[Scope, Scope]:
-    templates_a, templates_b = _templates(a), _templates(b)
     paired: dict[Scope, Scope] = {None: None}
-    rest_a = [one for one in templates_a if one is not None]
-    rest_b = [one for one in templates_b if one is not None]
+    rest_a, rest_b = _sessions(a), _sessions(b)
+    if len(rest_a) == len(rest_b) == 1:
+        return {None: None, rest_a[0]: rest_b[0]}
+    templates_a, templates_b = _templates(a), _templates(b)
     sums_a = {one: _sum(templates) for one, templates in templates_a.items()}
     sums_b = {one: _sum(templates) for one, templates in templates_b.items()}
     if {*rest_a} == {*rest_b}:  # their names were chosen, not generated
@@ -129,8 +130,13 @@ def _match_likest(
             rest_b.remove(other)
 
 
+def _sessions(side: SideIndex) -> list[Scope]:
+    """The sessions, in the order of their first frames."""
+    keys = dict.fromkeys(key.session for key in side.sequences)
+    return [session for session in keys if session is not None]
+
+
 def _templates(side: SideIndex) -> dict[Scope, Counter[int]]:
-    """The templates of each session, in the order of their first frames."""
     found: dict[Scope, Counter[int]] = {}
     for key, sequence in side.sequences.items():
         found.setdefault(key.session, Counter()).update(sequence.templates)
@@ -299,16 +305,15 @@ class _UnpairedSides:
             b: the same one of B.
         """
         for i, j in align(_keys(a, self._hashes_a), _keys(b, self._hashes_b)):
-            item_a, item_b = ItemIndex(i), ItemIndex(j)
-            request_a = a.request_ids.get(item_a)
-            if a.placeholders[item_a] not in self._open and request_a is None:
+            if a.placeholders[i] not in self._open and i not in a.request_ids:
                 continue
+            item_a, item_b = ItemIndex(i), ItemIndex(j)
             pairs = [*zip(
                 self._placeholders_a[a.placeholders[item_a]],
                 self._placeholders_b[b.placeholders[item_b]],
                 strict=False,
             )]  # fmt: skip
-            request_b = b.request_ids.get(item_b)
+            request_a, request_b = a.request_ids.get(item_a), b.request_ids.get(item_b)
             if request_a is not None and request_b is not None:
                 # A request counts twice: its answer may have got the id of another one.
                 pairs += [(request_a, request_b)] * 2

@@ -2,15 +2,13 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
-from operator import getitem
+from functools import partial
 from typing import Any
 
 from acp_proxy.difference.canonicalizer import Canonical, Canonicalizer
 from acp_proxy.difference.defaults import CALL, LOOKING, PATH
 from acp_proxy.difference.frames import (
     CLIENTS,
-    PLACES,
     ChunkHandler,
     RequestPeers,
     canonical_json,
@@ -27,7 +25,7 @@ from acp_proxy.difference.frames import (
 )
 from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.difference.reduction import NOTHING, reduced
-from acp_proxy.difference.rules import PlaceRule, compiled
+from acp_proxy.difference.rules import PlaceRule
 from acp_proxy.difference.sequence_builder import Route, SequenceBuilder
 from acp_proxy.difference.sequences import SequenceKey, SideIndex
 from acp_proxy.difference.values import Scope
@@ -152,18 +150,17 @@ class _FrameHandler:
         self._expect = options.expect
         self._apart = () if options.exact else (*STATE_UPDATES, *options.apart)
         self._chunks = ChunkHandler(options.joins_texts)
-        texts = {place: reduce(getitem, place, compiled(rules)) for place in PLACES}
-        self._builder = SequenceBuilder(self.side, texts)
+        self._builder = SequenceBuilder(self.side)
         self._decisions = _Decisions()
         self._routes: dict[tuple[str | None, ...], Route] = {}
 
     def take(self, frame: Payload) -> None:
         """Takes a frame that is compared."""
         self.side.frames += 1
-        raw, method = frame.raw, frame.method
+        _, _, _, _, method, _, _, _, raw = frame
         if raw is None:
             self._take_large(frame)
-        elif b"_chunk" in raw and (chunk := self._chunks.chunk(frame)) is not None:
+        elif method == UPDATE and (chunk := self._chunks.chunk(frame)) is not None:
             self._builder.add_chunk(self._route(frame, chunk.update), frame.seq, chunk)
         elif (method == PUSH and self._is_pushed(frame, raw)) or (
             method in INITIALIZE and self._is_handshake(frame, raw)
@@ -212,44 +209,48 @@ class _FrameHandler:
         return True
 
     def _take_message(self, frame: Payload, raw: bytes) -> None:
+        seq, _, stream, _, method, session, _, named_call, _ = frame
         message, decision = json_or_text(raw), None
-        if self._expect is Expect.OUTCOME:
-            decision = self._decisions.feed(frame, message)
-            if decision is not None:
-                self.side.decisions[frame.seq] = decision
-        if self._expect is not Expect.FRAMES or frame.method in INITIALIZE:
+        if self._expect is not Expect.FRAMES or method in INITIALIZE:
+            decision = self._decision(frame, message)
             message = reduced(message, frame, self._expect, decision)
             if message is NOTHING:
                 return
-        route = self._route(frame, update_of(message) if frame.method == UPDATE else None)
-        named_call = frame.tool_call
-        kind = kind_of_call(message) if named_call is not None and b'"kind"' in raw else None
-        if b'"cancelled"' in raw and ends_cancelled(message):
-            self._builder.end_cancelled(route)
+        route = self._route(frame, update_of(message) if method == UPDATE else None)
+        if route.writer.text is not None and ends_cancelled(message):
+            route.writer.text.remove_late()
+        call_kind = kind_of_call(message) if named_call and raw.find(b'"kind"') > 0 else None
         try:
-            canonical = self._canonicalizer.canonical(
-                message,
-                lambda: reduced(json_or_text(raw), frame, self._expect, decision),
-                frame.session,
-                route.kind,
-                route.rules,
-                route.peers,
-            )
+            canonical = route.walk.canonical(message, partial(self._read, frame, decision))
         except RecursionError:
-            canonical = Canonical(hash((route.kind, raw)))
-        call = route.calls.get(named_call) if named_call is not None else None
-        if call is not None and call not in canonical.placeholders:
-            call = None  # only named by another one
-        if kind is not None and call is not None:
-            looking = self.side.looking
-            (looking.add if kind in LOOKING else looking.discard)(call)
-        if frame.method == "session/cancel":
-            self._builder.cancel(frame.session, Direction(frame.stream).other.value)
-        self._builder.add(route, frame.seq, canonical, call)
+            canonical = Canonical(hash((route.walk.kind, raw)))
+        call = route.calls.get(named_call) if named_call else None
+        if call is not None:
+            if call not in canonical[1]:
+                call = None  # only named by another one
+            elif call_kind is not None:
+                looking = self.side.looking
+                (looking.add if call_kind in LOOKING else looking.discard)(call)
+        if method == "session/cancel":
+            self._builder.cancel(session, Direction(stream).other.value)
+        self._builder.add(route, seq, canonical, call)
+
+    def _read(self, frame: Payload, decision: str | None) -> Any:
+        """Returns what counts of a message."""
+        return reduced(json_or_text(frame.raw or b""), frame, self._expect, decision)
+
+    def _decision(self, frame: Payload, message: Any) -> str | None:
+        if self._expect is not Expect.OUTCOME:
+            return None
+        decision = self._decisions.feed(frame, message)
+        if decision is not None:
+            self.side.decisions[frame.seq] = decision
+        return decision
 
     def _route(self, frame: Payload, update: str | None) -> Route:
         """Returns what frames like this one have in common."""
-        alike = (frame.session, frame.stream, frame.kind, frame.method, update)
+        _, _, stream, kind, method, session, _, _, _ = frame
+        alike = (session, stream, kind, method, update)
         route = self._routes.get(alike)
         if route is None:
             route = self._routes[alike] = self._new_route(frame, update)
@@ -265,10 +266,13 @@ class _FrameHandler:
         return Route(
             writer=self._builder.writer(SequenceKey(frame.session, frame.stream, apart)),
             item_type=self._builder.type_index(item_type),
-            # An answer's id identifies its request.
-            kind=frame.kind if item_type.sort == "answer" else f"{frame.kind} {frame.method}",
-            rules=self._canonicalizer.begin(item_type.title),
-            peers=request_peers_of(frame),
+            walk=self._canonicalizer.walk(
+                # An answer's id identifies its request.
+                frame.kind if item_type.sort == "answer" else f"{frame.kind} {frame.method}",
+                frame.session,
+                item_type.title,
+                request_peers_of(frame),
+            ),
             calls=self._canonicalizer.values.tables(frame.session)[CALL],
             is_request=frame.kind == "request",
             ignores_repetitions=apart in STATE_UPDATES
@@ -291,12 +295,6 @@ class _FrameHandler:
     ) -> None:
         """Takes the values out of a message that is compared elsewhere, or not at all."""
         with contextlib.suppress(RecursionError):
-            template, placeholders = self._canonicalizer.canonical(
-                json_or_text(raw),
-                lambda: json_or_text(raw),
-                scope,
-                title,
-                self._canonicalizer.begin(title),
-                peers,
-            )
+            walk = self._canonicalizer.walk(title, scope, title, peers)
+            template, placeholders = walk.canonical(json_or_text(raw), lambda: json_or_text(raw))
             self._canonicalizer.values.place(template, placeholders)

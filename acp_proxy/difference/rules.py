@@ -7,12 +7,14 @@ they are first reached.
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from typing import NamedTuple
 
 from attrs import frozen
 
 from acp_proxy.protocol.json_text import parts_of
 
+PLACEHOLDER = "\ue000{}\ue001"
+"""Private characters, so that no text of a message looks like one."""
 _KEPT = 4096
 """Keys of one state whose next states are remembered."""
 
@@ -38,16 +40,17 @@ _Position = tuple[int, int]
 """A rule, and how many parts of its pointer lie behind."""
 
 
+class Layout(NamedTuple):
+    """What is done with objects that have the same keys at the same place."""
+
+    ignored: tuple[str, ...]
+    """Members that are left out."""
+    members: tuple[tuple[str, "PlaceState", bool], ...]
+    """The others, by their sorted keys, and whether a rule applies to a text there."""
+
+
 class PlaceState(dict[str, "PlaceState"]):
-    """Where one is in a message: the states below, by key, or by the number of an item.
-
-    Attributes:
-        is_ignored: whether what stands here is left out.
-        alias: what kind of name a value here gets, or None.
-        is_cut: whether all behind a directory is left out.
-    """
-
-    __slots__ = ("_machine", "_positions", "alias", "is_cut", "is_ignored")
+    """Where one is in a message: the states below, by key, or by the number of an item."""
 
     def __init__(self, machine: "_Machine", positions: frozenset[_Position]) -> None:
         super().__init__()
@@ -57,6 +60,10 @@ class PlaceState(dict[str, "PlaceState"]):
         self.is_ignored = any(rule.alias is None and not rule.is_cut for rule in ends)
         self.is_cut = any(rule.is_cut for rule in ends)
         self.alias = next((rule.alias for rule in ends if rule.alias is not None), None)
+        self.has_text_rule = self.is_cut or self.alias is not None
+        self.placeholder = PLACEHOLDER.format(self.alias)
+        self.layouts: dict[tuple[str, ...], Layout] = {}
+        """Of the objects that were seen here, by their keys."""
 
     def __missing__(self, key: str) -> "PlaceState":
         if self.is_ignored:
@@ -67,18 +74,17 @@ class PlaceState(dict[str, "PlaceState"]):
         return state
 
 
-@cache
-def compiled(rules: tuple[PlaceRule, ...]) -> PlaceState:
+def compiled(rules: Iterable[PlaceRule]) -> PlaceState:
     """Returns the state in which every message begins."""
-    machine = _Machine(rules)
-    return machine.state(frozenset(machine.closed((rule, 0) for rule in range(len(rules)))))
+    machine = _Machine(tuple(rules))
+    return machine.state(frozenset(machine.closed((rule, 0) for rule in range(len(machine.rules)))))
 
 
 class _Machine:
     """Makes each state once, however many ways lead there."""
 
     def __init__(self, rules: tuple[PlaceRule, ...]) -> None:
-        self._rules = rules
+        self.rules = rules
         self._parts = [parts_of(rule.pointer) for rule in rules]
         self._states: dict[frozenset[_Position], PlaceState] = {}
 
@@ -94,7 +100,7 @@ class _Machine:
 
     def ends(self, positions: frozenset[_Position]) -> list[PlaceRule]:
         """The rules that mean the place where one is."""
-        return [self._rules[rule] for rule, at in sorted(positions) if at == len(self._parts[rule])]
+        return [self.rules[rule] for rule, at in sorted(positions) if at == len(self._parts[rule])]
 
     def closed(self, positions: Iterable[_Position]) -> Iterator[_Position]:
         """``**`` may also be nothing at all."""

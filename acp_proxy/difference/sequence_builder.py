@@ -5,10 +5,9 @@ from collections.abc import Mapping
 
 from attrs import define, field, frozen
 
-from acp_proxy.difference.canonicalizer import Canonical, Canonicalizer
+from acp_proxy.difference.canonicalizer import Canonical, Walk
 from acp_proxy.difference.defaults import REQUEST
-from acp_proxy.difference.frames import ItemType, RequestPeers
-from acp_proxy.difference.rules import PlaceState
+from acp_proxy.difference.frames import ItemType
 from acp_proxy.difference.sequences import (
     ItemIndex,
     MessageSequence,
@@ -19,7 +18,7 @@ from acp_proxy.difference.sequences import (
     TypeIndex,
 )
 from acp_proxy.difference.values import Scope, ValueIndex
-from acp_proxy.protocol.chunks import SplitChunk, TextPlace, mended
+from acp_proxy.protocol.chunks import SplitChunk, mended
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.updates import STATE_UPDATES
 
@@ -38,9 +37,8 @@ class _OpenText:
     item_type: TypeIndex
     rest: bytes
     """The latest chunk without its text, as it was written."""
-    _session: Scope
-    _rules: PlaceState
-    """The rules that hold where its text stands."""
+    _walk: Walk
+    """Takes the values out of the text."""
     frames: "array[int]" = field(factory=lambda: array("Q"))
     _in_time: int | None = None
     """How many of its pieces came before the client cancelled the turn."""
@@ -58,13 +56,13 @@ class _OpenText:
         """Whether there is no character in it."""
         return not self._size and not self._templates
 
-    def add(self, seq: int, text: str, canonicalizer: Canonicalizer) -> None:
+    def add(self, seq: int, text: str) -> None:
         """Adds a chunk."""
         self.frames.append(seq)
         self._pieces.append(text)
         self._size += len(text)
         if self._size > _LONGEST:
-            self._settle(canonicalizer)
+            self._settle()
 
     def cancel(self) -> None:
         """Notes that the client has cancelled the turn."""
@@ -80,23 +78,23 @@ class _OpenText:
             del self.frames[-late:]
             self._size = sum(map(len, self._pieces))
 
-    def finished(self, canonicalizer: Canonicalizer) -> Canonical:
+    def finished(self) -> Canonical:
         """Returns the whole text; nothing may be added any more."""
-        self._take_out(mended("".join(self._pieces)), canonicalizer)
+        self._take_out(mended("".join(self._pieces)))
         template = hash((self.chunk.template, *self._templates))
         return Canonical(template, tuple(self._placeholders))
 
-    def _settle(self, canonicalizer: Canonicalizer) -> None:
+    def _settle(self) -> None:
         """Takes out parts of the text that do not depend on where its chunks end."""
         text = mended("".join(self._pieces))
         while len(text) > _LONGEST:
             end = text.rfind(" ", 0, _LONGEST) + 1 or _LONGEST
-            self._take_out(text[:end], canonicalizer)
+            self._take_out(text[:end])
             text = text[end:]
         self._pieces, self._size, self._in_time = [text], len(text), None
 
-    def _take_out(self, text: str, canonicalizer: Canonicalizer) -> None:
-        part = canonicalizer.canonical(text, lambda: text, self._session, "text", self._rules)
+    def _take_out(self, text: str) -> None:
+        part = self._walk.canonical(text, lambda: text)
         self._templates.append(part.template)
         self._placeholders += part.placeholders
 
@@ -118,11 +116,7 @@ class Route:
 
     writer: SequenceWriter
     item_type: TypeIndex
-    kind: str
-    """Tells their templates from those of others."""
-    rules: PlaceState
-    """The rules that hold at their roots."""
-    peers: RequestPeers
+    walk: Walk
     calls: Mapping[str, ValueIndex]
     """The ids of the tool calls of their session."""
     is_request: bool
@@ -134,14 +128,11 @@ class SequenceBuilder:
 
     Args:
         side: which has the sequences.
-        texts: the rules that hold where the text of a chunk stands.
     """
 
-    def __init__(self, side: SideIndex, texts: Mapping[TextPlace, PlaceState]) -> None:
+    def __init__(self, side: SideIndex) -> None:
         self._side = side
-        self._canonicalizer = side.canonicalizer
         self._values = side.canonicalizer.values
-        self._texts = texts
         self._writers: dict[SequenceKey, SequenceWriter] = {}
         self._chunks: dict[tuple[SequenceKey, bytes], Canonical] = {}
         self._placeholders: dict[tuple[ValueIndex, ...], PlaceholdersIndex] = {}
@@ -205,7 +196,7 @@ class SequenceBuilder:
                     self._finish(writer)
                 text = writer.text = self._opened(route, chunk, canonical)
             text.rest = chunk.rest
-        text.add(seq, chunk.text, self._canonicalizer)
+        text.add(seq, chunk.text)
 
     def add_push(self, route: Route, seq: int, chunk: SplitChunk) -> None:
         """Adds output that a client pushes to what the same terminal has written before.
@@ -219,7 +210,7 @@ class SequenceBuilder:
         known = (route.writer.key, canonical)
         if known not in self._pushed:
             self._pushed[known] = route.writer, self._opened(route, chunk, canonical)
-        self._pushed[known][1].add(seq, chunk.text, self._canonicalizer)
+        self._pushed[known][1].add(seq, chunk.text)
 
     def cancel(self, session: Scope, direction: str) -> None:
         """Notes that a turn is cancelled.
@@ -231,11 +222,6 @@ class SequenceBuilder:
         for key, writer in self._writers.items():
             if (key.session, key.direction) == (session, direction) and writer.text is not None:
                 writer.text.cancel()
-
-    def end_cancelled(self, route: Route) -> None:
-        """Ends the text before the end of a cancelled turn, without what came too late."""
-        if route.writer.text is not None:
-            route.writer.text.remove_late()
 
     def end(self) -> None:
         """Finishes the texts of which no more chunks come."""
@@ -270,24 +256,22 @@ class SequenceBuilder:
         return found
 
     def _canonical(self, route: Route, rest: bytes) -> Canonical:
-        session = route.writer.key.session
         try:
-            return self._canonicalizer.canonical(
-                json_or_text(rest), lambda: json_or_text(rest), session, route.kind
-            )
+            return route.walk.canonical(json_or_text(rest), lambda: json_or_text(rest))
         except RecursionError:
-            return Canonical(hash((route.kind, rest)))
+            return Canonical(hash((route.walk.kind, rest)))
 
     def _opened(self, route: Route, chunk: SplitChunk, canonical: Canonical) -> _OpenText:
-        session, rules = route.writer.key.session, self._texts[chunk.place]
-        return _OpenText(canonical, route.item_type, chunk.rest, session, rules)
+        session = route.writer.key.session
+        walk = self._side.canonicalizer.walk("text", session, place=chunk.place)
+        return _OpenText(canonical, route.item_type, chunk.rest, walk)
 
     def _finish(self, writer: SequenceWriter) -> None:
         text, writer.text = writer.text, None
         if text is None:
             return
         chunks = TextChunks(text.chunk, text.frames, text.is_empty)
-        template, placeholders = text.finished(self._canonicalizer)
+        template, placeholders = text.finished()
         sequence = writer.sequence
         sequence.texts[ItemIndex(len(sequence))] = chunks
         self._note(sequence, template, placeholders, text.item_type, text.frames[0], None)

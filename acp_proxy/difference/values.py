@@ -9,7 +9,7 @@ the placeholder in it.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NewType
+from typing import Any, NewType
 
 from attrs import define, field
 
@@ -22,13 +22,14 @@ ValueNames = Mapping[ValueIndex, str]
 """Stable names of values."""
 Scope = str | None
 """A session; None for the connection, and for values that mean the same everywhere."""
+_Found = tuple[int, int, ValueIndex]
+"""A value in a text: where it begins and ends, and its index."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}")
 """Part of a text that may be a generated id."""
 _UUID = re.compile(
     r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])"
 )
-_WORDS = tuple(words for words, _ in PHRASES.values())
 _MOST_PLAIN, _LONGEST_PLAIN = 4096, 64
 """Texts that are remembered because they contain no value, and their characters."""
 
@@ -76,22 +77,20 @@ class Values:
         every: by their index.
         directories: finds the values that are directories in texts.
         plain: texts without a value in them, which need not be searched again.
-        plain_keys: keys of objects that have no value in them, as the canonicalizer assumes.
-        generation: how often one of `plain_keys` turned out to be a value.
         renamed: how often a UUID turned out to be the id of something.
     """
 
     every: list[Value] = field(factory=list)
     directories: Directories = field(factory=Directories)
     plain: set[str] = field(factory=set)
-    plain_keys: set[str] = field(factory=set)
-    generation: int = 0
     renamed: int = 0
     _tables: dict[Scope, _Tables] = field(factory=lambda: {None: _Tables()})
     _generated: defaultdict[Scope, dict[str, ValueIndex]] = field(factory=lambda: defaultdict(dict))
     """By scope, and then by text: the values that are looked for inside texts."""
     _texts: set[str] = field(factory=set)
     """The same in any scope."""
+    _plain_keys: set[str] = field(factory=set)
+    _layouts: list[dict[tuple[str, ...], Any]] = field(factory=list)
 
     def tables(self, scope: Scope) -> Mapping[str, Mapping[str, ValueIndex]]:
         """Returns the values of a session by kind and text; it includes those that come later."""
@@ -166,30 +165,30 @@ class Values:
             line: canonical JSON, with placeholders for the values that were known.
         """
         for one in self.every[known:]:
-            if one.kind == PATH or (one.text in self._texts and one.text.encode() in line):
+            if one.kind == PATH or (one.text in self._texts and line.find(one.text.encode()) > 0):
                 return True
         return False
+
+    def assume_plain(self, keys: Iterable[str], layouts: dict[tuple[str, ...], Any]) -> None:
+        """Notes what has to be forgotten if a key turns out to be a value.
+
+        Args:
+            keys: that have no value in them.
+            layouts: what is remembered of objects with these keys.
+        """
+        self._plain_keys.update(keys)
+        self._layouts.append(layouts)
 
     def may_be_in(self, text: str) -> bool:
         """Returns whether a text may contain values; fast, and sometimes wrongly true."""
-        if text.isidentifier() and text.isascii():  # one token, as most texts are
-            if text in self._texts:
-                return True
-            self._remember_plain(text)
-            return False
-        if self.directories.may_be_in(text):
-            return True
-        tokens = _TOKEN.findall(text)
-        if tokens and (not self._texts.isdisjoint(tokens) or text.count("-") >= 4):
-            return True
-        for words in _WORDS:
-            if words in text:
-                return True
-        if not tokens:  # only a new directory can be found in it later
-            self._remember_plain(text)
-        return False
+        return (
+            self.directories.may_be_in(text)
+            or not self._texts.isdisjoint(_TOKEN.findall(text))
+            or text.count("-") >= 4
+            or any(words in text for words, _ in PHRASES.values())
+        )
 
-    def found_in(self, text: str, scope: Scope) -> Iterator[tuple[int, int, ValueIndex]]:
+    def found_in(self, text: str, scope: Scope) -> list[_Found]:
         """Finds values inside a text: directories, UUIDs, `PHRASES`, and ids that look generated.
 
         A short id is an ordinary word, so it is not looked for.
@@ -198,39 +197,50 @@ class Values:
             text: any text.
             scope: the session in which it stands.
 
-        Yields:
+        Returns:
             Where each value begins and ends, and its index, in order and without overlaps.
         """
-        paths = self._tables[None][PATH]
-        places: list[tuple[int, int, ValueIndex | None]] = [
-            (start, end, paths[path]) for start, end, path in self.directories.found_in(text)
-        ]
-        if "-" in text:
-            for match in _UUID.finditer(text):
-                index = self._generated_value(match[0], scope)
-                if index is None:
-                    index = self.index(UUID, match[0], scope)
-                places.append((*match.span(), index))
-        if not self._texts.isdisjoint(_TOKEN.findall(text)):
-            for match in _TOKEN.finditer(text):
-                if match[0] in self._texts:
-                    places.append((*match.span(), self._generated_value(match[0], scope)))
+        if text.isidentifier() and text.isascii():  # one token, as most texts are
+            if text not in self._texts:
+                self._remember_plain(text)
+                return []
+            index = self._generated_value(text, scope)
+            return [] if index is None else [(0, len(text), index)]
+        places = self._directories_in(text) if self.directories.may_be_in(text) else []
+        if text.count("-") >= 4:
+            places += self._uuids_in(text, scope)
+        tokens = _TOKEN.findall(text)
+        if not self._texts.isdisjoint(tokens):
+            places += self._ids_in(text, scope)
         for kind, (words, pattern) in PHRASES.items():
             if words in text:
                 for match in pattern.finditer(text):
                     places.append((*match.span(1), self.index(kind, match[1], scope)))
-        after = 0
         if len(places) > 1:
-            places.sort(key=lambda place: (place[0], -place[1]))
-        for start, end, found in places:
-            if start >= after and found is not None:
-                yield start, end, found
-                after = end
+            return [*_without_overlaps(sorted(places, key=lambda place: (place[0], -place[1])))]
+        if not places and not tokens:  # only a new directory can be found in it later
+            self._remember_plain(text)
+        return places
 
     def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
         """Returns where a directory begins in a text that may be cut within it, and its index."""
         found = self.directories.cut_in(text)
         return None if found is None else (found[0], self._tables[None][PATH][found[1]])
+
+    def _directories_in(self, text: str) -> list[_Found]:
+        paths = self._tables[None][PATH]
+        return [(start, end, paths[path]) for start, end, path in self.directories.found_in(text)]
+
+    def _uuids_in(self, text: str, scope: Scope) -> Iterator[_Found]:
+        for match in _UUID.finditer(text):
+            index = self._generated_value(match[0], scope)
+            yield *match.span(), self.index(UUID, match[0], scope) if index is None else index
+
+    def _ids_in(self, text: str, scope: Scope) -> Iterator[_Found]:
+        for match in _TOKEN.finditer(text):
+            index = self._generated_value(match[0], scope) if match[0] in self._texts else None
+            if index is not None:
+                yield *match.span(), index
 
     def _tables_of(self, scope: Scope) -> _Tables:
         tables = self._tables.get(scope)
@@ -252,9 +262,19 @@ class Values:
     def _search_for(self, text: str) -> None:
         self._texts.add(text)
         self.plain.discard(text)
-        if text in self.plain_keys:
-            self.plain_keys.clear()
-            self.generation += 1
+        if text in self._plain_keys:
+            for layouts in self._layouts:
+                layouts.clear()
+            self._plain_keys.clear()
+            self._layouts.clear()
+
+
+def _without_overlaps(places: Iterable[_Found]) -> Iterator[_Found]:
+    after = 0
+    for start, end, index in places:
+        if start >= after:
+            yield start, end, index
+            after = end
 
 
 def _looks_generated(text: str) -> bool:

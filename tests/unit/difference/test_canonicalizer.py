@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.difference.canonicalizer import Canonicalizer
+from acp_proxy.difference.canonicalizer import Walk
 from acp_proxy.difference.result import Change, Counts
 from acp_proxy.filters import parse
 from tests.log_writer import request, result, text
@@ -258,14 +258,14 @@ def test_each_side_has_its_own_limit_of_directories() -> None:
 
 def test_a_chunk_that_is_nested_too_deeply_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """The decoder accepts a deeper message than the canonicalizer."""
-    canonical = Canonicalizer.canonical
+    canonical = Walk.canonical
 
-    def shallow(self: Canonicalizer, message: Any, *rest: Any) -> Any:
+    def shallow(self: Walk, message: Any, *rest: Any) -> Any:
         if "deep" in str(message):
             raise RecursionError
         return canonical(self, message, *rest)
 
-    monkeypatch.setattr(Canonicalizer, "canonical", shallow)
+    monkeypatch.setattr(Walk, "canonical", shallow)
     a, b = (
         Run(n).tell("agent_message_chunk", content=text("hi"), _meta={"deep": n}).end()
         for n in (0, 1)
