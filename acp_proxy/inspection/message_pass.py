@@ -1,15 +1,16 @@
 """Feeds a recording to the state machine of a connection: the one pass over its messages.
 
-Three things rest on it: who waits for whom in `inspect show`, where the time of each turn went in
-`inspect stats`, and the waterfall of one turn. Pieces of messages that are streamed without a pause
-change nothing that the first two ask for, so that only the first of them is read. That is what
-makes the pass quick: most frames are such pieces.
+Four things rest on it: who waits for whom in `inspect show`, what the agent did in `inspect audit`,
+where the time of each turn went in `inspect stats`, and the waterfall of one turn. Pieces of
+messages that are streamed without a pause change nothing that the first three ask for, so that only
+the first of them is read. That is what makes the pass quick: most frames are such pieces.
 """
 
 from collections.abc import Callable, Iterator
 
 from acp_proxy.protocol.connection import FORCED, Connection
 from acp_proxy.protocol.connection_state import State, Transition
+from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Direction
@@ -22,6 +23,8 @@ Watch = Callable[[Iterator[FrameRun]], Iterator[FrameRun]]
 PAUSE_NS = 10**8
 """The longest pause within a run of pieces, for those who do not read each frame."""
 
+HISTORY = OPENING[1:]
+"""Requests before whose answer an agent streams a session's history."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
@@ -82,3 +85,14 @@ def messages_of(message: Message, done: Transition) -> Iterator[tuple[Message, T
         yield from zip(message.members, done.members, strict=True)
     else:
         yield message, done
+
+
+def is_history(connection: Connection, session: str | None) -> bool:
+    """Whether an update of a session repeats what happened before, as the session is opened again.
+
+    Args:
+        connection: after the update.
+        session: the session.
+    """
+    opening = connection.open_requests(Direction.TO_AGENT)
+    return any(one.method in HISTORY and one.session == session for one in opening)

@@ -23,14 +23,14 @@ def is_within(path: object, roots: Iterable[str]) -> bool:
     """
     if not isinstance(path, str) or not path:
         return False
-    plain = _without_scheme(path)
+    plain = local_path(path)
     if plain is None or "\0" in plain:
         return False
     return any(_is_below(plain, root) for root in roots if root)
 
 
-def _without_scheme(path: str) -> str | None:
-    """The path that a URI names; None if that is on another machine, or no file."""
+def local_path(path: str) -> str | None:
+    """Returns a path, or that which a URI names; None if that is on another machine, or no file."""
     if _DRIVE.match(path) or not _SCHEME.match(path):
         return path
     try:
@@ -46,7 +46,7 @@ def _without_scheme(path: str) -> str | None:
 
 
 def _is_below(path: str, root: str) -> bool:
-    if _is_windows(root):
+    if is_windows(root):
         if path.startswith(("\\\\?\\", "\\\\.\\", "//?/", "//./")):
             return False
         return _begins(_parts(path.casefold(), "/\\"), _parts(root.casefold(), "/\\"))
@@ -56,7 +56,8 @@ def _is_below(path: str, root: str) -> bool:
     )
 
 
-def _is_windows(root: str) -> bool:
+def is_windows(root: str) -> bool:
+    """Whether an absolute path is one of Windows: with a drive, or of another machine."""
     return _DRIVE.match(root) is not None or root.startswith("\\\\")
 
 

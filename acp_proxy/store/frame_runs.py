@@ -19,14 +19,16 @@ _LARGEST = 2 << 20
 _BEYOND = 2**63 - 1
 _NOTIFICATION, _STDERR = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.STDERR]
 _CONTINUES = (
-    f"f.kind = {_NOTIFICATION} AND f.tool_call IS NULL AND f.turn = p.turn"
-    f" AND p.kind = {_NOTIFICATION} AND p.tool_call IS NULL AND f.flags = p.flags"
+    f"f.kind = {_NOTIFICATION} AND f.tool_call IS NULL AND f.terminal IS NULL"
+    " AND f.turn = p.turn"
+    f" AND p.kind = {_NOTIFICATION} AND p.tool_call IS NULL AND p.terminal IS NULL"
+    " AND f.flags = p.flags"
     f" AND f.flags & 3 = {STREAM_CODES[Stream.TO_CLIENT]} AND f.method = p.method"
     " AND f.method = ? AND f.seq > ? AND f.t_ns - p.t_ns <= ?"
     " AND f.seq NOT IN (SELECT end_seq FROM turns WHERE end_seq IS NOT NULL)"
 )
 """Whether a frame ``f`` continues the run of the frame ``p`` that directly precedes it: both are
-updates of one turn that are about no tool call and do not end the turn."""
+updates of one turn that are about no tool call and no terminal, and do not end the turn."""
 
 
 def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRun]:

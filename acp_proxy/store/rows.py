@@ -154,7 +154,7 @@ class Rows:
     def runs(self, pause_ns: int, first: int = 0) -> Iterator[FrameRun]:
         """Streams frames, where session updates without a pause between them are one run.
 
-        In a run are updates of one turn that are about no tool call.
+        In a run are updates of one turn that are about no tool call and no terminal.
 
         Args:
             pause_ns: a longer time between two frames ends a run; a negative one makes each frame a

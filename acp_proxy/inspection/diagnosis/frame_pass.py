@@ -13,12 +13,10 @@ from acp_proxy.inspection.describe.tools import tool_content, tool_name
 from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.diagnosis.values import FailedCall, ToolTally
-from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
+from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, is_history, messages_of
 from acp_proxy.inspection.waits import OpenWait, WaitTracker
 from acp_proxy.protocol.connection_state import Transition
-from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import FAILED, RUNNING, UPDATE, kind_and_update
 from acp_proxy.recording import FrameRun, RecordedEvent
 from acp_proxy.safe_text import plain
@@ -33,9 +31,6 @@ _TITLE = 200
 
 CallKey = tuple[str | None, str]
 """The session and the id of a tool call."""
-
-HISTORY = OPENING[1:]
-"""Requests before whose answer an agent streams a session's history."""
 
 
 class CallLog:
@@ -181,15 +176,12 @@ class _FramePass:
             return
         # After its turn an update counts only if it is of a known call and no replayed history.
         calls, key = self._found.calls, (done.session, done.tool_call)
-        if done.turn is not None or (key in calls.states and not self._is_history(done.session)):
+        is_known = key in calls.states and not is_history(self._connection, done.session)
+        if done.turn is not None or is_known:
             raw = message.raw
             if raw is None:
                 raw = b"".join(one.raw for one in read_messages(self._reader, [run.seq], HEAD))
             calls.add(key, run.seq, raw)
-
-    def _is_history(self, session: str | None) -> bool:
-        opening = self._connection.open_requests(Direction.TO_AGENT)
-        return any(one.method in HISTORY and one.session == session for one in opening)
 
     def _take_event(self, event: RecordedEvent) -> None:
         if self._found.open_at_end is None and is_peer_leaving(event):

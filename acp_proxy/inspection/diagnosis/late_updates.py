@@ -11,9 +11,9 @@ from attrs import frozen
 
 from acp_proxy.inspection.describe.values import HEAD, word
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext
-from acp_proxy.inspection.diagnosis.frame_pass import HISTORY
 from acp_proxy.inspection.diagnosis.messages import LARGEST, StoredMessage, read_messages
 from acp_proxy.inspection.diagnosis.values import PROBLEM, Finding
+from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
 from acp_proxy.store.exchange_queries import TurnRow, exchanges, turns
