@@ -86,6 +86,7 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "arguments",
     [
         ["show"],
+        ["audit"],
         ["stats"],
         ["log"],
         ["log", "--json"],

@@ -20,6 +20,17 @@ from sqlite_utils.cli import cli as sqlite_utils
 from acp_proxy.capture.options import RECORD
 from acp_proxy.cli.main import cli
 from acp_proxy.cli.render.diff_reports import DiffJson
+from acp_proxy.inspection.audit.values import (
+    Action,
+    Audit,
+    AuditedPath,
+    AuditedPermission,
+    AuditedRequest,
+    AuditedServer,
+    AuditedSession,
+    AuditFinding,
+    LastingGrant,
+)
 from acp_proxy.inspection.diagnosis.values import (
     Capabilities,
     CurrentWait,
@@ -347,6 +358,15 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (CallStatistics, "Tool call"),
         (TurnWaterfall, "Waterfall"),
         (WaterfallStep, "Step"),
+        (Audit, "inspect audit"),
+        (AuditedSession, "Audited session"),
+        (AuditedServer, "MCP server"),
+        (Action, "Action"),
+        (AuditedPath, "Audited path"),
+        (AuditedRequest, "Audited request"),
+        (AuditedPermission, "Audited permission"),
+        (LastingGrant, "Lasting grant"),
+        (AuditFinding, "Audit finding"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )

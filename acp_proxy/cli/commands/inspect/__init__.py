@@ -9,6 +9,7 @@ _COMMANDS = {
     "show": "show:show",
     "log": "log:log",
     "stats": "stats:stats",
+    "audit": "audit:audit",
     "diff": "diff:diff",
     "export": "export:export",
     "import": "import_:import_",

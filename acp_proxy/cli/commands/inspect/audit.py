@@ -1,0 +1,77 @@
+"""``acp-proxy inspect audit``: what the agent did, where, and by whose permission."""
+
+from collections.abc import Iterator
+from operator import attrgetter
+
+import click
+
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.options import filter_argument, number_option, recording_argument
+from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.render.output import Writer, progress, say_json, warn
+from acp_proxy.filters import EVERYTHING, parse
+from acp_proxy.inspection.audit.audit import audit as read_audit
+from acp_proxy.recording import FrameRun
+
+_EXAMPLES = """\b
+Examples:
+  acp-proxy inspect audit latest
+      what the agent read, changed, ran and fetched
+  acp-proxy inspect audit latest turn:3
+      only in the third turn
+  acp-proxy inspect audit latest --markdown > audit.md
+      for a ticket
+  acp-proxy inspect audit latest --json |
+    jq -r '.actions[] | select(.kind == "run" and .permissions == []) | .command'
+      commands that nobody was asked about
+"""
+
+
+@click.command(short_help="Show what the agent read, wrote, ran and fetched.", epilog=_EXAMPLES)
+@recording_argument
+@filter_argument
+@click.option("--json", is_flag=True, help="Print one JSON object, with all actions.")
+@click.option("--markdown", is_flag=True, help="Print Markdown, with all actions.")
+@number_option(
+    "--top",
+    text="How many rows of each table to show; unless given, 20 on a terminal and all elsewhere.",
+)
+def audit(
+    rec: str, filter_words: tuple[str, ...], json: bool, markdown: bool, top: int | None
+) -> None:
+    """Show what the agent read, wrote, ran and fetched, where, and by whose permission.
+
+    First what a reviewer should look at: ✗ what was done against a refusal, without being asked,
+    or outside the session's directory; ! what is worth knowing. Then a table for each kind of
+    action: when, which frame, what, what became of it, and who allowed it.
+
+    An action is known from the client, if the agent had its client do it; else the agent claims it,
+    in a tool call. What an agent does without telling is in no recording.
+
+    FILTER restricts the actions to those of which a frame matches, as in `inspect log`.
+    """
+    if json and markdown:
+        raise Refusal("--json and --markdown are two forms; expected one of them")
+    chosen = parse(" ".join(filter_words))
+    with open_recording(rec) as reader:
+
+        def watched(runs: Iterator[FrameRun]) -> Iterator[FrameRun]:
+            return progress(runs, reader.count(), "reading", size=attrgetter("frames"))
+
+        found = read_audit(reader, chosen, watched)
+    if json:
+        say_json(found)
+        return
+    if not found.actions and chosen is not EVERYTHING:
+        warn("no frame of an action matches FILTER")
+    if markdown:
+        from acp_proxy.cli.render.audit_markdown import markdown as lines_of
+
+        writer = Writer()
+        for line in lines_of(found):
+            writer.line(line)
+        writer.flush()
+    else:
+        from acp_proxy.cli.render.audit_screen import show_audit
+
+        show_audit(found, rec, most=top)

@@ -1,0 +1,117 @@
+"""Writes an audit as Markdown, for a ticket or a pull request.
+
+What comes from the recording is written so that no viewer takes it for markup: within ``<code>``,
+with a character reference for whatever could mean something in Markdown, HTML or on GitHub.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from acp_proxy.cli.render import audit_rows as rows
+from acp_proxy.inspection.audit.values import Action, Audit
+from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.safe_text import plain
+
+_SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
+_INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
+_LINKED = re.compile(r"&#35;\d+|&#64;")
+"""What GitHub makes a link of even so: numbers of issues, and names of users."""
+_TITLES = (
+    "at (UTC)", "frame", "session", "turn", "how", "what", "in", "status", "known", "permission",
+    "remarks",
+)  # fmt: skip
+
+
+def markdown(audit: Audit) -> Iterator[str]:
+    """Yields the lines of an audit in Markdown."""
+    recording = audit.recording
+    yield f"# Audit of {code(recording.name)}"
+    yield ""
+    yield from _facts(audit)
+    yield ""
+    yield "## To look at"
+    yield ""
+    for finding in audit.findings:
+        mark = "**Problem**" if finding.severity == PROBLEM else "Remark"
+        yield f"- {mark}: {prose(finding.text)}"
+    if not audit.findings:
+        yield "Nothing."
+    seqs = {action.id: action.seq for action in audit.actions}
+    for group, actions in rows.groups(audit.actions):
+        yield ""
+        yield f"## {group.title.capitalize()}"
+        yield ""
+        yield from _table(group, actions, seqs)
+    yield ""
+    yield f"{rows.CLAIMED_NOTE} {rows.PATHS_NOTE}"
+
+
+def code(text: str) -> str:
+    """Writes text of a recording so that it stays text; empty for none."""
+    return f"<code>{escaped(text)}</code>" if text else ""
+
+
+def prose(text: str) -> str:
+    """Writes a sentence of ours that has text of a recording in it."""
+    return _LINKED.sub(r"<code>\g<0></code>", escaped(text))
+
+
+def escaped(text: str) -> str:
+    """Writes text without anything that Markdown, HTML or GitHub would interpret."""
+    text = plain(text)
+    return "".join(_escaped(text, at) for at in range(len(text)))
+
+
+def _escaped(text: str, at: int) -> str:
+    character = text[at]
+    if character == "_" and _INNER.fullmatch(text[max(0, at - 1) : at + 2]) is None:
+        return "&#95;"
+    is_address = character in "wW" and text[at : at + 4].lower() == "www."
+    if not is_address and (character.isalnum() or _SAFE.fullmatch(character)):
+        return character
+    return character if not character.isascii() else f"&#{ord(character)};"
+
+
+def _facts(audit: Audit) -> Iterator[str]:
+    recording = audit.recording
+    state = "running" if audit.live else recording.state
+    facts = [
+        ("recording", f"{code(recording.id)}, {escaped(state)}"),
+        ("agent", code(shlex.join(audit.agent_command))),
+        ("version", code(recording.agent_title)),
+        ("client", code(recording.client_title)),
+        ("started", f"{escaped(recording.started_at)} in {code(recording.cwd)}"),
+        *(("session", f"{code(one.id)} in {code(rows.session(one))}") for one in audit.sessions),
+        *(("MCP server", code(one)) for one in rows.servers(audit.sessions)),
+        ("actions", rows.totals(audit)),
+        ("permission", escaped(rows.answers(audit)) if audit.actions else ""),
+        ("left out", f"{audit.left_out:,} later actions" if audit.left_out else ""),
+    ]
+    yield "| | |"
+    yield "|---|---|"
+    yield from (f"| {name} | {value} |" for name, value in facts if value)
+
+
+def _table(group: rows.Group, actions: Sequence[Action], seqs: Mapping[int, int]) -> Iterator[str]:
+    yield f"| {' | '.join(_TITLES)} |"
+    yield f"|{'---|' * len(_TITLES)}"
+    for action in actions:
+        cells = [
+            action.at[:19].replace("T", " "),
+            prose(f"#{action.seq}"),
+            code(action.session or ""),
+            str(action.turn or ""),
+            escaped(rows.how(action, group)),
+            ", ".join(map(_marked, rows.what(action))),
+            _marked(rows.directory(action)),
+            escaped(rows.status(action)),
+            action.source.value,
+            prose(rows.permission(action)),
+            prose(rows.remarks(action, seqs)),
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _marked(mark: rows.Mark) -> str:
+    return " ".join(filter(None, (f"**{mark.word}**" if mark.word else "", code(mark.text))))

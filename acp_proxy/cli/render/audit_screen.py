@@ -1,0 +1,181 @@
+"""Prints an audit as text: findings first, then a table for each kind of action."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from acp_proxy.cli.render import audit_rows as rows
+from acp_proxy.cli.render.output import Page, stdout_screen
+from acp_proxy.cli.render.styled_text import Ink, Piece, piece
+from acp_proxy.cli.render.table import Cell, Column, cell, table
+from acp_proxy.inspection.audit.values import Action, ActionStatus, Audit, Source
+from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.wording import counted
+
+_LABEL = 12
+_MOST_ROWS = 20
+"""Rows of each table that a terminal gets."""
+_MOST = 10
+"""Sessions and MCP servers that are shown."""
+_INKS = {
+    ActionStatus.FAILED: Ink.STDERR,
+    ActionStatus.REFUSED: Ink.STDERR,
+    ActionStatus.CANCELLED: Ink.STDERR,
+    ActionStatus.UNANSWERED: Ink.TROUBLE,
+    ActionStatus.UNKNOWN: Ink.STDERR,
+}
+_SHORT_ID = 12
+
+
+def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
+    """Prints an audit.
+
+    Args:
+        audit: of the recording.
+        word: how the user named the recording.
+        most: rows of each table; None for the usual number.
+    """
+    page = Page(stdout_screen())
+    _headline(page, audit)
+    _about(page, audit)
+    _findings(page, audit)
+    if most is None and page.screen.columns is not None:
+        most = _MOST_ROWS
+    seqs = {action.id: action.seq for action in audit.actions}
+    many = len({action.session for action in audit.actions}) > 1
+    for group, actions in rows.groups(audit.actions):
+        page.print()
+        page.print(piece(group.title, bold=True), piece(f"  {len(actions):,}", Ink.FAINT))
+        page.lines(table(_columns(rows.first(actions, most), group, seqs, many=many), page.screen))
+        if most is not None and len(actions) > most:
+            page.print(piece(f"  … and {len(actions) - most:,} more, see --top", Ink.FAINT))
+    if audit.actions:
+        page.print()
+        page.wrap(piece(""), piece(rows.CLAIMED_NOTE, Ink.FAINT))
+        page.wrap(piece(""), piece(rows.PATHS_NOTE, Ink.FAINT))
+    if page.screen.columns is not None:
+        page.print()
+        _next(page, audit, word)
+    page.flush()
+
+
+def _headline(page: Page, audit: Audit) -> None:
+    recording = audit.recording
+    state = "running" if audit.live else recording.state
+    problems = sum(finding.severity == PROBLEM for finding in audit.findings)
+    verdict = piece(f"{len(audit.findings)} to look at" if audit.findings else "nothing to look at")
+    if problems:
+        verdict = piece(f"✗ {counted(problems, 'problem')}", Ink.TROUBLE, bold=True)
+    name, rest = piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  ")
+    page.wrap(piece(""), name, rest, verdict)
+
+
+def _about(page: Page, audit: Audit) -> None:
+    recording = audit.recording
+    started = datetime.fromisoformat(recording.started_at).astimezone()
+    who = f"{recording.agent_title}: " if recording.agent_title else ""
+    _row(page, "agent", f"{who}{shlex.join(audit.agent_command)}")
+    _row(page, "started in", recording.cwd)
+    _row(page, "started at", f"{started:%Y-%m-%d %H:%M:%S %z}; the times below are of that zone")
+    for number, one in enumerate(audit.sessions[:_MOST]):
+        many = f"{_short(one.id)}  " if len(audit.sessions) > 1 else ""
+        _row(page, "" if number else "works in", f"{many}{rows.session(one)}")
+    _more(page, len(audit.sessions) - _MOST)
+    servers = rows.servers(audit.sessions)
+    for number, server in enumerate(servers[:_MOST]):
+        _row(page, "" if number else "MCP servers", server)
+    _more(page, len(servers) - _MOST)
+    _row(page, "actions", rows.totals(audit))
+    if audit.actions:
+        _row(page, "permission", rows.answers(audit))
+    if audit.left_out:
+        _row(page, "left out", f"{audit.left_out:,} later actions, which are not listed")
+
+
+def _findings(page: Page, audit: Audit) -> None:
+    if audit.findings:
+        page.print()
+        page.print(piece("to look at", bold=True))
+    for finding in audit.findings:
+        mark, ink = ("✗", Ink.TROUBLE) if finding.severity == PROBLEM else ("!", Ink.STDERR)
+        page.wrap(piece(f"  {mark} ", ink, bold=True), piece(finding.text))
+
+
+def _columns(
+    actions: Sequence[Action], group: rows.Group, seqs: Mapping[int, int], *, many: bool
+) -> list[Column]:
+    sessions = [cell(_short(action.session or "") if many else "") for action in actions]
+    times = [cell(_time(action), Ink.FAINT) for action in actions]
+    return [
+        Column("at", times, rank=3),
+        Column("seq", [cell(f"#{action.seq}", Ink.FAINT) for action in actions], right=True),
+        Column("turn", [cell(str(action.turn or "")) for action in actions], right=True, rank=6),
+        Column("session", sessions, rank=7),
+        Column("how", [cell(rows.how(action, group)) for action in actions], rank=1),
+        Column("what", [_what(action) for action in actions], least=22, most=60),
+        Column("in", [_marked([rows.directory(action)]) for action in actions], rank=2, least=8),
+        Column("status", [cell(rows.status(a), _INKS.get(a.status)) for a in actions]),
+        Column("known", [_source(action) for action in actions]),
+        Column("permission", [_permission(a) for a in actions], least=16),
+        Column(
+            "remarks", [cell(rows.remarks(a, seqs), Ink.FAINT) for a in actions], rank=5, least=10
+        ),
+    ]
+
+
+def _what(action: Action) -> Cell:
+    return _marked(rows.what(action))
+
+
+def _marked(marks: Sequence[rows.Mark]) -> Cell:
+    pieces: list[Piece] = []
+    for mark in marks:
+        if pieces:
+            pieces.append(piece(", "))
+        if mark.word:
+            ink = Ink.STDERR if mark.word == "UNKNOWN PLACE" else Ink.TROUBLE
+            pieces.append(piece(f"{mark.word} ", ink, bold=True))
+        pieces.append(piece(mark.text))
+    return pieces or cell("")
+
+
+def _source(action: Action) -> Cell:
+    return cell(action.source.value, None if action.source is Source.CLIENT else Ink.STDERR)
+
+
+def _permission(action: Action) -> Cell:
+    text = rows.permission(action)
+    if action.permissions:
+        granted = action.permissions[-1].decision == "granted"
+        return cell(text, Ink.PERMISSION if granted else Ink.STDERR)
+    return cell(text, Ink.FAINT if action.kind in rows.QUIET else Ink.STDERR)
+
+
+def _remarks(action: Action, seqs: Mapping[int, int]) -> Cell:
+    return cell(rows.remarks(action, seqs), Ink.FAINT)
+
+
+def _time(action: Action) -> str:
+    return f"{datetime.fromisoformat(action.at).astimezone():%H:%M:%S}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHORT_ID else f"{text[: _SHORT_ID - 1]}…"
+
+
+def _row(page: Page, label: str, text: str) -> None:
+    if text:
+        page.wrap(piece(label.ljust(_LABEL)), piece(text))
+
+
+def _more(page: Page, count: int) -> None:
+    if count > 0:
+        page.print(piece(f"{'':{_LABEL}}… and {count:,} more", Ink.FAINT))
+
+
+def _next(page: Page, audit: Audit, word: str) -> None:
+    seqs = [seq for finding in audit.findings for seq in finding.seqs]
+    seqs += [action.seq for action in audit.actions]
+    name = shlex.quote(word)
+    more = f" --around {seqs[0]}" if seqs else ""
+    page.wrap(piece(""), piece("Next: "), piece(f"acp-proxy inspect log {name}{more}", bold=True))

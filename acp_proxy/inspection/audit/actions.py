@@ -1,0 +1,357 @@
+"""Makes one action of all messages that are about it.
+
+A tool call and the requests to the client that carry it out are one action. They belong together if
+the request or its answer names the tool call or its terminal, or else if the tool call is the only
+open one of its turn with that path or that command. Otherwise both are kept, and each names the
+other one. What the client was asked to do counts for more than what the agent says.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from acp_proxy.inspection.audit import statements
+from acp_proxy.inspection.audit.paths import cut, locate
+from acp_proxy.inspection.audit.permission_log import PermissionLog, is_refused
+from acp_proxy.inspection.audit.sessions import SessionLog
+from acp_proxy.inspection.audit.statements import Statement
+from acp_proxy.inspection.audit.values import (
+    Action,
+    ActionKind,
+    AuditedPath,
+    AuditedRequest,
+)
+from acp_proxy.inspection.describe.values import Value, part, word
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import Exchange
+from acp_proxy.protocol.updates import FINAL
+
+MOST = 100_000
+"""Actions that are kept: the first ones."""
+_MOST_PATHS = 50
+_MOST_TERMINALS = 10_000
+_MOST_CANDIDATES = 100
+"""Open tool calls among which that of a request is looked for: the latest ones."""
+
+
+class Moment(NamedTuple):
+    """When and where a message passed."""
+
+    seq: int
+    t_ns: int
+    session: str | None
+    turn: int | None
+
+
+class ActionLog:
+    """The actions of a recording, as far as it was read.
+
+    Args:
+        connection: the state machine, which knows which tool calls are open.
+        sessions: the directories of the sessions.
+        started_at: when the recording began.
+
+    Attributes:
+        actions: in the order in which they began; `absorbed` ones are part of others.
+        absorbed: numbers of actions that turned out to be part of others.
+        instead_of: actions during which only another one had permission: that one, by number.
+        against: actions like one that was refused before in the same turn: that one, by number.
+        left_out: how many actions are not kept.
+    """
+
+    def __init__(self, connection: Connection, sessions: SessionLog, started_at: datetime) -> None:
+        self.actions: list[Action] = []
+        self.absorbed: set[int] = set()
+        self.instead_of: dict[int, Action] = {}
+        self.against: dict[int, Action] = {}
+        self.left_out = 0
+        self.permissions = PermissionLog()
+        self._connection = connection
+        self._sessions = sessions
+        self._started_at = started_at
+        self._calls: dict[tuple[str | None, str], Action] = {}
+        self._terminals: dict[str, Action] = {}
+        self._open: dict[int, tuple[Action, AuditedRequest]] = {}
+
+    def take_update(self, moment: Moment, call: str, update: Value) -> None:
+        """Takes a session update about a tool call.
+
+        Args:
+            moment: of the update.
+            call: the id of the tool call.
+            update: its members.
+        """
+        said = statements.of_call(update)
+        action = self._calls.get((moment.session, call))
+        is_again = (
+            action is not None
+            and action.turn != moment.turn
+            and action.call_status in FINAL
+            and said.status not in FINAL
+        )  # some agents count their calls anew in every turn
+        if action is None or is_again:
+            action = self._begin_call(moment, call, said)
+        if action is not None:
+            self._apply(action, said, moment)
+
+    def take_terminal(self, moment: Moment, update: Value) -> None:
+        """Takes a ``terminal_update`` about a terminal of the agent's own (v2).
+
+        Args:
+            moment: of the update.
+            update: its members.
+        """
+        said = statements.of_terminal(update)
+        action = self._terminals.get(said.terminals[0])
+        if action is None:
+            action = self._begin(moment, ActionKind.RUN)
+        if action is not None:
+            self._apply(action, said, moment)
+
+    def take_request(self, moment: Moment, exchange: Exchange, params: Value) -> None:
+        """Takes a request with which the agent has its client do something.
+
+        Args:
+            moment: of the request.
+            exchange: its exchange.
+            params: its params.
+        """
+        said = statements.of_request(exchange.method or "", params)
+        probe = self._probe(moment, said)
+        action = self._calls.get((moment.session, exchange.tool_call or ""))
+        action = action or self._open_action_like(probe)
+        if action is None:
+            action = self._begin(moment, probe.kind)
+            if action is None:
+                return
+            self._compare_with_permissions(action, probe)
+        request = AuditedRequest(moment.seq, exchange.method or "")
+        action.requests.append(request)
+        self._take_over(action, probe)
+        self._open[exchange.id] = action, request
+
+    def take_permission(self, moment: Moment, exchange: Exchange, params: Value) -> None:
+        """Takes a permission request.
+
+        Args:
+            moment: of the request.
+            exchange: its exchange.
+            params: its params.
+        """
+        said = statements.of_permission(params)
+        title = said.title
+        call = exchange.tool_call
+        if call is not None:
+            action = self._calls.get((moment.session, call))
+            if action is None:
+                action = self._begin_call(moment, call, said)
+        else:
+            probe = Action(
+                0, moment.seq, 0, "", moment.session, moment.turn, None, ActionKind.OTHER
+            )
+            self._apply(probe, said, moment)
+            action = self._open_action_like(probe)
+            action = action or self._begin(moment, said.kind or ActionKind.OTHER)
+        if action is None:
+            return
+        said.title = action.title or title
+        self._apply(action, said, moment)
+        self.permissions.ask(exchange, action, cut(title or action.title or ""), params)
+
+    def take_answer(self, moment: Moment, exchange: Exchange, message: Value) -> None:
+        """Takes an answer of the client's.
+
+        Args:
+            moment: of the answer.
+            exchange: its exchange.
+            message: the whole answer.
+        """
+        self.permissions.answer(exchange, moment.seq, message)
+        result = part(message, "result")
+        if (found := self._open.pop(exchange.id, None)) is not None:
+            action, request = found
+            request.answer_seq, request.outcome = moment.seq, exchange.outcome
+            if (error := message.get("error")) is not None:
+                request.error = cut(_error_text(error))
+            terminal = word(result, "terminalId")
+            if terminal and exchange.method == "terminal/create":
+                action.terminal = terminal
+                self._keep_terminal(terminal, action)
+        elif (exchange.method or "").startswith("terminal/"):
+            ended = self._terminals.get(exchange.terminal or "")
+            if ended is not None:
+                said = Statement()
+                statements.read_exit(said, result)
+                statements.read_exit(said, part(result, "exitStatus"))
+                _apply_exit(ended, said)
+
+    def _begin_call(self, moment: Moment, call: str, said: Statement) -> Action | None:
+        action = self._begin(moment, said.kind or ActionKind.OTHER)
+        if action is not None:
+            action.tool_call = call
+            self._calls[moment.session, call] = action
+        return action
+
+    def _begin(self, moment: Moment, kind: ActionKind) -> Action | None:
+        if len(self.actions) == MOST:
+            self.left_out += 1
+            return None
+        known = self._connection.state.sessions.get(moment.session or "")
+        at = self._started_at + timedelta(microseconds=moment.t_ns // 1000)
+        action = Action(
+            id=len(self.actions) + 1,
+            seq=moment.seq,
+            t_ns=moment.t_ns,
+            at=at.isoformat(timespec="milliseconds"),
+            session=moment.session,
+            turn=moment.turn,
+            mode=None if known is None else known.mode,
+            kind=kind,
+        )
+        self.actions.append(action)
+        return action
+
+    def _probe(self, moment: Moment, said: Statement) -> Action:
+        """An action that is not kept, to be compared with others."""
+        probe = Action(0, moment.seq, 0, "", moment.session, moment.turn, None, ActionKind.OTHER)
+        self._apply(probe, said, moment)
+        return probe
+
+    def _apply(self, action: Action, said: Statement, moment: Moment) -> None:
+        """Adds what a message says; what a client was asked for is not overwritten by it."""
+        directories = self._sessions.directories(moment.session)
+        if said.status is not None:
+            action.call_status, action.call_seq = cut(said.status), moment.seq
+        action.title = cut(said.title) if said.title is not None else action.title
+        action.tool = cut(said.tool) if said.tool is not None else action.tool
+        _add_paths(action, (locate(path, directories, done) for path, done in said.paths))
+        action.url = cut(said.url) if said.url is not None else action.url
+        _apply_exit(action, said)
+        if not action.requests:
+            if said.kind not in (None, ActionKind.OTHER):
+                action.kind = said.kind
+            if said.command is not None:
+                action.command = cut(said.command)
+            if said.directory is not None:
+                action.directory = locate(said.directory, directories)
+        for terminal in said.terminals:
+            self._join_terminal(action, terminal)
+
+    def _take_over(self, action: Action, probe: Action) -> None:
+        """What the client is asked for replaces what the agent has said."""
+        if len(action.requests) > 1 and action.kind is not probe.kind:
+            return
+        action.kind = probe.kind
+        action.tool = action.tool or probe.tool
+        action.title = action.title or probe.title
+        action.command = probe.command or action.command
+        action.directory = probe.directory or action.directory
+        _add_paths(action, probe.paths)
+
+    def _join_terminal(self, action: Action, terminal: str) -> None:
+        """Makes the action that created a terminal part of the tool call that shows it."""
+        creating = self._terminals.get(terminal)
+        if creating is None or creating is action:
+            if action.id:
+                action.terminal = terminal
+                self._keep_terminal(terminal, action)
+            return
+        if creating.tool_call is not None or action.tool_call is None:
+            return
+        action.requests += creating.requests
+        action.permissions += creating.permissions
+        action.seq, action.t_ns, action.at = min(
+            (one.seq, one.t_ns, one.at) for one in (action, creating)
+        )
+        self._take_over(action, creating)
+        action.kind, action.terminal = ActionKind.RUN, terminal
+        action.exit_code, action.exit_signal = creating.exit_code, creating.exit_signal
+        self.absorbed.add(creating.id)
+        self._keep_terminal(terminal, action)
+
+    def _keep_terminal(self, terminal: str, action: Action) -> None:
+        self._terminals[terminal] = action
+        if len(self._terminals) > _MOST_TERMINALS:
+            del self._terminals[next(iter(self._terminals))]
+
+    def _open_action_like(self, probe: Action) -> Action | None:
+        """The only open tool call of the turn that is about the same; None if there are several."""
+        found = {
+            one.id: one
+            for one in self._candidates(probe)
+            if one.call_status not in FINAL and not is_refused(one) and is_alike(one, probe)
+        }
+        return next(iter(found.values())) if len(found) == 1 else None
+
+    def _candidates(self, probe: Action) -> Iterable[Action]:
+        names = [*self._connection.open_calls(probe.session)][-_MOST_CANDIDATES:]
+        calls = [self._calls.get((probe.session, name)) for name in names]
+        asked = self.permissions.asked_in(probe.session, probe.turn)
+        return (one for one in (*calls, *asked) if one is not None and one.turn == probe.turn)
+
+    def _compare_with_permissions(self, action: Action, probe: Action) -> None:
+        """Notes which permissions of the turn a request has to do with that belongs to no call."""
+        asked = self.permissions.asked_in(probe.session, probe.turn)
+        if probe.kind is ActionKind.READ:
+            near = [one.tool_call for one in self._candidates(probe) if _share_path(one, probe)]
+            action.tool_call = near[0] if len(set(near)) == 1 else None
+            return
+        for one in asked:
+            if is_refused(one) and is_alike(one, probe):
+                self.against[action.id] = one
+        granted = [
+            one
+            for one in asked
+            if one.kind is probe.kind
+            and one.permissions[-1].decision == "granted"
+            and not one.requests
+            and one.call_status not in FINAL
+        ]
+        if len(granted) == 1 and (granted[0].paths or granted[0].command):
+            self.instead_of[action.id] = granted[0]
+
+
+def is_alike(one: Action, other: Action) -> bool:
+    """Whether two actions are about the same file or the same command.
+
+    Args:
+        one: an action; its kind may be unknown.
+        other: another one.
+    """
+    if one.kind not in (other.kind, ActionKind.OTHER):
+        return False
+    if other.kind is ActionKind.RUN:
+        command = _normal(other.command)
+        return bool(command) and command in (_normal(one.command), _normal(one.title))
+    return _share_path(one, other)
+
+
+def _share_path(one: Action, other: Action) -> bool:
+    return not {path.shown for path in one.paths}.isdisjoint(path.shown for path in other.paths)
+
+
+def _normal(text: str | None) -> str:
+    return " ".join((text or "").split()).strip("`")
+
+
+def _add_paths(action: Action, paths: Iterable[AuditedPath]) -> None:
+    for path in paths:
+        known = next((n for n, one in enumerate(action.paths) if one.shown == path.shown), None)
+        if known is None:
+            if len(action.paths) < _MOST_PATHS:
+                action.paths.append(path)
+        elif path.operation is not None:
+            action.paths[known] = path
+
+
+def _apply_exit(action: Action, said: Statement) -> None:
+    if said.exit_code is not None:
+        action.exit_code = said.exit_code
+    if said.exit_signal is not None:
+        action.exit_signal = cut(said.exit_signal)
+
+
+def _error_text(error: Any) -> str:
+    if not isinstance(error, dict):
+        return str(error)
+    return " ".join(filter(None, (word(error, "code"), word(error, "message"))))

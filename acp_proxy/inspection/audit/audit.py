@@ -1,0 +1,57 @@
+"""Audits a recording: what the agent did, where, and by whose permission."""
+
+from collections import Counter
+
+from acp_proxy.filters import EVERYTHING, Filter
+from acp_proxy.inspection.audit.audit_pass import AuditPass
+from acp_proxy.inspection.audit.findings import find
+from acp_proxy.inspection.audit.outcomes import finish
+from acp_proxy.inspection.audit.sessions import command_line
+from acp_proxy.inspection.audit.values import Action, Audit
+from acp_proxy.inspection.fault_effects import FaultEffects
+from acp_proxy.inspection.message_pass import Watch
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_events import events as read_events
+
+
+def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = iter) -> Audit:
+    """Reads what an agent did: one pass over its frames.
+
+    Args:
+        reader: the recording.
+        chosen: an action is listed if any of its frames matches.
+        watch: is given all runs of frames, and passes them on.
+
+    Raises:
+        UnreadableRecording: the file is damaged, or locked.
+    """
+    made_up = FaultEffects(reader, [*read_events(reader)]).injected
+    reading = AuditPass(reader, made_up)
+    reading.read(watch)
+    actions = finish(reading.log, reading.sessions)
+    if chosen is not EVERYTHING:
+        actions = _matching(reader, actions, chosen)
+    counts: dict[str, Counter[str]] = {}
+    for action in actions:
+        counts.setdefault(action.kind.value, Counter())[action.status.value] += 1
+    recording = reader.recording
+    return Audit(
+        recording=recording,
+        path=str(reader.path),
+        live=reader.live,
+        agent_command=command_line(recording.command),
+        sessions=[*reading.sessions.sessions.values()],
+        actions=actions,
+        counts={kind: dict(statuses) for kind, statuses in counts.items()},
+        sources=dict(Counter(action.source.value for action in actions)),
+        answers=dict(Counter(one.decision for action in actions for one in action.permissions)),
+        findings=find(actions, reading.log),
+        left_out=reading.log.left_out,
+    )
+
+
+def _matching(reader: RecordingReader, actions: list[Action], chosen: Filter) -> list[Action]:
+    """The actions of which a frame matches; no more is held than the numbers of their frames."""
+    wanted = {seq for action in actions for seq in action.seqs}
+    matching = {head.seq for head in reader.heads(chosen) if head.seq in wanted}
+    return [action for action in actions if not matching.isdisjoint(action.seqs)]

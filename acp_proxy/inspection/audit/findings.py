@@ -1,0 +1,408 @@
+"""Finds what a reviewer should look at: one sentence for all actions of a kind."""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+
+from acp_proxy.inspection.audit.actions import ActionLog
+from acp_proxy.inspection.audit.outcomes import ASKED_FOR
+from acp_proxy.inspection.audit.permission_log import is_refused
+from acp_proxy.inspection.audit.values import (
+    Action,
+    ActionKind,
+    ActionStatus,
+    AuditedPath,
+    AuditedPermission,
+    AuditFinding,
+    PathPlace,
+    Source,
+)
+from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK
+from acp_proxy.protocol.permissions import GRANTED
+from acp_proxy.safe_text import plain
+from acp_proxy.wording import counted
+
+_NAMED = 3
+"""Actions that a sentence names; it counts the others."""
+_LONGEST = 60
+_MOST = 100
+"""Findings of a kind that are about one action each."""
+_SHELL = re.compile(r"(?P<shell>(?:/\S*/)?(?:ba|da|z)?sh -l?c ).+")
+_AT_ONCE_NS = 100 * 10**6
+_NOUNS = {
+    ActionKind.READ: "read", ActionKind.SEARCH: "search", ActionKind.WRITE: "write",
+    ActionKind.DELETE: "deletion", ActionKind.MOVE: "move", ActionKind.RUN: "command",
+    ActionKind.FETCH: "fetch", ActionKind.OTHER: "other tool call",
+}  # fmt: skip
+_PLURALS = {ActionKind.SEARCH: "searches", ActionKind.FETCH: "fetches"}
+_READS = (ActionKind.READ, ActionKind.SEARCH)
+
+
+def find(actions: Sequence[Action], log: ActionLog) -> list[AuditFinding]:
+    """Returns what to look at, problems first.
+
+    Args:
+        actions: those that are looked at.
+        log: has all of them.
+    """
+    happened = [action for action in actions if action.may_have_happened]
+    tried = [action for action in actions if not action.may_have_happened]
+    found = [
+        *_refused_but_done(happened, log),
+        *_before_the_answer(happened),
+        *_asked_for_another(happened, log),
+        *_credentials(happened, tried),
+        *_outside(happened, tried),
+        *_not_asked(happened, log),
+        *_mentioned(happened),
+        *_unclear(happened),
+        *_answered_at_once(actions),
+        *_made_up(actions),
+    ]
+    return sorted(found, key=lambda finding: finding.severity != PROBLEM)
+
+
+def subject(action: Action) -> str:
+    """Returns what an action is about, in a few words that are safe to print."""
+    if action.kind is ActionKind.RUN:
+        text = action.command or action.title
+    elif action.kind is ActionKind.FETCH:
+        text = action.url or action.title
+    elif action.paths and action.kind is not ActionKind.OTHER:
+        more = f" and {len(action.paths) - 1} more" if len(action.paths) > 1 else ""
+        text = f"{action.paths[0].shown}{more}"
+    else:
+        text = action.title
+    return _short(text or action.tool or action.tool_call or "?")
+
+
+def named(actions: Sequence[Action]) -> str:
+    """Returns the first three of some actions with their numbers, and counts the others."""
+    return _listed([f"{subject(one)} {_number(one)}" for one in actions])
+
+
+def _refused_but_done(actions: Iterable[Action], log: ActionLog) -> Iterator[AuditFinding]:
+    found = []
+    for action in actions:
+        if (other := log.against.get(action.id)) is not None:
+            asked = other.permissions[-1]
+            found.append(_of_one(
+                "refused-but-done", action,
+                f"{_done_by(action)} {_past(action)} {subject(action)} (#{action.seq}) after"
+                f" permission for the same was {asked.decision} (#{asked.answer_seq})",
+            ))  # fmt: skip
+        elif is_refused(action) and (seq := _seq_after_refusal(action)) is not None:
+            asked = action.permissions[-1]
+            found.append(_of_one(
+                "refused-but-done", action,
+                f"{_done_by(action)} {_past(action)} {subject(action)} (#{seq}) although"
+                f" permission was {asked.decision} (#{asked.answer_seq})",
+            ))  # fmt: skip
+    yield from found[:_MOST]
+
+
+def _seq_after_refusal(action: Action) -> int | None:
+    """The frame that shows that an action was done after it was refused."""
+    refused = action.permissions[-1].answer_seq or 0
+    for request in action.requests:
+        if request.seq > refused and request.outcome in ("result", "unanswered"):
+            return request.seq
+    is_reported = action.call_status == "completed" and not action.requests
+    return action.call_seq if is_reported and (action.call_seq or 0) > refused else None
+
+
+def _before_the_answer(actions: Iterable[Action]) -> Iterator[AuditFinding]:
+    """What was done while the question was still open."""
+    found = [
+        action
+        for action in actions
+        if action.permissions and action.kind in ASKED_FOR and _is_early(action)
+    ]
+    if found:
+        yield _of_several(
+            "before-answer", PROBLEM, found, "began before the permission request was answered"
+        )
+
+
+def _is_early(action: Action) -> bool:
+    first = action.permissions[0]
+    end = first.answer_seq
+    return any(
+        request.seq > first.seq and (end is None or request.seq < end)
+        for request in action.requests
+    )
+
+
+def _asked_for_another(actions: Iterable[Action], log: ActionLog) -> Iterator[AuditFinding]:
+    found = []
+    for action in actions:
+        did = f"{_done_by(action)} {_past(action)}"
+        asked = action.permissions[-1] if action.permissions else None
+        granted = log.instead_of.get(action.id)
+        if granted is not None and not granted.requests and not action.perhaps_allowed_by:
+            seq = granted.permissions[-1].seq
+            text = (
+                f"{did} {subject(action)} (#{action.seq}) without being asked, while permission was"
+                f" given for {subject(granted)} (#{seq}), for which it requested nothing"
+            )
+        elif asked is None or asked.decision != GRANTED or not (other := _differing(action, asked)):
+            continue
+        else:
+            text = (
+                f"permission was given for {_scope(asked)} (#{asked.seq}), but {did} {other}"
+                f" (#{_last_seq(action)})"
+            )
+        found.append(_of_one("asked-for-another", action, text))
+    yield from found[:_MOST]
+
+
+def _differing(action: Action, asked: AuditedPermission) -> str:
+    """What an action did that it had no permission for; empty if nothing is known of such."""
+    if action.kind is ActionKind.RUN:
+        command, wanted = _normal(action.command), _normal(asked.command)
+        is_another = command and wanted and action.requests and command != wanted
+        return _short(command) if is_another else ""
+    if action.kind not in ASKED_FOR or not asked.paths:
+        return ""
+    known = {path.shown for path in asked.paths}
+    return _listed([_short(path.shown) for path in action.paths if path.shown not in known])
+
+
+def _credentials(happened: Iterable[Action], tried: Iterable[Action]) -> Iterator[AuditFinding]:
+    for actions, what in ((happened, ""), (tried, "tried, and not done: ")):
+        found = [
+            (action, path)
+            for action in actions
+            for path in (*action.paths, *action.mentions)
+            if path.credential
+        ]
+        if not found:
+            continue
+        allowed = all(_is_granted(action) for action, _ in found) or bool(what)
+        names = _listed([
+            f"{_verb(action, path)} {_short(path.shown)} {_number(action)}"
+            for action, path in found
+        ])  # fmt: skip
+        several = "files that look" if len(found) > 1 else "a file that looks"
+        yield _finding(
+            "credentials",
+            REMARK if allowed else PROBLEM,
+            f"{what}{several} like credentials: {names}",
+            _unique(action for action, _ in found),
+        )
+
+
+def _verb(action: Action, path: AuditedPath) -> str:
+    if path in action.mentions:
+        return "a command names"
+    return _past(action)
+
+
+def _outside(happened: Iterable[Action], tried: Iterable[Action]) -> Iterator[AuditFinding]:
+    for actions, what in ((happened, ""), (tried, ", refused, failed or not answered")):
+        by_kind: dict[ActionKind, list[Action]] = {}
+        for action in actions:
+            if outside_paths(action):
+                by_kind.setdefault(action.kind, []).append(action)
+        for kind, found in by_kind.items():
+            allowed = kind in _READS or bool(what) or all(map(_is_granted, found))
+            names = _listed([
+                f"{_where(one)} {_number(one)}" for one in found
+            ])  # fmt: skip
+            yield _finding(
+                "outside",
+                REMARK if allowed else PROBLEM,
+                f"{_count(kind, len(found))} outside the session's directory{what}: {names}",
+                found,
+            )
+
+
+def _where(action: Action) -> str:
+    path = _short(outside_paths(action)[0].shown)
+    return f"{subject(action)} in {path}" if action.kind is ActionKind.RUN else path
+
+
+def outside_paths(action: Action) -> list[AuditedPath]:
+    """Returns the files, or the directory of the command, that are outside."""
+    every = [*action.paths, *([action.directory] if action.directory is not None else [])]
+    return [path for path in every if path.place is PathPlace.OUTSIDE]
+
+
+def _not_asked(happened: Iterable[Action], log: ActionLog) -> Iterator[AuditFinding]:
+    unasked = [a for a in happened if not a.permissions and a.refused_before is None]
+    if not any(action.permissions for action in log.actions):
+        wanted = [action for action in unasked if action.kind in ASKED_FOR]
+        if wanted:
+            kinds = dict.fromkeys(action.kind for action in wanted)
+            counts = ", ".join(
+                _count(kind, sum(one.kind is kind for one in wanted)) for kind in kinds
+            )
+            claimed = sum(one.source is Source.CLAIMED for one in wanted)
+            more = f" ({claimed:,} of them claimed)" if claimed else ""
+            text = f"the agent never asked for permission: {counts}{more}"
+            yield _finding("never-asked", REMARK, text, wanted)
+        return
+    for kind in ActionKind:
+        found = [one for one in unasked if one.kind is kind]
+        plainly = [one for one in found if not one.perhaps_allowed_by]
+        perhaps = [one for one in found if one.perhaps_allowed_by]
+        if kind in ASKED_FOR and plainly:
+            yield _of_several("not-asked", REMARK, plainly, "without a permission request")
+        if kind in ASKED_FOR and perhaps:
+            earlier = dict.fromkeys(one.perhaps_allowed_by[-1].answer_seq for one in perhaps)
+            seqs = _listed([f"#{seq}" for seq in earlier])
+            yield _of_several(
+                "perhaps-allowed", REMARK, perhaps,
+                f"without a permission request, perhaps covered by an earlier answer ({seqs})",
+            )  # fmt: skip
+        if kind is ActionKind.OTHER:
+            silent = [one for one in found if one.tool or one.requests or one.paths]
+            if silent:
+                yield _of_several(
+                    "other-not-asked", REMARK, silent,
+                    "without a permission request; what they do is not in the recording",
+                )  # fmt: skip
+
+
+def _mentioned(happened: Iterable[Action]) -> Iterator[AuditFinding]:
+    found = [
+        (action, path)
+        for action in happened
+        for path in action.mentions
+        if not path.credential and path.place is not PathPlace.INSIDE
+    ]
+    if found:
+        names = _listed([f"{_short(path.shown)} {_number(action)}" for action, path in found])
+        text = f"commands name paths that are not in the session's directory: {names}"
+        yield _finding("command-outside", REMARK, text, _unique(action for action, _ in found))
+
+
+def _unclear(happened: Iterable[Action]) -> Iterator[AuditFinding]:
+    found = [
+        action
+        for action in happened
+        if any(path.place is PathPlace.UNKNOWN for path in action.paths)
+        or (action.directory is not None and action.directory.place is PathPlace.UNKNOWN)
+    ]
+    if found:
+        yield _of_several(
+            "place-unknown", REMARK, found,
+            "in places that the recording does not tell from the session's directory",
+        )  # fmt: skip
+
+
+def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:
+    found = [
+        action
+        for action in actions
+        if any(
+            one.decision == GRANTED and (one.waited_ns or 0) < _AT_ONCE_NS
+            for one in action.permissions
+        )
+    ]
+    if found:
+        count = counted(len(found), "permission request")
+        were = "was" if len(found) == 1 else "were"
+        text = f"{count} {were} granted within 0.1 s, so hardly by a person: {named(found)}"
+        yield _finding("answered-at-once", REMARK, text, found)
+
+
+def _made_up(actions: Iterable[Action]) -> Iterator[AuditFinding]:
+    if found := [action for action in actions if action.not_from_agent]:
+        yield _of_several("made-up", REMARK, found, "made up by a fault, not by the agent")
+
+
+def _of_one(kind: str, action: Action, text: str) -> AuditFinding:
+    return _finding(kind, PROBLEM, text, [action])
+
+
+def _of_several(kind: str, severity: str, actions: Sequence[Action], how: str) -> AuditFinding:
+    kinds = {action.kind for action in actions}
+    count = (
+        _count(next(iter(kinds)), len(actions))
+        if len(kinds) == 1
+        else counted(len(actions), "action")
+    )
+    return _finding(kind, severity, f"{count} {how}: {named(actions)}", actions)
+
+
+def _finding(kind: str, severity: str, text: str, actions: Sequence[Action]) -> AuditFinding:
+    ids, seqs = [one.id for one in actions], [one.seq for one in actions]
+    return AuditFinding(kind, severity, text, ids, seqs)
+
+
+def _count(kind: ActionKind, count: int) -> str:
+    if count != 1 and kind in _PLURALS:
+        return f"{count:,} {_PLURALS[kind]}"
+    return counted(count, _NOUNS[kind])
+
+
+def _number(action: Action) -> str:
+    """The first frame, and whether the agent alone says that it was done."""
+    return f"(#{action.seq})" if action.source is Source.CLIENT else f"(#{action.seq}, claimed)"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join([*names[:_NAMED], *([f"and {more:,} more"] if more > 0 else [])])
+
+
+def _unique(actions: Iterable[Action]) -> list[Action]:
+    return [*{action.id: action for action in actions}.values()]
+
+
+def _is_granted(action: Action) -> bool:
+    return bool(action.permissions) and action.permissions[-1].decision == GRANTED
+
+
+def _done_by(action: Action) -> str:
+    return "the client" if action.source is Source.CLIENT else "the agent says that it"
+
+
+def _past(action: Action) -> str:
+    if action.status is ActionStatus.UNANSWERED:
+        return "was asked to " + _INFINITIVES[action.kind]
+    return _PAST[action.kind]
+
+
+_PAST = {
+    ActionKind.READ: "read", ActionKind.SEARCH: "searched", ActionKind.WRITE: "wrote",
+    ActionKind.DELETE: "deleted", ActionKind.MOVE: "moved", ActionKind.RUN: "ran",
+    ActionKind.FETCH: "fetched", ActionKind.OTHER: "did",
+}  # fmt: skip
+_INFINITIVES = {
+    ActionKind.READ: "read", ActionKind.SEARCH: "search", ActionKind.WRITE: "write",
+    ActionKind.DELETE: "delete", ActionKind.MOVE: "move", ActionKind.RUN: "run",
+    ActionKind.FETCH: "fetch", ActionKind.OTHER: "do",
+}  # fmt: skip
+
+
+def _scope(asked: AuditedPermission) -> str:
+    if asked.command:
+        return _short(asked.command)
+    return _listed([_short(path.shown) for path in asked.paths]) or _short(asked.title)
+
+
+def _last_seq(action: Action) -> int:
+    return action.requests[-1].seq if action.requests else action.call_seq or action.seq
+
+
+def _normal(text: str | None) -> str:
+    """A command line without the shell that it is given to, and with single blanks."""
+    line = " ".join((text or "").split())
+    if match := _SHELL.fullmatch(line):
+        words = _words(line[match.end("shell") :])
+        line = " ".join(words[0].split()) if len(words) == 1 else line
+    return line
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
+
+
+def _short(text: str) -> str:
+    text = plain(text)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,103 @@
+"""Decides at the end of the pass what became of each action, and numbers the actions."""
+
+from acp_proxy.inspection.audit.actions import ActionLog
+from acp_proxy.inspection.audit.paths import mentions
+from acp_proxy.inspection.audit.permission_log import CANCELLED, UNANSWERED, is_refused
+from acp_proxy.inspection.audit.sessions import SessionLog
+from acp_proxy.inspection.audit.values import Action, ActionKind, ActionStatus, Source
+from acp_proxy.protocol.permissions import DENIED
+from acp_proxy.protocol.updates import FAILED
+
+ASKED_FOR = frozenset(
+    {ActionKind.WRITE, ActionKind.DELETE, ActionKind.MOVE, ActionKind.RUN, ActionKind.FETCH}
+)
+"""Kinds of actions for which agents usually ask permission."""
+_SAID = {
+    "completed": ActionStatus.DONE,
+    "cancelled": ActionStatus.CANCELLED,
+    "denied": ActionStatus.REFUSED,
+}
+_MOST_ALIKE = 20
+_Key = tuple[str | None, int | None, ActionKind, str]
+
+
+def finish(log: ActionLog, sessions: SessionLog) -> list[Action]:
+    """Completes the actions and returns them in the order in which they began.
+
+    Args:
+        log: all actions; its other attributes get the new numbers.
+        sessions: with the directories in which commands ran.
+    """
+    actions = [action for action in log.actions if action.id not in log.absorbed]
+    actions.sort(key=lambda action: (action.seq, action.id))
+    numbers = {action.id: number for number, action in enumerate(actions, 1)}
+    log.instead_of = {numbers[n]: one for n, one in log.instead_of.items() if n in numbers}
+    log.against = {numbers[n]: one for n, one in log.against.items() if n in numbers}
+    for action in actions:
+        action.id = numbers[action.id]
+        action.source = Source.CLIENT if action.requests else Source.CLAIMED
+        action.status = _status(action)
+        if action.kind is ActionKind.RUN:
+            command = action.command or action.title or ""
+            action.mentions = mentions(command, sessions.directories(action.session))
+        if (refused := log.against.get(action.id)) is not None:
+            action.refused_before = refused.permissions[-1].answer_seq
+        elif not action.permissions and action.kind in ASKED_FOR:
+            action.perhaps_allowed_by = log.permissions.lasting_before(action)
+    _name_alike(actions)
+    return actions
+
+
+def _status(action: Action) -> ActionStatus:
+    if action.requests:
+        return _answered_status(action)
+    decision = action.permissions[-1].decision if action.permissions else None
+    if (said := _SAID.get(action.call_status or "")) is not None:
+        return said
+    if action.call_status in FAILED or action.call_status is None or is_refused(action):
+        if decision == DENIED:
+            return ActionStatus.REFUSED
+        if decision == CANCELLED:
+            return ActionStatus.CANCELLED
+    if action.call_status in FAILED:
+        return ActionStatus.FAILED
+    if action.exit_code is not None or action.exit_signal is not None:
+        return ActionStatus.DONE
+    return ActionStatus.UNANSWERED if decision == UNANSWERED else ActionStatus.UNKNOWN
+
+
+def _answered_status(action: Action) -> ActionStatus:
+    """What the client's answers say."""
+    outcomes = {request.outcome for request in action.requests}
+    if "result" in outcomes:
+        is_ended = action.exit_code is not None or action.exit_signal is not None
+        is_running = action.kind is ActionKind.RUN and not is_ended
+        return ActionStatus.STARTED if is_running else ActionStatus.DONE
+    if "unanswered" in outcomes:
+        return ActionStatus.UNANSWERED
+    return ActionStatus.FAILED if "error" in outcomes else ActionStatus.CANCELLED
+
+
+def _name_alike(actions: list[Action]) -> None:
+    """Names those that may be the same, though nothing in the messages links them."""
+    done: dict[_Key, list[Action]] = {}
+    for action in actions:
+        if action.source is Source.CLIENT:
+            for key in _keys(action):
+                done.setdefault(key, []).append(action)
+    for action in actions:
+        if action.source is Source.CLAIMED and action.may_have_happened:
+            same = {one.id: one for key in _keys(action) for one in done.get(key, ())}
+            for one in [*same.values()][:_MOST_ALIKE]:
+                action.perhaps_same_as.append(one.id)
+                if len(one.perhaps_same_as) < _MOST_ALIKE:
+                    one.perhaps_same_as.append(action.id)
+
+
+def _keys(action: Action) -> set[_Key]:
+    """The session, the turn, the kind and what it is about."""
+    if action.kind is ActionKind.RUN:
+        about = {(action.command or action.title or "").strip("`")} - {""}
+    else:
+        about = {path.shown for path in action.paths}
+    return {(action.session, action.turn, action.kind, text) for text in about}

@@ -1,0 +1,138 @@
+"""Says where a path is, by its text alone, and whether its name is one of files with credentials.
+
+No disk is read, so a symbolic link is not followed. ``.`` and ``..`` are resolved as they are
+written. A relative path counts from the session's directory.
+"""
+
+import ntpath
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from acp_proxy.inspection.audit.values import AuditedPath, PathPlace
+from acp_proxy.protocol.directories import is_windows, is_within, local_path
+
+LONGEST = 2000
+"""Characters of a path, a title or a command that are kept."""
+_REMEMBERED = 500
+"""Characters of the longest path whose place is remembered."""
+_WORDS = re.compile(r"[^\s;|&<>()\"'`=,{}]+")
+_COMMAND = 20_000
+"""Characters of a command that are looked at."""
+_MOST_MENTIONS = 20
+_PATH = re.compile(r"(?:/|~[\w.-]*/|\.\.(?:/|$)|\$\{?HOME\}?/|[A-Za-z]:[/\\])")
+_SYSTEM = ("/bin/", "/sbin/", "/usr/", "/lib/", "/lib64/", "/opt/homebrew/bin/", "/dev/")
+"""Where programs and devices are, which nearly every command names."""
+
+_SECRET_FILES = frozenset({
+    ".env", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials",
+    ".htpasswd", ".dockercfg", ".vault-token", ".terraformrc", "credentials", "kubeconfig",
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "shadow", "gshadow", "key4.db", "logins.json",
+    "application_default_credentials.json", "wallet.dat", "secring.gpg", "master.key",
+})  # fmt: skip
+_SECRET_STEMS = ("credentials", "secrets", "secret", "client_secret", "service-account")
+_DATA_ENDINGS = (".json", ".yml", ".yaml", ".toml", ".ini", ".txt", ".xml", ".csv", ".cfg")
+_SECRET_ENDINGS = (
+    ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".env", ".ovpn",
+)  # fmt: skip
+_SECRET_DIRECTORIES = frozenset(
+    {".ssh", ".aws", ".gnupg", ".azure", ".kube", ".docker", ".password-store", "gcloud"}
+)
+_HARMLESS = frozenset({"known_hosts", "cacert.pem", "ca-bundle.pem", "ca-certificates.pem"})
+_HARMLESS_ENDINGS = (".pub", ".example", ".sample", ".template", ".dist")
+_TOKEN_FILES = (("auth.json", (".codex", ".composer", "opencode")), ("hosts.yml", ("gh",)),
+                ("oauth_creds.json", (".gemini", ".qwen")))  # fmt: skip
+
+
+def locate(path: str, directories: Sequence[str], operation: str | None = None) -> AuditedPath:
+    """Says where a path is.
+
+    Args:
+        path: as it was sent; perhaps a ``file:`` URI.
+        directories: of the session, that in which it works first; none if they are unknown.
+        operation: what is done with it, if that is known.
+    """
+    find = _locate_again if len(path) < _REMEMBERED else _locate
+    return find(path, tuple(directories), operation)
+
+
+def _locate(path: str, directories: tuple[str, ...], operation: str | None) -> AuditedPath:
+    local = local_path(path)
+    base = directories[0] if directories else ""
+    whole = path if local is None else local
+    if local is not None and directories and not _is_absolute(local):
+        whole = f"{base}/{local}"
+    flavour = ntpath if is_windows(whole) else posixpath
+    shown = whole if local is None else flavour.normpath(whole)
+    place = _place(path, local, whole, directories)
+    if place is PathPlace.INSIDE and is_within(whole, [base]):
+        shown = flavour.relpath(shown, flavour.normpath(base))
+    secret = looks_like_credentials(shown)
+    return AuditedPath(cut(path), cut(shown), place, secret, operation)
+
+
+_locate_again = lru_cache(1024)(_locate)
+"""An agent names few files, many times."""
+
+
+def cut(text: str) -> str:
+    """Cuts a text to `LONGEST` characters."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def looks_like_credentials(path: str) -> bool:
+    """Whether files with such a path usually hold credentials."""
+    names = [name for name in re.split(r"[/\\]", path.casefold()) if name]
+    if not names:
+        return False
+    name, above = names[-1], names[:-1]
+    if name in _HARMLESS or name.endswith(_HARMLESS_ENDINGS):
+        return False
+    stem, dot, ending = name.partition(".")
+    return (
+        name in _SECRET_FILES
+        or name.startswith(".env.")
+        or name.endswith(_SECRET_ENDINGS)
+        or (stem in _SECRET_STEMS and f"{dot}{ending}" in _DATA_ENDINGS)
+        or any(one in _SECRET_DIRECTORIES for one in names)
+        or any(name == one and above[-1:] and above[-1] in where for one, where in _TOKEN_FILES)
+    )
+
+
+def mentions(command: str, directories: Sequence[str]) -> list[AuditedPath]:
+    """Returns the words of a command that are paths outside, or look like credentials.
+
+    What a shell makes of the words is not known; programs and devices of the system are left out.
+
+    Args:
+        command: the command line.
+        directories: of the session.
+    """
+    found = dict.fromkeys(_mentioned(command[:_COMMAND], directories))
+    return [one for one, _ in zip(found, range(_MOST_MENTIONS), strict=False)]
+
+
+def _mentioned(command: str, directories: Sequence[str]) -> Iterator[AuditedPath]:
+    for match in _WORDS.finditer(command):
+        word = match[0]
+        is_path = _PATH.match(word) is not None and not word.startswith("//")
+        if not is_path and not looks_like_credentials(word):
+            continue
+        if word.startswith(_SYSTEM) and not looks_like_credentials(word):
+            continue
+        one = locate(word, directories)
+        if one.credential or (is_path and one.place is not PathPlace.INSIDE):
+            yield one
+
+
+def _place(path: str, local: str | None, whole: str, directories: Sequence[str]) -> PathPlace:
+    if local is None:  # a file of another machine, or none
+        return PathPlace.OUTSIDE
+    if not directories or path.startswith(("~", "$HOME", "${HOME}")):
+        return PathPlace.UNKNOWN
+    return PathPlace.INSIDE if is_within(whole, directories) else PathPlace.OUTSIDE
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "\\", "~", "$HOME", "${HOME}")) or is_windows(path)

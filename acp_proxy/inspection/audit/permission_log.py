@@ -1,0 +1,123 @@
+"""Follows the permission requests of a recording, and what each of them was answered."""
+
+from typing import Any
+
+from acp_proxy.inspection.audit.paths import cut
+from acp_proxy.inspection.audit.values import (
+    Action,
+    ActionKind,
+    AuditedPermission,
+    LastingGrant,
+)
+from acp_proxy.inspection.describe.values import Value, part, word
+from acp_proxy.protocol.connection_state import Exchange
+from acp_proxy.protocol.permissions import DENIED, GRANTED, options_of, read_answer
+
+CANCELLED, UNANSWERED = "cancelled", "unanswered"
+"""Decisions besides those of `permissions`."""
+_MOST_OPTIONS = 50
+_MOST_OF_TURN = 200
+"""Actions of a turn for which permission was asked that are remembered: the latest ones."""
+_MOST_GRANTS = 3
+_LASTING = ("session", "workspace", "always")
+"""Scopes of the 1.0 draft that are more than once."""
+_EVERY_SESSION = ("workspace", "always")
+
+
+class PermissionLog:
+    """The permission requests, as far as the recording was read."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, tuple[Action, AuditedPermission, list[Value]]] = {}
+        self._asked: dict[str | None, tuple[int | None, list[Action]]] = {}
+        self._grants: dict[tuple[str | None, ActionKind], list[LastingGrant]] = {}
+
+    def ask(self, exchange: Exchange, action: Action, title: str, params: Value) -> None:
+        """Takes a request.
+
+        Args:
+            exchange: its exchange.
+            action: what it asks permission for, with all that is known of it.
+            title: what it says to a person.
+            params: its params.
+        """
+        permission = AuditedPermission(
+            exchange.request_seq, title, paths=[*action.paths], command=action.command
+        )
+        action.permissions.append(permission)
+        options = [_trimmed(one) for one in options_of({"params": params})[:_MOST_OPTIONS]]
+        self._open[exchange.id] = action, permission, options
+        turn, asked = self._asked.get(exchange.session, (exchange.turn, []))
+        if turn != exchange.turn:
+            asked = []
+        if not asked or asked[-1] is not action:
+            asked.append(action)
+        self._asked[exchange.session] = exchange.turn, asked[-_MOST_OF_TURN:]
+
+    def answer(self, exchange: Exchange, seq: int, message: Value) -> None:
+        """Takes an answer of the client's, to whichever request.
+
+        Args:
+            exchange: its exchange.
+            seq: the number of its frame.
+            message: the whole answer.
+        """
+        found = self._open.pop(exchange.id, None)
+        if found is None:
+            return
+        action, permission, options = found
+        permission.answer_seq, permission.waited_ns = seq, exchange.latency_ns
+        if exchange.outcome != "result":
+            permission.decision = exchange.outcome
+            return
+        answer = read_answer(options, message)
+        permission.decision = cut(answer.decision)
+        scope = word(part(message, "result"), "scope")
+        if answer.granted is not None:  # 1.0 draft
+            remembers = part(message, "result").get("remember") is True
+            permission.option = scope or ("remembered" if remembers else None)
+            permission.lasting = answer.granted and (remembers or scope in _LASTING)
+        elif answer.has_outcome and not answer.is_cancelled:
+            permission.option = cut(answer.kind)
+            permission.name = _name(options, answer.option_id)
+            permission.lasting = permission.option == "allow_always"
+        if permission.decision == GRANTED and permission.lasting:
+            session = None if scope in _EVERY_SESSION else exchange.session
+            grant = LastingGrant(
+                permission.seq, seq, permission.option, permission.name, permission.title
+            )
+            self._grants.setdefault((session, action.kind), []).append(grant)
+
+    def asked_in(self, session: str | None, turn: int | None) -> list[Action]:
+        """Returns the actions of the newest turn for which permission was asked.
+
+        Args:
+            session: the session.
+            turn: the turn; there are none of an earlier one.
+        """
+        newest, asked = self._asked.get(session, (None, []))
+        return asked if newest == turn else []
+
+    def lasting_before(self, action: Action) -> list[LastingGrant]:
+        """Returns the latest answers before an action that allowed more than one of its kind."""
+        every = [
+            grant
+            for session in {action.session, None}
+            for grant in self._grants.get((session, action.kind), ())
+            if grant.answer_seq < action.seq
+        ]
+        return sorted(every, key=lambda grant: grant.seq)[-_MOST_GRANTS:]
+
+
+def is_refused(action: Action) -> bool:
+    """Whether the last permission that was asked for an action was refused or cancelled."""
+    return bool(action.permissions) and action.permissions[-1].decision in (DENIED, CANCELLED)
+
+
+def _trimmed(option: Value) -> Value:
+    return {name: option.get(name) for name in ("optionId", "kind", "name")}
+
+
+def _name(options: list[Value], wanted: Any) -> str | None:
+    names = (word(one, "name") for one in options if one.get("optionId") == wanted)
+    return cut(next(names, "")) or None

@@ -1,0 +1,119 @@
+"""Reads in which directories each session may work, and which MCP servers it was given."""
+
+import json
+import shlex
+from typing import Any
+from urllib.parse import urlsplit
+
+from acp_proxy.inspection.audit.paths import cut
+from acp_proxy.inspection.audit.values import AuditedServer, AuditedSession
+from acp_proxy.inspection.describe.values import Value, part, parts, word
+
+_MOST = 100
+"""Directories and MCP servers of a session that are read."""
+_MOST_SESSIONS = 10_000
+
+
+class SessionLog:
+    """The sessions of a recording, as their opening requests and the answers describe them.
+
+    Attributes:
+        sessions: by their ids, of the first 10,000.
+    """
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, AuditedSession] = {}
+        self._opening: dict[int, AuditedSession] = {}
+
+    def directories(self, session: str | None) -> list[str]:
+        """Returns the directories of a session, its own first; none if they are unknown."""
+        known = self.sessions.get(session or "")
+        if known is None or known.cwd is None:
+            return []
+        return [known.cwd, *known.directories]
+
+    def asked(self, exchange: int, seq: int, session: str | None, params: Value) -> None:
+        """Takes a request that opens a session.
+
+        Args:
+            exchange: its number.
+            seq: the number of its frame.
+            session: the session, if it has an id already.
+            params: of the request.
+        """
+        opening = AuditedSession(session or "", seq, _directory(params), _others(params))
+        opening.mcp_servers = [_server(one, seq) for one in parts(params, "mcpServers")[:_MOST]]
+        self._opening[exchange] = opening
+        if session is not None:  # its history may come before the answer
+            self._keep(session, opening)
+
+    def answered(self, exchange: int, session: str | None, result: Value | None) -> None:
+        """Takes the answer to such a request.
+
+        Args:
+            exchange: its number.
+            session: the session that it opened.
+            result: None if it opened none.
+        """
+        opening = self._opening.pop(exchange, None)
+        if opening is None or session is None or result is None:
+            return
+        opening.cwd = opening.cwd or _directory(result)  # the draft's session/load asks for it
+        opening.directories = opening.directories or _others(result)
+        self._keep(session, opening)
+
+    def _keep(self, session: str, opening: AuditedSession) -> None:
+        known = self.sessions.get(session)
+        if known is None and len(self.sessions) < _MOST_SESSIONS:
+            known = self.sessions[session] = AuditedSession(session, opening.seq, None)
+        if known is not None:
+            known.seq = opening.seq
+            known.cwd = opening.cwd or known.cwd
+            known.directories = opening.directories or known.directories
+            known.mcp_servers = opening.mcp_servers or known.mcp_servers
+
+
+def command_line(command: str) -> list[str]:
+    """Reads the agent's command from its column; empty if it is damaged."""
+    try:
+        found = json.loads(command)
+    except (ValueError, RecursionError):
+        return []
+    return [str(one) for one in found] if isinstance(found, list) else []
+
+
+def _directory(value: Value) -> str | None:
+    return word(value, "cwd", "workingDirectory") or None
+
+
+def _others(value: Value) -> list[str]:
+    found = value.get("additionalDirectories")
+    every = found[:_MOST] if isinstance(found, list) else []
+    return [one for one in every if isinstance(one, str) and one]
+
+
+def _server(server: Value, seq: int) -> AuditedServer:
+    how = part(server, "transport") or server
+    command = word(how, "command")
+    arguments: Any = how.get("args")
+    if command and isinstance(arguments, list):
+        command = " ".join([command, *(shlex.quote(str(one)) for one in arguments[:_MOST])])
+    url = word(how, "url", "agentUrl")
+    return AuditedServer(
+        name=cut(word(server, "name") or word(how, "serverId", "mcpServerName", "id")),
+        type=cut(word(how, "type") or ("stdio" if command else "http" if url else "unknown")),
+        command=cut(command) or None,
+        url=cut(_without_secrets(url)) or None,
+        seq=seq,
+    )
+
+
+def _without_secrets(url: str) -> str:
+    """The URL without what may identify a user."""
+    try:
+        parts_ = urlsplit(url)
+        host = parts_.netloc.rpartition("@")[2]
+    except ValueError:
+        return "(not a URL)"
+    query = "?…" if parts_.query or parts_.fragment else ""
+    return f"{parts_.scheme}://{host}{parts_.path}{query}" if parts_.scheme else parts_.path + query

@@ -1,0 +1,262 @@
+"""Reads what a tool call, a permission request or a request to the client is about.
+
+Agents write the same in many ways: v1 has ``locations`` and diffs in ``content``, v2 also
+``changes``, the 1.0 draft ``tool``, ``input`` and ``output``; and the arguments of a tool are the
+agent's own. What is read here is only what was sent; where two places differ, both are kept.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.inspection.audit.values import ActionKind
+from acp_proxy.inspection.describe.values import Value, part, parts, word
+from acp_proxy.protocol.effects import ClientEffect, effect_of
+
+_KINDS = {
+    "read": ActionKind.READ, "search": ActionKind.SEARCH, "edit": ActionKind.WRITE,
+    "delete": ActionKind.DELETE, "move": ActionKind.MOVE, "execute": ActionKind.RUN,
+    "fetch": ActionKind.FETCH,
+}  # fmt: skip
+"""The kinds of tools in v1 and v2."""
+_OPERATIONS = {
+    "file_read": ActionKind.READ, "file_write": ActionKind.WRITE, "file_delete": ActionKind.DELETE,
+    "terminal_execute": ActionKind.RUN, "network_access": ActionKind.FETCH,
+}  # fmt: skip
+"""What the 1.0 draft asks permission for."""
+_EFFECTS = {
+    ClientEffect.READS: ActionKind.READ,
+    ClientEffect.WRITES: ActionKind.WRITE,
+    ClientEffect.RUNS: ActionKind.RUN,
+}
+_PATHS = (
+    "file_path", "filePath", "filepath", "path", "paths", "absolute_path", "absolutePath",
+    "notebook_path", "target_file", "targetFile", "dir_path", "file", "files", "filename",
+    "old_path", "oldPath", "new_path", "newPath",
+)  # fmt: skip
+"""Arguments that are paths, whatever the tool."""
+_MOVED = ("source", "destination", "from", "to", "src", "dst")
+"""Arguments that are paths where something is moved."""
+_DIRECTORIES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path")
+"""Arguments that name the directory of a command."""
+_COMMANDS = ("command", "cmd", "commandLine", "script")
+_URLS = ("url", "urls", "uri", "href")
+_URL = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
+_DIRECTORY_TEXT = re.compile(r"\[current working directory ([^\]\n]{1,1000})\]")
+"""How Gemini tells a person where a command will run."""
+_IN_QUOTES = re.compile(r'["\\$`]')
+_MOST_WORDS = 1000
+"""Words of a command."""
+_MOST = 50
+"""Paths of one tool call that are read, and items of its content."""
+
+
+@define
+class Statement:
+    """What one message says about an action; None and nothing for what it does not say."""
+
+    kind: ActionKind | None = None
+    title: str | None = None
+    tool: str | None = None
+    status: str | None = None
+    paths: list[tuple[str, str | None]] = field(factory=list)
+    """Each with the operation of a diff."""
+    command: str | None = None
+    directory: str | None = None
+    url: str | None = None
+    terminals: list[str] = field(factory=list)
+    exit_code: int | None = None
+    exit_signal: str | None = None
+
+
+def of_call(call: Value) -> Statement:
+    """Reads a tool call of any dialect, or an update of one."""
+    tool = word(call, "tool", "name") or word(part(part(call, "_meta"), "claudeCode"), "toolName")
+    said = Statement(
+        kind=_kind(call, tool),
+        title=word(call, "title") or None,
+        tool=tool or None,
+        status=word(call, "status") or None,
+    )
+    content = [*_items(call.get("content")), *_items(call.get("output"))]
+    said.paths = [*_located(call)]
+    for item in content:
+        said.paths += _changed(item)
+        if terminal := word(item, "terminalId"):
+            said.terminals.append(terminal)
+        if word(item, "type") == "terminal" and (command := command_of(item)):  # 1.0 draft
+            said.command = command
+        read_exit(said, item)
+        _read_texts(said, item)
+    if said.kind in (None, ActionKind.READ, ActionKind.SEARCH, ActionKind.OTHER):
+        # A diff changes files and a terminal runs a command, whatever the agent calls it.
+        if any(operation for _, operation in said.paths):
+            said.kind = ActionKind.WRITE
+        elif said.terminals:
+            said.kind = ActionKind.RUN
+    for name in ("rawInput", "input"):
+        _read_arguments(said, call.get(name))
+    read_exit(said, part(call, "rawOutput"))
+    said.paths = [*dict.fromkeys(said.paths)][:_MOST]
+    return said
+
+
+def of_permission(params: Value) -> Statement:
+    """Reads what a permission request of any dialect is about."""
+    subject = part(params, "subject")
+    said = of_call(part(params, "toolCall") or part(subject, "toolCall"))
+    said.title = word(params, "title") or said.title
+    if command := command_of(subject):
+        said.kind, said.command = ActionKind.RUN, command
+        said.directory = word(subject, "cwd") or None
+    if operation := word(params, "operation"):
+        said.kind, resource = _OPERATIONS.get(operation, ActionKind.OTHER), word(params, "resource")
+        said.tool, said.title = operation, word(params, "reason") or said.title
+        if said.kind is ActionKind.RUN:
+            said.command = resource or None
+        elif said.kind is ActionKind.FETCH:
+            said.url = resource or None
+        elif said.kind is not ActionKind.OTHER and resource:
+            said.paths.append((resource, None))
+        else:
+            said.title = " ".join(filter(None, (resource, said.title))) or None
+    return said
+
+
+def of_request(method: str, params: Value) -> Statement:
+    """Reads a request with which the agent has its client do something.
+
+    Args:
+        method: its method.
+        params: its params.
+    """
+    said = Statement(kind=_EFFECTS.get(effect_of(method), ActionKind.OTHER), tool=method)
+    if method == "terminal/create":
+        said.command, said.directory = command_of(params), word(params, "cwd") or None
+    elif method.startswith("fs/"):
+        said.paths = [*_named(params, (*_PATHS, *_MOVED))]
+    else:
+        inner = word(params, "mcpMethod") or word(params, "method")
+        server = word(params, "serverName", "serverId", "acpId", "connectionId")
+        said.title = " ".join(filter(None, (inner, server))) or None
+    return said
+
+
+def of_terminal(update: Value) -> Statement:
+    """Reads a ``terminal_update`` (v2), with which an agent tells of a terminal of its own."""
+    said = Statement(kind=ActionKind.RUN, command=command_of(update))
+    said.directory = word(update, "cwd") or None
+    said.terminals = [word(update, "terminalId")]
+    read_exit(said, part(update, "exitStatus"))
+    return said
+
+
+def read_exit(said: Statement, result: Value) -> None:
+    """Reads how a command ended.
+
+    Args:
+        said: takes it.
+        result: an object that may contain it, in any spelling.
+    """
+    for name in ("exitCode", "exit_code"):
+        code = result.get(name)
+        if isinstance(code, int) and not isinstance(code, bool):
+            said.exit_code = code
+    said.exit_signal = word(result, "signal") or said.exit_signal
+
+
+def command_of(value: Value) -> str | None:
+    """Returns a command line: a command with its arguments, or a list of both."""
+    for name in _COMMANDS:
+        command = value.get(name)
+        if isinstance(command, list):
+            return _joined(command) or None
+        if isinstance(command, str) and command:
+            arguments = value.get("args")
+            if not isinstance(arguments, list) or not arguments:
+                return command
+            # The command itself may be a line for a shell, so that it is left as it is.
+            return f"{command} {_joined(arguments)}"
+    return None
+
+
+def _joined(words: list[Any]) -> str:
+    """A line for a shell that means these words."""
+    return " ".join(_quoted(str(word)) for word in words[:_MOST_WORDS])
+
+
+def _quoted(word: str) -> str:
+    if "'" not in word:
+        return shlex.quote(word)
+    return '"' + _IN_QUOTES.sub(r"\\\g<0>", word) + '"'
+
+
+def _kind(call: Value, tool: str) -> ActionKind | None:
+    if kind := word(call, "kind"):
+        return _KINDS.get(kind, ActionKind.OTHER)
+    if tool and "/" in tool:
+        return _EFFECTS.get(effect_of(tool), ActionKind.OTHER)
+    return None
+
+
+def _items(content: Any) -> Iterator[Value]:
+    items = content if isinstance(content, list) else [content]
+    return (item for item in items[:_MOST] if isinstance(item, dict))
+
+
+def _located(call: Value) -> Iterator[tuple[str, None]]:
+    for place in (*parts(call, "locations")[:_MOST], part(call, "location")):
+        if path := word(place, "path", "uri"):
+            yield path, None
+
+
+def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
+    """The files that a diff changes."""
+    if word(item, "type") == "diff" and (path := word(item, "path")):
+        operation = "add" if "oldText" in item and item["oldText"] is None else "modify"
+        yield path, operation
+    for change in parts(item, "changes")[:_MOST]:
+        operation = word(change, "operation") or "modify"
+        for name in ("oldPath", "path", "newPath"):
+            if path := word(change, name):
+                yield path, operation
+
+
+def _read_texts(said: Statement, item: Value) -> None:
+    text = word(part(item, "content"), "text")[:2000]
+    if match := _DIRECTORY_TEXT.search(text):
+        said.directory = match[1]
+
+
+def _read_arguments(said: Statement, given: Any) -> None:
+    """Reads the arguments of a tool, which every agent names as it likes."""
+    if not isinstance(given, dict):
+        return
+    said.command = command_of(given) or said.command
+    if said.kind is ActionKind.RUN or (said.kind is None and said.command is not None):
+        said.directory = word(given, *_DIRECTORIES) or said.directory
+    else:
+        names = (*_PATHS, *_MOVED) if said.kind is ActionKind.MOVE else _PATHS
+        said.paths += _named(given, names)
+        if isinstance(changes := given.get("changes"), dict):  # Codex, by path
+            said.paths += ((path, None) for path in [*changes][:_MOST] if path)
+    said.url = next(_strings(given, _URLS), None) or said.url
+    if said.kind is ActionKind.FETCH and said.url is None:
+        text = f"{word(given, 'prompt')[:5000]} {said.title or ''}"
+        match = _URL.search(text)
+        said.url = match[0] if match else None
+
+
+def _named(value: Value, names: Iterable[str]) -> Iterator[tuple[str, None]]:
+    return ((path, None) for path in _strings(value, names) if "\n" not in path)
+
+
+def _strings(value: Value, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        found = value.get(name)
+        for one in found[:_MOST] if isinstance(found, list) else [found]:
+            if isinstance(one, str) and one:
+                yield one

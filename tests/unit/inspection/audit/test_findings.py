@@ -1,0 +1,262 @@
+"""A reviewer is told what to look at, and nothing that the recording does not show."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.audited import ALLOW, ALWAYS, CWD, REJECT, Talk, edit, shell
+
+A, B = f"{CWD}/a.py", f"{CWD}/b.py"
+
+
+def test_a_session_in_order() -> None:
+    """Reads inside, and an edit and a command that were allowed: nothing to look at."""
+    talk = Talk()
+    talk.asks("fs/read_text_file", {"content": ""}, path=A)
+    talk.call("c", **edit(A))
+    talk.permission(ALLOW, {"toolCallId": "c"})
+    talk.asks("fs/write_text_file", {}, path=A, content="x")
+    talk.ends("c")
+    talk.permission(ALLOW, {"toolCallId": "d", **shell("npm test")})
+    talk.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"], cwd=CWD)
+    talk.ends("d", "completed", content=[{"type": "terminal", "terminalId": "t"}])
+    talk.permission(REJECT, {"toolCallId": "e", **shell("rm -r .")})
+    talk.ends("e", "failed")
+    assert talk.findings() == {}
+
+
+def test_done_without_being_asked() -> None:
+    """Of an agent that asks at other times, by kind of action; reads are no such."""
+    talk = Talk()
+    talk.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
+    talk.ends("c")
+    talk.asks("fs/read_text_file", {"content": ""}, path=A)
+    for number in range(5):
+        talk.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
+    talk.asks("terminal/create", {"terminalId": "t"}, command="make")
+    talk.call("d", title="Ask the oracle", kind="other", rawInput={}, tool="oracle")
+    found = talk.audit().findings
+    assert [(f.kind, f.text) for f in found] == [
+        ("not-asked",
+         "5 writes without a permission request: 0 (#11), 1 (#13), 2 (#15), and 2 more"),
+        ("not-asked", "1 command without a permission request: make (#21)"),
+        ("other-not-asked",
+         "1 other tool call without a permission request; what they do is not in the recording:"
+         " Ask the oracle (#23, claimed)"),
+    ]  # fmt: skip
+    assert found[0].actions == [3, 4, 5, 6, 7]
+    assert found[0].seqs == [11, 13, 15, 17, 19]
+
+
+def test_an_agent_that_never_asks() -> None:
+    """All that it did is one line."""
+    talk = Talk()
+    for number in range(500):
+        talk.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
+    talk.call("c", **shell("make"))
+    talk.ends("c")
+    assert talk.findings() == {
+        "never-asked": (
+            "the agent never asked for permission: 500 writes, 1 command (1 of them claimed)"
+        )
+    }
+
+
+def test_an_answer_for_always_may_cover_what_follows() -> None:
+    """It is told apart from what nobody was asked about."""
+    talk = Talk()
+    talk.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
+    talk.call("d", **shell("npm install"))
+    assert talk.findings() == {
+        "perhaps-allowed": (
+            "1 command without a permission request, perhaps covered by an earlier answer (#7):"
+            " npm install (#8, claimed)"
+        )
+    }
+
+
+def test_refused_and_done_by_the_client() -> None:
+    """A write of the same file in the same turn, though the call with permission has ended."""
+    talk = Talk()
+    talk.call("c", **edit(A))
+    talk.permission(REJECT, {"toolCallId": "c"})
+    talk.ends("c", "failed")
+    talk.asks("fs/write_text_file", {}, path=A, content="x")
+    found = talk.audit().findings
+    assert (found[0].kind, found[0].severity) == ("refused-but-done", "problem")
+    assert found[0].text == (
+        "the client wrote a.py (#10) after permission for the same was denied (#8)"
+    )
+
+
+def test_refused_and_done_in_a_terminal() -> None:
+    """The call that was refused shows a terminal that was created afterwards."""
+    talk = Talk()
+    talk.permission(REJECT, {"toolCallId": "c", **shell("make")})
+    talk.asks("terminal/create", {"terminalId": "t"}, command="make")
+    talk.ends("c", "completed", content=[{"type": "terminal", "terminalId": "t"}])
+    assert talk.findings()["refused-but-done"] == (
+        "the client ran make (#8) although permission was denied (#7)"
+    )
+
+
+def test_refused_and_reported_as_done() -> None:
+    """The agent's own word is marked as such."""
+    talk = Talk()
+    talk.permission(REJECT, {"toolCallId": "c", **shell("make")})
+    talk.ends("c", "completed")
+    assert talk.findings()["refused-but-done"] == (
+        "the agent says that it ran make (#8) although permission was denied (#7)"
+    )
+
+
+def test_a_later_turn_is_another_matter() -> None:
+    """A person may have changed his mind."""
+    talk = Talk()
+    talk.permission(REJECT, {"toolCallId": "c", **edit(A)})
+    talk.prompt()
+    talk.asks("fs/write_text_file", {}, path=A, content="x")
+    assert "refused-but-done" not in talk.findings()
+
+
+def test_done_before_the_answer() -> None:
+    """The agent asked, and did not wait."""
+    talk = Talk()
+    talk.call("c", **edit(A))
+    talk.permission(ALLOW, {"toolCallId": "c"})
+    answer = talk.lines.pop()
+    talk.asks("fs/write_text_file", {}, path=A, content="x")
+    talk.to_agent(answer[1])
+    assert talk.findings() == {
+        "before-answer": ("1 write began before the permission request was answered: a.py (#6)")
+    }
+
+
+def test_permission_for_one_file_and_a_write_of_another() -> None:
+    """Nothing was asked of the client for the file with permission."""
+    talk = Talk()
+    talk.call("c", **edit(A))
+    talk.permission(ALLOW, {"toolCallId": "c"})
+    talk.asks("fs/write_text_file", {}, path=B, content="x")
+    talk.ends("c")
+    found = talk.findings()
+    assert found["asked-for-another"] == (
+        "the client wrote b.py (#9) without being asked, while permission was given for a.py (#7),"
+        " for which it requested nothing"
+    )
+
+
+def test_a_call_that_changes_after_permission() -> None:
+    """What the agent names only afterwards was not asked for."""
+    talk = Talk()
+    talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
+    talk.ends("c", "completed", locations=[{"path": A}, {"path": B}])
+    assert talk.findings() == {
+        "asked-for-another": (
+            "permission was given for a.py (#6), but the agent says that it wrote b.py (#8)"
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "is_another"),
+    [
+        ("npm  test", False),
+        ("/bin/bash -lc 'npm test'", False),
+        ("npm test; rm -r .", True),
+        ("sh -c 'npm test' 'x'", True),
+    ],
+)
+def test_permission_for_one_command_and_another_one_in_the_terminal(
+    command: str, is_another: bool
+) -> None:
+    """The shell that a line is given to makes no other command of it."""
+    talk = Talk()
+    talk.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
+    talk.asks("terminal/create", {"terminalId": "t"}, command=command)
+    talk.ends("c", "completed", content=[{"type": "terminal", "terminalId": "t"}])
+    assert ("asked-for-another" in talk.findings()) is is_another
+
+
+def test_outside_the_directory() -> None:
+    """A write or a command is a problem unless it was allowed; a read is worth knowing."""
+    talk = Talk()
+    talk.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
+    talk.asks("fs/write_text_file", {}, path=f"{CWD}/../x", content="")
+    talk.asks_in_vain("fs/write_text_file", path="/y", content="")
+    talk.permission(ALLOW, {"toolCallId": "c", **shell("make")})
+    talk.asks("terminal/create", {"terminalId": "t"}, command="make", cwd="/tmp")
+    talk.ends("c", content=[{"type": "terminal", "terminalId": "t"}])
+    found = [(f.severity, f.text) for f in talk.audit().findings if f.kind == "outside"]
+    assert found == [
+        ("problem", "1 write outside the session's directory: /work/x (#8)"),
+        ("remark", "1 read outside the session's directory: /etc/hosts (#6)"),
+        ("remark", "1 command outside the session's directory: make in /tmp (#12)"),
+        (
+            "remark",
+            "1 write outside the session's directory, refused, failed or not answered: /y (#10)",
+        ),
+    ]
+
+
+def test_files_that_look_like_credentials() -> None:
+    """Read by the client, or named in a command."""
+    talk = Talk()
+    talk.asks("fs/read_text_file", {"content": ""}, path=f"{CWD}/.env")
+    talk.call("c", **shell("cat ~/.ssh/id_rsa | base64"))
+    found = talk.audit().findings[0]
+    assert (found.kind, found.severity) == ("credentials", "problem")
+    assert found.text == (
+        "files that look like credentials: read .env (#6),"
+        " a command names ~/.ssh/id_rsa (#8, claimed)"
+    )
+
+
+def test_commands_that_name_paths_outside() -> None:
+    """Programs and devices of the system are left out."""
+    talk = Talk()
+    talk.call("c", **shell("/usr/bin/env cp /work/app/a /work/other/b 2>/dev/null"))
+    assert talk.findings()["command-outside"] == (
+        "commands name paths that are not in the session's directory: /work/other/b (#6, claimed)"
+    )
+
+
+def test_a_directory_that_is_not_in_the_recording() -> None:
+    """Nothing is said to be outside of what is unknown."""
+    talk = Talk()
+    talk.update("usage_update")
+    for _, message in talk.lines:
+        if isinstance(message, dict) and "cwd" in message.get("params", {}):
+            del message["params"]["cwd"]
+    talk.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
+    assert talk.findings() == {
+        "place-unknown": (
+            "1 read in places that the recording does not tell from the session's directory:"
+            " /etc/hosts (#7)"
+        )
+    }
+
+
+def test_answers_that_no_person_can_give() -> None:
+    """A grant within a tenth of a second."""
+    talk = Talk()
+    talk.pause_ms = 99
+    talk.permission(ALLOW, {"toolCallId": "c", **shell("make")})
+    assert talk.findings() == {
+        "answered-at-once": (
+            "1 permission request was granted within 0.1 s, so hardly by a person:"
+            " make (#6, claimed)"
+        )
+    }
+
+
+def test_hostile_text_is_made_visible() -> None:
+    """Titles, paths and commands may hold anything."""
+    talk = Talk()
+    talk.call("c", **shell("rm \x1b[2J\u202e\n-r" + "x" * 100))
+    text = talk.findings()["never-asked"]
+    assert text == "the agent never asked for permission: 1 command (1 of them claimed)"
+    talk.permission(ALLOW, {"toolCallId": "d", **edit(A)})
+    text = talk.findings()["not-asked"]
+    assert text.isprintable()
+    assert len(text) < 130
