@@ -33,6 +33,7 @@ from acp_proxy.faults.structuring import (
 )
 from acp_proxy.filters import Filter, parse, terms_of
 from acp_proxy.plain_files import reason
+from acp_proxy.protocol.json_text import storable
 
 _UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault"}
 """Terms of the filter grammar that are not known when a frame passes, and what they ask for."""
@@ -138,6 +139,8 @@ def parse_rule(text: str) -> FaultRule:
         BadPlan: it is wrong.
     """
     place = f"--fault {text!r}"
+    if storable(text) != text:
+        raise BadPlan(f"{place}: expected UTF-8")
     try:
         words = shlex.split(text)
     except ValueError as e:

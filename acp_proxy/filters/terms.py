@@ -20,6 +20,7 @@ from acp_proxy.filters.conditions import (
     Present,
     Some,
 )
+from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Direction
 
@@ -162,7 +163,7 @@ def _glob(column: str) -> Callable[[str], Filter]:
     """A text that is equal, or matches a pattern with ``*`` and ``?``."""
 
     def term(value: str) -> Filter:
-        wanted = unquoted(value)
+        wanted = storable(unquoted(value))
         if not any(c in wanted for c in "*?["):
             return _in(column, [wanted])
         return Filter(Like(column, wanted), _test(column, lambda text: fnmatchcase(text, wanted)))
@@ -172,7 +173,11 @@ def _glob(column: str) -> Callable[[str], Filter]:
 
 def _rpc_id(value: str) -> Filter:
     """An id: ``7`` means the number and the string, ``"7"`` the string alone."""
-    return _in("rpc_id", [value] if value.startswith('"') else [value, json.dumps(value)])
+    token = storable(value)
+    if token.startswith('"'):
+        return _in("rpc_id", [token])
+    escaped, written = json.dumps(value), json.dumps(value, ensure_ascii=False)
+    return _in("rpc_id", list(dict.fromkeys([token, escaped, storable(written)])))
 
 
 def _number(column: str, units: dict[str, int], what: str) -> Callable[[str], Filter]:

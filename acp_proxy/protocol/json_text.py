@@ -135,13 +135,25 @@ def members(text: str, at: int = 0) -> Iterator[Member]:
     at, key = _after_space(text, at + 1), "*"
     while text[at] != end:
         if is_object:
+            _expect(text, at, '"')
             key, at = scanstring(text, at + 1)
-            at = _after_space(text, _after_space(text, at) + 1)
+            at = _after_space(text, at)
+            _expect(text, at, ":")
+            at = _after_space(text, at + 1)
         _, after = _skip(text, at)
         yield Member(key, at, after)
         at = _after_space(text, after)
-        if text[at] == ",":
-            at = _after_space(text, at + 1)
+        if text[at] == end:
+            return
+        _expect(text, at, ",")
+        at = _after_space(text, at + 1)
+        if text[at] == end:
+            raise ValueError(f"expected a value at character {at}, got {end!r}")
+
+
+def _expect(text: str, at: int, mark: str) -> None:
+    if text[at] != mark:
+        raise ValueError(f"expected {mark!r} at character {at}, got {text[at]!r}")
 
 
 def _after_space(text: str, at: int) -> int:

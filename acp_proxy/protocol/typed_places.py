@@ -111,14 +111,15 @@ def spans(text: str, places: Places) -> list[Span]:
     """
     found: list[Span] = []
     try:
-        _collect(text, 0, places, found)
+        end = _collect(text, 0, places, found)
     except (ValueError, IndexError, RecursionError):
         return []
-    return found
+    return found if text[end:].strip(" \t\r\n") in ("}", "]") else []
 
 
-def _collect(text: str, at: int, places: Places, found: list[Span]) -> None:
-    """Adds the places in the value that begins at ``at``."""
+def _collect(text: str, at: int, places: Places, found: list[Span]) -> int:
+    """Adds the places in the value that begins at ``at``; returns where its last member ends."""
+    end = at
     for key, start, end in members(text, at):
         inner = places.get(key)
         if inner is None:
@@ -127,6 +128,7 @@ def _collect(text: str, at: int, places: Places, found: list[Span]) -> None:
             found.append(Span(start, end, inner))
         else:
             _collect(text, start, inner, found)
+    return end
 
 
 def splice(

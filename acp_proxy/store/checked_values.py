@@ -9,6 +9,7 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from types import NoneType
 from typing import Any
 
@@ -26,6 +27,8 @@ _UNLIMITED = 2_000_000_000
 
 LINE_START = "line_start(f.seq)"
 """The excerpt of the line of a row ``f``; needs `limit`."""
+FITS = "fits_pattern"
+"""The function of a text and a pattern with ``*`` and ``?``; needs `limit`."""
 SIZE = "length(f.raw)"
 _IS_HELD = f"{SIZE} <= {HELD} OR typeof(f.raw) != 'blob'"
 RAW = f"CASE WHEN {_IS_HELD} THEN f.raw ELSE {LINE_START} END"
@@ -95,7 +98,7 @@ def _check_types(row: Row) -> None:
 
 
 def limit(connection: sqlite3.Connection, *schemas: str) -> None:
-    """Limits what the statements of a connection read, and lets them read excerpts.
+    """Limits what the statements of a connection read, and adds our functions to SQLite's.
 
     Args:
         connection: an open recording.
@@ -109,6 +112,7 @@ def limit(connection: sqlite3.Connection, *schemas: str) -> None:
         return _start(connection, schemas[-1], seq)
 
     connection.create_function("line_start", 1, line_start)
+    connection.create_function(FITS, 2, fnmatchcase, deterministic=True)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, HELD + 1)
 
 

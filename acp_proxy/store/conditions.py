@@ -20,6 +20,7 @@ from acp_proxy.filters.conditions import (
     Some,
 )
 from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.store.checked_values import FITS
 from acp_proxy.store.schema import KIND_CODES, STREAM_CODES
 
 _CODED = {
@@ -33,6 +34,8 @@ _MOST_TESTS = 400
 """SQLite follows 1,000 levels, one for each ``OR``; a longer filter is tested on each row."""
 _MOST_STARS = 3
 """SQLite tries all ways in which the stars of a pattern can fit a text."""
+_LIKE = f"CASE WHEN instr({{0}}, char(0)) THEN {FITS}({{0}}, ?) ELSE {{0}} GLOB ? END"
+"""To SQLite's own patterns, a text ends at NUL."""
 _OPERATORS = ("=", "<", ">", "<=", ">=")
 
 
@@ -76,10 +79,10 @@ def translate(condition: Condition, labels: str, every: str) -> Where:
             known = [str(codes[value]) for value in values if value in codes]
             return Where(f"{expression} IN ({', '.join(known)})")
         case Among(column, values):
-            found = f"IN ({', '.join('?' * len(values))})"
+            found = f"{{0}} IN ({', '.join('?' * len(values))})"
             return _text(column, found, values, labels, every)
         case Like(column, pattern) if _is_simple(pattern):
-            return _text(column, "GLOB ?", (pattern,), labels, every)
+            return _text(column, _LIKE, (pattern, pattern), labels, every)
         case Compare(column, operator, bound) if operator in _OPERATORS:
             return Where(f"{_COLUMNS.get(column, f'f.{column}')} {operator} ?", (bound,))
         case Present(column):
@@ -100,8 +103,8 @@ def translate(condition: Condition, labels: str, every: str) -> Where:
 
 
 def _is_simple(pattern: str) -> bool:
-    """Whether SQLite may look for a pattern; its sets are not fnmatch's."""
-    return "[" not in pattern and pattern.count("*") <= _MOST_STARS
+    """Whether SQLite may look for a pattern; its sets are not fnmatch's, and NUL is its end."""
+    return not {"[", "\0"} & {*pattern} and pattern.count("*") <= _MOST_STARS
 
 
 def with_batches(where: Where) -> Where:
@@ -112,21 +115,21 @@ def with_batches(where: Where) -> Where:
 
 
 def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: str) -> Where:
-    """A test of a text; also of that which only the answer to a request has."""
+    """A test of a text, ``{0}``; also of that which only the answer to a request has."""
     if column not in _LABELLED:
-        return Where(f"f.{column} {test}", values)
+        return Where(test.format(f"f.{column}"), values)
     if column == "terminal":  # by the index of terminals, which an OR would not use
-        ids = f"SELECT id FROM {every} WHERE text {test}"
+        ids = f"SELECT id FROM {every} WHERE {test.format('text')}"
         named = f"SELECT seq FROM frame_rows WHERE terminal IN ({ids})"
         asked = (
             "SELECT request_seq FROM exchanges WHERE method = 'terminal/create'"
             f" AND response_seq IN ({named})"
         )
         return Where(f"f.seq IN ({named} UNION {asked})", values * 2)
-    sql = f"f.{column} IN (SELECT id FROM {labels} WHERE text {test})"
+    sql = f"f.{column} IN (SELECT id FROM {labels} WHERE {test.format('text')})"
     if column != "session":
         return Where(sql, values)
-    asked = f"SELECT request_seq FROM exchanges WHERE session {test}"
+    asked = f"SELECT request_seq FROM exchanges WHERE {test.format('session')}"
     return Where(f"({sql} OR (f.kind = {_REQUEST} AND f.seq IN ({asked})))", values * 2)
 
 

@@ -181,8 +181,11 @@ class FrameTable:
         )
 
     def _texts(self) -> _Texts:
-        labels = self.connection.execute(f"SELECT id, text FROM {self.labels}")
-        return {**dict(labels), None: None}
+        labels = dict(self.connection.execute(f"SELECT id, text FROM {self.labels}"))
+        for label in labels.values():
+            if not isinstance(label, str):
+                raise Mistyped(f"a label is {type(label).__name__}")
+        return {**labels, None: None}
 
 
 def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[FrameHead]:

@@ -176,6 +176,8 @@ class RecordHandler:
 
     def _start(self, record: LogRecord, fields: _Fields) -> None:
         state = self._state
+        if state.recording is not None:
+            return  # a recorder writes one; of a second one the rows would depend on the batches
         state.origin_ns = number(fields, "origin", record.t_ns)
         state.wall_ns = number(fields, "wall", 0)
         self._rows.set_dialect(str(fields.get("dialect", "auto")))

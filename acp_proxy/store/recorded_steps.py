@@ -65,7 +65,8 @@ class RecordedSteps:
         self._after = 0
         self._wires: dict[int, Wire] = {}
         self._held = 0
-        self._faulted = FaultedFrames(self._connection)
+        with self._damage_reported():
+            self._faulted = FaultedFrames(self._connection)
         self.agent_left_at = ended_by_itself_at(events(reader, *ENDING_KINDS))
         self.dialect = reader.recording.dialect
 

@@ -7,7 +7,7 @@ import operator
 import sqlite3
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from attrs import fields
 
@@ -36,6 +36,7 @@ _FIRED = (
     " FROM faults_fired WHERE seq >= ? ORDER BY seq, rowid"
 )
 _COLUMNS = [field.name for field in fields(Recording)]
+_KINDS = {field.name: get_args(field.type) or (field.type,) for field in fields(Recording)}
 
 
 class FiredRows:
@@ -83,6 +84,8 @@ class Rows:
         for row in rows:
             try:
                 recording = Recording(**{name: row[name] for name in _COLUMNS if name in row})
+                if not all(isinstance(getattr(recording, n), kind) for n, kind in _KINDS.items()):
+                    break
                 read_time(recording.started_at)
                 read_time(recording.ended_at or recording.started_at)
                 " ".join(json.loads(recording.command))

@@ -148,8 +148,7 @@ def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
         return None  # what names no session in the draft goes by all that was opened before
     turns = read_turns(reader)
     beside = [row for row in turns if row.end_seq is None or row.end_seq >= turn.prompt_seq]
-    first = min(row.prompt_seq for row in beside)
-    return next(row for row in turns if row.prompt_seq == first)
+    return min(beside, key=lambda row: row.prompt_seq, default=None)
 
 
 def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:

@@ -267,6 +267,12 @@ def test_a_wrong_rule_is_refused(text: str, message: str) -> None:
     assert str(refusal.value) == f"--fault {text!r}: {message}"
 
 
+def test_a_rule_has_to_be_utf_8() -> None:
+    """A plan is kept as TOML, which is."""
+    with pytest.raises(BadPlan, match=r"expected UTF-8$"):
+        parse_rule("noop where=method:\udcff")
+
+
 def test_ready_plans_go_by_their_names() -> None:
     """``@name`` is a plan of the package; an unknown one is refused with the nearest."""
     assert load_plan("@hung-permission").rules[0].kind == "drop"

@@ -58,6 +58,8 @@ def chosen(text: str) -> list[int]:
         ("id:0", [1, 2]),
         ("id:7", [3, 5]),
         ('id:"7"', [3, 5]),
+        ("id:\udcff", []),
+        ("method:\udcff* or session:\udcff", []),
         ("seq:2..4", [2, 3, 4]),
         ("seq:5..", [5, 6, 7]),
         ("seq:..2", [1, 2]),
@@ -154,3 +156,18 @@ def test_a_message_that_is_nested_too_deeply_does_not_match(value: str) -> None:
     row = {**ROWS[0], "raw": f'{{"params":{value}}}'.encode()}
     path = ".".join(["params", *"a" * 699])
     assert not parse(f"{path}=2").matches(row)
+
+
+def test_an_id_is_found_as_its_peer_has_written_it() -> None:
+    """Beyond ASCII, either as it is or as an escape."""
+    tokens = ['"é"', '"\\u00e9"', '"e"']
+    assert [parse("id:é").matches({**ROWS[0], "rpc_id": token}) for token in tokens] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_half_of_a_surrogate_pair_is_found_by_its_escape() -> None:
+    """A label that UTF-8 cannot encode is stored as its escape."""
+    assert parse('method:"\\ud800"').matches({**ROWS[0], "method": "\\ud800"})

@@ -241,3 +241,33 @@ def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
     with RecordingReader(tmp_path / "x.db") as reader:
         assert list(reader.frames(parse(f"method:{'*a' * 30}*b"))) == []
         assert len(list(reader.frames(parse(f"method:{'*a' * 30}*")))) == 1
+
+
+@pytest.mark.parametrize("text", ["method:a*c", 'method:"a\\u0000*"', "not method:a*c", "method:a"])
+def test_a_label_may_have_a_nul(tmp_path: Path, text: str) -> None:
+    """To SQLite's own patterns it would be the end of the label, and of the pattern."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(notification("a\0b/c"), notification("a"), notification("a/c"))
+        recorder.close()
+        recorder.finish()
+    chosen = parse(text)
+    with RecordingReader(recorder.path) as reader:
+        expected = [row["seq"] for row in reader.frames() if chosen.matches(row)]
+        assert [row["seq"] for row in reader.frames(chosen)] == expected
+        assert [head.seq for head in reader.heads(chosen)] == expected
+
+
+def test_a_filter_may_have_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
+    """An argument of a command can; nothing that was recorded matches it."""
+    with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
+        assert not list(reader.frames(parse("method:\udcff or session:\udcff* or id:\udcff")))
+
+
+def test_a_label_that_is_no_text_is_damage(tmp_path: Path) -> None:
+    """SQLite keeps a value of any type."""
+    path = record_conversation(tmp_path / "x.db")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE labels SET text = CAST(text AS BLOB) WHERE id = 1")
+        connection.commit()
+    with RecordingReader(path) as reader, pytest.raises(DamagedRecording, match="label is bytes"):
+        list(reader.heads())

@@ -534,3 +534,14 @@ def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connecti
         (7, "invalid", "begins with a byte order mark"),
         (8, "error", None),
     ]
+
+
+@pytest.mark.parametrize("limit", [1, 1 << 30])
+def test_only_the_first_start_counts(tmp_path: Path, limit: int) -> None:
+    """A log with two of them becomes the same rows in any batches."""
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        recorder.chunk(TO_AGENT, b"x\n")
+        recorder.event(capture_log.START, wall=1, origin=2, id="other", arg=["other"])
+        index(recorder, connection, limit)
+        assert recording(connection)["id"] == "c0ffee000001"
+        assert recording(connection)["started_at"] == STARTED_AT

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.errors import DamagedRecording
+from acp_proxy.store import recorded_steps
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
-from tests.log_writer import LogWriter, handshake, write_conversation
+from tests.log_writer import LogWriter, handshake, record_conversation, write_conversation
 from tests.playbook import record
 
 if TYPE_CHECKING:
@@ -161,3 +164,15 @@ def test_frames_that_only_the_log_has_are_played_as_well(tmp_path: Path, indexed
             found = [(s.seq, s.kind, s.method, s.exchange, s.response_seq) for s in steps(script)]
             assert early == found
             assert lines == [script.wire(seq).raw for seq, *_ in found]
+
+
+def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What faults did is read at once, and it may be there that a file is broken."""
+
+    def broken(_: sqlite3.Connection) -> None:
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(recorded_steps, "FaultedFrames", broken)
+    path = record_conversation(tmp_path / "x.db")
+    with RecordingReader(path) as reader, pytest.raises(DamagedRecording, match="malformed"):
+        RecordedSteps(reader)
