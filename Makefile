@@ -6,10 +6,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 COMPILED := $(VENV)/compiled
+FUZZ_SECONDS ?= 600
 JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recordings test fast check style types docs bench mutants soak clean
+.PHONY: help demo recordings test fast check style types docs bench mutants fuzz soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +58,12 @@ mutants: $(COMPILED) ## change the code in small ways; the tests have to notice 
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,mutants]'
 	@$(BIN)/mutmut run >/dev/null
 	@$(BIN)/python -m tests.mutants $(BIN)/mutmut
+
+# atheris has no wheel for every Python and system; without it Hypothesis alone looks for inputs.
+fuzz: $(COMPILED) ## each fuzzer, FUZZ_SECONDS=600 or FUZZ_TARGETS="log_reader splicing" to choose
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: 'atheris>=3' \
+		2>/dev/null || echo "make: atheris cannot be installed here; Hypothesis runs alone"
+	@$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 soak: $(COMPILED) ## the long runs: hundreds of kills, a million frames
 	@$(BIN)/python -m pytest -m soak

@@ -1,0 +1,256 @@
+"""The database reader: a recording with wrong values or bytes is read, or called what it is."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from acp_proxy.capture.log_format import EFFECT, FAULT, PART
+from acp_proxy.cli.main import cli
+from acp_proxy.errors import UnreadableRecording
+from acp_proxy.store import (
+    exchange_queries,
+    fired_faults,
+    frame_queries,
+    library,
+    recorded_events,
+)
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_steps import RecordedSteps
+from acp_proxy.store.text_export import write_transcript
+from tests.fuzz import seeds
+from tests.fuzz.byte_source import ByteSource
+from tests.fuzz.target import Target
+from tests.log_writer import LogWriter, write_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_COMMANDS = (("show",), ("log",), ("stats",), ("show", "--json"), ("log", "--json"),
+             ("export", "--format", "jsonl", "-o", "-"), ("search", "e"))  # fmt: skip
+_NUMBERS = (0, -1, 1, 2, 7, 1 << 31, (1 << 63) - 1, -(1 << 63), 1.5, float("inf"), -1e300)
+"""A NaN is NULL to SQLite."""
+_TEXTS = ("", "x", "null", "{}", "[]", '["\\ud800"]', "9" * 30, "9999-12-31T23:59:59-23:59", "a\0b",
+          "\x1b[2J", "\u202e", "to-agent", "recording")  # fmt: skip
+
+
+def check(data: bytes) -> None:
+    """Changes a recording as the bytes say, and asks all that can be asked of it."""
+    source = ByteSource(data)
+    recording = source.choice(_recordings())
+    command = source.choice([*_COMMANDS, *[None] * 9])
+    path = _directory() / "x.db"
+    path.write_bytes(recording)
+    if source.number(1):
+        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
+            _change_values(path, source)
+    else:
+        path.write_bytes(_changed_bytes(recording, source))
+    if command is None:
+        _read(path)
+    else:
+        _run(path, command)
+
+
+def _changed_bytes(recording: bytes, source: ByteSource) -> bytes:
+    """Overwrites bytes in any place, or cuts the file."""
+    data = bytearray(recording)
+    while source:
+        page, place = source.number(len(data) // 4096), source.number(1 << 12)
+        new = source.short(40)
+        if new == b"cut":
+            del data[page * 4096 + place :]
+        at = min(page * 4096 + place, len(data))
+        data[at : at + len(new)] = new
+    return bytes(data)
+
+
+def _change_values(path: Path, source: ByteSource) -> None:
+    """Writes values of any type into any columns, and removes rows, as another program may."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=OFF")
+        connection.execute("PRAGMA ignore_check_constraints=ON")
+        columns = _columns()
+        while source:
+            table, column = source.choice(columns)
+            row = source.number(63)
+            chosen = f"rowid = (SELECT rowid FROM {table} LIMIT 1 OFFSET {row} % "
+            chosen += f"max(1, (SELECT count(*) FROM {table})))"
+            kind = source.number(5)
+            with contextlib.suppress(sqlite3.IntegrityError, sqlite3.OperationalError):
+                if kind == 0:
+                    connection.execute(f"DELETE FROM {table} WHERE {chosen}")
+                    continue
+                connection.execute(
+                    f"UPDATE {table} SET {column} = ? WHERE {chosen}", (_value(kind, source),)
+                )
+        connection.commit()
+
+
+def _value(kind: int, source: ByteSource) -> object:
+    match kind:
+        case 1:
+            return None
+        case 2:
+            return source.choice(_NUMBERS)
+        case 3:
+            return source.choice(_TEXTS)
+        case 4:
+            return source.short(40).decode(errors="replace")
+        case _:
+            return source.short(40)
+
+
+def _read(path: Path) -> None:
+    """Asks the store everything; each answer is one, or names the file and what is wrong."""
+    for question in _QUESTIONS:
+        try:
+            with RecordingReader(path) as reader:
+                question(reader)
+        except UnreadableRecording as e:
+            assert str(path) in str(e)
+            assert "\n" not in str(e)
+    library.read_listed(path)
+    library.read_id_and_note(path)
+
+
+def _frames(reader: RecordingReader) -> None:
+    for row in reader.rows():
+        if row.get("kind") == "batch":
+            reader.members(row)
+    for head in reader.heads():
+        assert isinstance(head.seq, int)
+
+
+def _queries(reader: RecordingReader) -> None:
+    turns = exchange_queries.turns(reader)
+    list(exchange_queries.exchanges(reader))
+    list(exchange_queries.open_exchanges(reader, 9))
+    list(exchange_queries.client_requests(reader))
+    exchange_queries.initialization(reader)
+    list(exchange_queries.exchanges_by_own_session(reader))
+    exchange_queries.request_methods(reader)
+    exchange_queries.first_request_of_sessions(reader)
+    exchange_queries.requested_sessions(reader)
+    assert len(turns) == exchange_queries.turn_count(reader)
+
+
+def _frame_queries(reader: RecordingReader) -> None:
+    frame_queries.last_seq(reader)
+    frame_queries.last_number(reader)
+    frame_queries.last_ns(reader)
+    frame_queries.first_prompt(reader, 99)
+    list(frame_queries.frames_by_number(reader, [2, 3, 6, 7], 1 << 20, 2))
+    frame_queries.frame_times(reader, [2, 3])
+    frame_queries.last_stderr_lines(reader, 5, 99)
+    frame_queries.sessions_of_frames(reader)
+
+
+def _faults(reader: RecordingReader) -> None:
+    fired_faults.has_fired_faults(reader)
+    fired_faults.fired_counts(reader)
+    fired_faults.injected_frames(reader)
+    fired_faults.withheld_frames(reader, [2, 3, 6])
+    fired_faults.lost_answers(reader, 9)
+
+
+def _others(reader: RecordingReader) -> None:
+    list(reader.runs(1000))
+    list(reader.payloads())
+    reader.first_of_kind("request")
+    reader.count()
+    recorded_events.clock_origin_ns(reader)
+    list(recorded_events.events(reader, "exit", "eof"))
+    for seq in (2, 7):
+        list(reader.pieces(seq))
+
+
+def _text(reader: RecordingReader) -> None:
+    for line in write_transcript(reader):
+        assert line.endswith(b"\n")
+
+
+def _steps(reader: RecordingReader) -> None:
+    steps = RecordedSteps(reader)
+    while found := steps.read():
+        for step in found:
+            steps.wire(step.seq)
+
+
+_QUESTIONS: tuple[Callable[[RecordingReader], None], ...] = (
+    _frames, _queries, _frame_queries, _faults, _others, _text, _steps,
+)  # fmt: skip
+
+
+def _run(path: Path, command: tuple[str, ...]) -> None:
+    """Runs a command; it ends by itself, with an exit code of ours and no traceback."""
+    words = ["inspect", command[0], str(path), *command[1:]]
+    if command[0] == "search":
+        words = ["inspect", "search", command[1], str(path)]
+    result = CliRunner(env={"ACP_PROXY_RECORDINGS": str(_directory())}).invoke(
+        cli, words, prog_name="acp-proxy"
+    )
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code in (0, 1, 2), result.output[-500:]
+
+
+@cache
+def _recordings() -> list[bytes]:
+    """Small recordings: one with a little of everything, one with faults, one of a real agent."""
+    path = _directory() / "seed.db"
+    with LogWriter(path, fault_plan='[[fault]]\nkind = "drop"\n', seed=7) as recorder:
+        write_conversation(recorder)
+        recorder.chunk(2, b'[{"jsonrpc":"2.0","method":"a"},{"id":9,"method":"b"}]\n')
+        recorder.event(PART, 2)
+        recorder.event(FAULT, 2, rule="drop", action="dropped")
+        recorder.event(EFFECT, 2, rule="drop", action="closed")
+        recorder.close()
+        recorder.finish()
+    made = path.read_bytes()
+    path.unlink()
+    return [made, (seeds.ROOT / "recordings/hello.db").read_bytes()]
+
+
+@cache
+def _columns() -> list[tuple[str, str]]:
+    """Every column of every table, by the names of both."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(_recordings()[0])
+        names = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        tables = connection.execute(names).fetchall()
+        return [
+            (table, row[1])
+            for (table,) in tables
+            for row in connection.execute(f"PRAGMA table_info({table})")
+        ]
+
+
+@cache
+def _directory() -> Path:
+    """Where the file goes; removed when the program ends."""
+    holder = TemporaryDirectory()
+    _HOLDERS.append(holder)
+    return Path(holder.name)
+
+
+_HOLDERS: list[TemporaryDirectory[str]] = []
+
+
+def _seeds() -> list[bytes]:
+    change = [bytes([0, way, 1, column, row, kind, value])
+              for way in (0, 1, 2, 3, 4, 9) for column in range(0, 60, 7)
+              for row, kind, value in ((0, 1, 0), (1, 2, 6), (2, 3, 7), (3, 5, 3))]  # fmt: skip
+    flips = [bytes([0, way, 0, page, place, 1, 2, 0xFF, 0]) for way in (0, 9)
+             for page in range(8) for place in (0, 8, 100, 255)]  # fmt: skip
+    return change + flips
+
+
+WORDS = (b"\0\0", b"\1\1", b"cut", b"\3cut")
+TARGET = Target("database_reader", check, _seeds, WORDS, longest=256, steps=3_000_000, examples=60)

@@ -1,0 +1,72 @@
+"""Framing: any chunks of a stream give the lines of the whole stream, in both of its framers."""
+
+from __future__ import annotations
+
+from acp_proxy.forms import converter
+from acp_proxy.protocol.framing import Line, LineCutter, LineFramer
+from tests.fuzz import seeds
+from tests.fuzz.byte_source import ByteSource
+from tests.fuzz.target import Target
+
+_HEADER = b"\n\xf5\n"
+
+
+def _chunks(data: bytes) -> list[bytes]:
+    """The first bytes are the sizes of the chunks into which the rest is cut, again and again."""
+    source = ByteSource(data)
+    sizes = [size for size in source.short(15) if size] or [255]
+    stream, found = source.rest(), list[bytes]()
+    while stream:
+        size = sizes[len(found) % len(sizes)]
+        found.append(stream[:size])
+        stream = stream[size:]
+    return found
+
+
+def _framed(chunks: list[bytes], *, stored: bool = False) -> tuple[list[bytes], list[Line]]:
+    """Frames chunks as they stand in a log, each after a header; returns the lines as bytes."""
+    log, lines, framer = bytearray(), list[Line](), LineFramer()
+    for t_ns, chunk in enumerate(chunks):
+        log += _HEADER
+        lines += framer.feed(chunk, len(log), t_ns)
+        log += chunk
+        if stored:
+            framer = converter.loads(converter.dumps(framer), LineFramer)
+    if (last := framer.finish(len(chunks))) is not None:
+        lines.append(last)
+    return [b"".join(log[at : at + size] for at, size in line.segments) for line in lines], lines
+
+
+def _cut(chunks: list[bytes]) -> list[bytes]:
+    """What the other framer, which holds the bytes, makes of the same chunks."""
+    cutter, lines = LineCutter(), list[bytes]()
+    for chunk in chunks:
+        for cut in cutter.feed(chunk):
+            assert chunk[cut.end - 1 : cut.end] == b"\n"
+            lines.append(cut.raw + cut.newline)
+    last = cutter.finish()
+    return [*lines, last.raw] if last is not None else lines
+
+
+def check(data: bytes) -> None:
+    """Checks that lines depend on the bytes alone, lose none, and know their sizes and times."""
+    chunks = _chunks(data)
+    stream = b"".join(chunks)
+    parts = stream.split(b"\n")
+    expected = [part + b"\n" for part in parts[:-1]] + [part for part in parts[-1:] if part]
+    found, lines = _framed(chunks)
+    assert found == expected
+    assert _framed([stream] if stream else [])[0] == expected
+    assert _framed(chunks[:40], stored=True) == _framed(chunks[:40])
+    assert _cut(chunks) == expected
+    for line, raw in zip(lines, found, strict=True):
+        assert (line.size, line.terminated) == (len(raw), raw.endswith(b"\n"))
+        assert 0 <= line.t_first_ns <= line.t_ns <= len(chunks)
+
+
+def _seeds() -> list[bytes]:
+    streams = [b"\n".join(seeds.lines()[start : start + 6]) for start in range(0, 120, 6)]
+    return [sizes + stream for stream in streams for sizes in (b"\0", b"\3\1\7\x40", b"\1\1")]
+
+
+TARGET = Target("framing", check, _seeds, (b"\n\n", b"\r\n\n", b"\r\r\n"), examples=100)

@@ -1,0 +1,36 @@
+"""Where seeds come from: the recordings in the repository, and the messages in ``tests/data``."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from acp_proxy.store.reader import RecordingReader
+
+ROOT = Path(__file__).parents[2]
+RECORDINGS = sorted((ROOT / "recordings").glob("*.db"))
+PAIRS = sorted((ROOT / "tests/data/pairs").glob("*.jsonl"))
+
+
+@cache
+def lines() -> tuple[bytes, ...]:
+    """Lines of every kind, without their newlines: of each method and shape a few."""
+    found: dict[tuple[object, ...], list[bytes]] = {}
+    for path in RECORDINGS:
+        with RecordingReader(path) as reader:
+            for row in reader.frames():
+                key = row["stream"], row["kind"], row["method"], row["newline"]
+                found.setdefault(key, []).append(bytes(row["raw"]))
+    for path in sorted((ROOT / "tests/data/protocol").glob("messages-*.jsonl")):
+        for line in path.read_bytes().splitlines():
+            told = json.loads(line)
+            message = json.dumps(told["message"], ensure_ascii=False).encode()
+            found.setdefault((told["kind"], told.get("method")), []).append(message)
+    return tuple(line for same in found.values() for line in sorted(same, key=len)[:2])
+
+
+@cache
+def texts() -> tuple[bytes, ...]:
+    """Text forms of small recordings."""
+    return tuple(path.read_bytes() for path in PAIRS)

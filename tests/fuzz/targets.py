@@ -1,0 +1,27 @@
+"""The targets, by name. They are imported when they are asked for, so that atheris can do it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.fuzz.target import Target
+
+NAMES = (
+    "framing",
+    "classification",
+    "splicing",
+    "text_form",
+    "filter_grammar",
+    "plan_reader",
+    "log_reader",
+    "database_reader",
+    # "redactor": the module `tests.fuzz.redactor` goes here.
+)
+
+
+def target(name: str) -> Target:
+    """Imports a target."""
+    found: Target = importlib.import_module(f"tests.fuzz.{name}").TARGET
+    return found

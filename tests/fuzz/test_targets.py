@@ -1,0 +1,68 @@
+"""Each fuzzer, with a fixed number of examples that are the same in every run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.fuzz import targets
+from tests.fuzz.inputs import inputs
+from tests.fuzz.target import StepCounter, Target, Violated
+from tests.fuzz.with_hypothesis import fuzz
+
+_NOT_TARGETS = {"target", "targets", "byte_source", "inputs", "seeds", "with_hypothesis"}
+
+
+@pytest.mark.parametrize("name", targets.NAMES)
+def test_no_example_violates_a_guarantee(name: str) -> None:
+    """The whole run, of ten minutes for each, is `make fuzz`."""
+    target = targets.target(name)
+
+    @settings(max_examples=target.examples, suppress_health_check=list(HealthCheck))
+    @given(inputs(target))
+    def run(data: bytes) -> None:
+        target.run(data)
+
+    run()
+
+
+@pytest.mark.parametrize("name", targets.NAMES)
+def test_a_target_has_seeds_of_its_size(name: str) -> None:
+    """Some seeds are short enough, and the target bears the name of its module."""
+    target = targets.target(name)
+    assert target.name == name
+    assert any(len(seed) <= target.longest for seed in target.seeds())
+
+
+def test_every_target_is_run() -> None:
+    """A module that is no part of the machinery is a target."""
+    here = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")}
+    machinery = _NOT_TARGETS | {"with_atheris", "test_targets"}
+    assert here - machinery == set(targets.NAMES)
+
+
+def _fails_at_two_quotes(data: bytes) -> None:
+    if data.count(b'"') > 1:
+        raise ValueError("two quotes")
+
+
+def test_a_violation_is_found_and_made_small() -> None:
+    """A planted error is found among mutated seeds."""
+    target = Target("planted", _fails_at_two_quotes, lambda: [b"ab", b'{"c'])
+    found = fuzz(target, lambda: False)
+    assert found.crash is not None
+    assert found.crash.count(b'"') == 2
+    assert "ValueError: two quotes" in found.error
+
+
+def test_steps_are_bounded() -> None:
+    """Calls are counted, and too many end the run."""
+    with StepCounter(1000) as counter:
+        sum(len(word) for word in ("a", "b"))
+    assert 2 < counter.steps < 20
+    target = Target("slow", lambda data: [len(data) for _ in range(500)].clear(), lambda: [b"a"],
+                    steps=100, steps_per_byte=1)  # fmt: skip
+    with pytest.raises(Violated, match="more than 101 steps"):
+        target.run(b"x")

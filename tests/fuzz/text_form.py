@@ -1,0 +1,141 @@
+"""The text form: any text is refused in one line or read, and any rows come back from it."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acp_proxy.errors import UnreadableRecording
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording import Recording
+from acp_proxy.store.indexer_state import IndexerState
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.row_writer import RowWriter
+from acp_proxy.store.text_export import write_transcript
+from acp_proxy.store.text_import import read_transcript
+from acp_proxy.store.views import make_views
+from acp_proxy.transcript.spelling import find_style, make_visible, spell
+from tests.fuzz import seeds
+from tests.fuzz.byte_source import ByteSource
+from tests.fuzz.target import Target
+from tests.rows import new_database
+from tests.texts import HEADER, Rows, rows_of, spelled_anew
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_NAME = Path("x.jsonl")
+_COMPLAINT = re.compile(r"line \d+: |has format -?\d+")
+_DELIVERED = ("full", "partial", "none")
+_NEWLINES = (b"\n", b"\r\n", b"")
+
+
+def check(data: bytes) -> None:
+    """Reads a text, or writes and reads rows, as the first byte says."""
+    source = ByteSource(data)
+    match source.number(3):
+        case 0:
+            _check_text(source.rest())
+        case 1:
+            _check_text(HEADER + source.rest())
+        case 2:
+            _check_line(source.rest().replace(b"\n", b""))
+        case _:
+            _check_rows(source)
+
+
+def _check_text(text: bytes) -> None:
+    """A text is refused with the number of its line, or comes back."""
+    try:
+        rows = _rows_of_text(text)
+    except UnreadableRecording as e:
+        assert _COMPLAINT.search(str(e)), e
+        assert "\n" not in str(e)
+        return
+    _check_comes_back(rows, _written(text))
+
+
+def _check_line(line: bytes) -> None:
+    """A line in a known style comes back, also with escapes for what is invisible."""
+    if (found := find_style(line)) is not None:
+        message, style = found
+        assert spell(message, style) == spell(make_visible(message), style) == line
+
+
+def _check_rows(source: ByteSource) -> None:
+    """Rows of any values come back."""
+    with new_database() as connection:
+        recording = Recording("c0ffee", "x", "0.1.0", "2025-06-15T15:06:40Z", state="complete")
+        rows = RowWriter(connection, IndexerState(recording=recording), resumable=False)
+        while source:
+            _add(rows, source)
+        rows.commit()
+        before = rows_of(connection)
+        text = b"".join(write_transcript(reader_of(connection)))
+    _check_comes_back(before, text)
+
+
+def _add(rows: RowWriter, source: ByteSource) -> None:
+    """Adds a frame some numbers further on, and perhaps a fault that fired there."""
+    rows.state.next_seq += source.number(3)
+    seq, stream = rows.state.next_seq, source.choice([*Stream])
+    t_ns = int.from_bytes(source.short(7), "little", signed=True)
+    lag_ns = source.number(1 << 32)
+    newline, delivered = source.choice(_NEWLINES), source.choice(_DELIVERED)
+    fault = source.choice((None, "rule", source.short(7).decode(errors="replace")))
+    fired = source.choice((None, source.short(7)))
+    raw = source.short(1 << 9).replace(b"\n", b"")
+    message = Message(Kind.STDERR) if stream is Stream.STDERR else read(raw)
+    rows.add_frame(stream, message, newline, t_ns, lag_ns, raw, delivered, fault, masked=t_ns == 1)
+    if fired is not None:
+        rows.add_fired(seq, fault, None, fired, source.choice((None, raw)))
+
+
+def _check_comes_back(rows: Rows, text: bytes) -> None:
+    assert _rows_of_text(text) == rows
+    assert _rows_of_text(spelled_anew(text, ascii_only=False)) == rows
+    assert _written(text) == text
+
+
+def _rows_of_text(text: bytes) -> Rows:
+    with new_database() as connection:
+        read_transcript(io.BytesIO(text), _NAME, connection)
+        return rows_of(connection)
+
+
+def _written(text: bytes) -> bytes:
+    with RecordingReader(_NAME, io.BytesIO(text)) as reader:
+        return b"".join(write_transcript(reader))
+
+
+def reader_of(connection: sqlite3.Connection) -> RecordingReader:
+    """A reader of rows in memory, which no file is opened for."""
+    reader = object.__new__(RecordingReader)
+    reader.path, reader.connection = _NAME, connection
+    reader.tables = make_views(connection, tail=False)
+    return reader
+
+
+def _seeds() -> list[bytes]:
+    texts = [b"\0" + text[:4000].rpartition(b"\n")[0] + b"\n" for text in seeds.texts()]
+    bodies = [b"\1" + b"\n".join(text.split(b"\n")[1:8]) for text in seeds.texts()]
+    row = b"\0\0\1\5\0\0\0\0\0\0\0\0\0"
+    rows = [b"\3" + row + len(raw).to_bytes(2, "little") + raw for raw in _short_lines()]
+    return texts + bodies + rows + [b"\2" + line for line in seeds.lines()]
+
+
+def _short_lines() -> list[bytes]:
+    return [line for line in seeds.lines() if len(line) < 400]
+
+
+WORDS = (b'"after_ms":', b'"seq":', b'"stream":"to-agent"', b'"stream":"stderr"', b'"lag_ms":',
+         b'"newline":"\\r\\n"', b'"newline":""', b'"delivered":"none"', b'"fault":',
+         b'"masked":true', b'"style":"spaced-ascii"', b'"style":"html"', b'"message":', b'"text":',
+         b'"base64":"AAA="', b'"event":"exit"', b'"data":{', b'"fired":{"rule":',
+         b'"received_base64":', b'# remark\n', b'\xef\xbb\xbf', b'"acp_proxy":1,', b'"recording":{',
+         b'"command":[', b'"started_at":"', b'9007199254740993', b'1e-7', b'\\u2028',
+         b'\x7f')  # fmt: skip
+TARGET = Target("text_form", check, _seeds, WORDS, steps=60_000, steps_per_byte=1500)

@@ -1,0 +1,111 @@
+"""Fuzzes one target with Hypothesis for some time: ``python -m tests.fuzz.with_hypothesis``."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+from hypothesis import HealthCheck, given, seed, settings
+
+from tests.fuzz import targets
+from tests.fuzz.inputs import inputs
+from tests.fuzz.target import Violated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from tests.fuzz.target import Target
+
+ROUND = 500
+"""Examples that are drawn from one seed."""
+MOST_TRIES = 1000
+"""To make an input that fails smaller."""
+SLOWEST_S = 20
+"""CPU seconds that an input may take. Steps bound nearly all of it, but no regular expression."""
+
+
+class _Enough(BaseException):
+    """It was tried often enough."""
+
+
+@frozen
+class Outcome:
+    """What a run has found: how often the target was called, and the input that it failed at."""
+
+    executions: int
+    crash: bytes | None = None
+    error: str = ""
+
+
+def fuzz(target: Target, is_over: Callable[[], bool], first_seed: int = 0) -> Outcome:
+    """Runs a target with one input after the other, until it fails or it is over.
+
+    Args:
+        target: what to run.
+        is_over: asked before each round.
+        first_seed: what the first round is drawn from.
+    """
+    strategy = inputs(target)
+    executions, failed, error, tries = 0, b"", "", 0
+
+    def once(data: bytes) -> None:
+        nonlocal executions, failed, error, tries
+        executions += 1
+        tries += bool(error)
+        if tries > MOST_TRIES:
+            raise _Enough
+        signal.setitimer(signal.ITIMER_VIRTUAL, SLOWEST_S)
+        try:
+            target.run_within_memory(data)
+        except Exception:
+            failed, error = data, traceback.format_exc()
+            raise
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+    quiet = settings(
+        max_examples=ROUND,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        derandomize=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    before = signal.signal(signal.SIGVTALRM, _too_slow)
+    try:
+        while not is_over():
+            try:
+                seed(first_seed)(quiet(given(strategy)(once)))()
+            except (Exception, _Enough):
+                return Outcome(executions, failed, error)
+            first_seed += 1
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+    return Outcome(executions)
+
+
+def _too_slow(_signal: int, _frame: FrameType | None) -> None:
+    raise Violated(f"more than {SLOWEST_S} seconds")
+
+
+def main(name: str, seconds: str, crash: str) -> int:
+    """Fuzzes and prints how often; writes the input that failed to ``crash`` and exits with 1."""
+    target = targets.target(name)
+    end = time.monotonic() + float(seconds)
+    found = fuzz(target, lambda: time.monotonic() > end, time.time_ns() % (1 << 32))
+    sys.stdout.write(f"executions: {found.executions}\n")
+    if found.crash is None:
+        return 0
+    Path(crash).write_bytes(found.crash)
+    sys.stderr.write(found.error)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
