@@ -102,7 +102,6 @@ atlasv1. dots 60
 HRKU-AA url 58
 SG. dots 60
 key- hex 32-32
-SK hex 32-32
 xkeysib- url 70
 xsmtpsib- url 70
 shpat_ hex 32

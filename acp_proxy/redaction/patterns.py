@@ -17,9 +17,10 @@ from binascii import Error
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
-from acp_proxy.redaction.fingerprints import Fingerprints
+from acp_proxy.redaction.fingerprints import Fingerprints, fingerprint_of
 from acp_proxy.redaction.key_formats import ALPHABETS, KeyFormat, key_formats
 from acp_proxy.redaction.names import kind_of_name
 from acp_proxy.redaction.randomness import is_example, is_placeholder, is_random, is_varied
@@ -39,14 +40,6 @@ _PLACES = (
     ":\\/", ":/\\",
 )  # fmt: skip
 """Needles of JSON that is not decoded."""
-_GRAMS = {
-    "auth": "uth", "cookie": "oki", "token": "oke", "secret": "cre", "pass": "pas",
-    "credential": "ede", "creds": "eds", "signature": "gna", "webhook": "bho", "connection": "onn",
-    "headers": "ade", "bearer": "rer", "basic": "sic", "BEGIN ": "EGI", 'env"': 'nv"',
-    "env\\": "nv\\", 'url"': 'rl"', "url\\": "rl\\",
-}  # fmt: skip
-"""The three characters of a needle that other text has least."""
-
 _NAME_CHARACTERS = "-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LONGEST_NAME = 80
 
@@ -191,7 +184,7 @@ def may_hold(line: bytes) -> bool:
     for place in _fingerprints().places(line):
         if text is None:
             text = line.decode("latin-1")
-        for needle in _needles().get(text[place : place + 3].lower(), ()):
+        for needle in _needles().get(text[place : place + 3], ()):
             if needle.stands(text, place - needle.offset):
                 return True
     return False
@@ -201,7 +194,7 @@ def _found(search: _Search) -> list[Found]:
     text = search.text
     found: list[Found] = []
     for place in _fingerprints().places(text.encode("latin-1", "replace")):
-        for needle in _needles().get(text[place : place + 3].lower(), ()):
+        for needle in _needles().get(text[place : place + 3], ()):
             start = place - needle.offset
             if needle.read is None or not needle.stands(text, start):
                 continue
@@ -224,30 +217,30 @@ def _merged(found: list[Found]) -> list[Found]:
 
 @cache
 def _needles() -> dict[str, tuple[_Needle, ...]]:
-    """All needles by their fingerprints."""
+    """All needles by their fingerprints, in every case that they may have."""
     by_gram: dict[str, list[_Needle]] = defaultdict(list)
 
-    def add(word: str, gram: str, read: _Reader | None, *, exact: bool = False) -> None:
-        by_gram[gram.lower()].append(_Needle(word, word.index(gram), exact, read))
+    def add(word: str, read: _Reader | None, *, exact: bool = False) -> None:
+        gram = fingerprint_of(word, exact=exact)
+        needle = _Needle(word, word.index(gram), exact, read)
+        cases = [{c} if exact else {c, c.upper()} for c in gram]
+        for spelling in map("".join, product(*cases)):
+            by_gram[spelling].append(needle)
 
     formats: dict[str, list[KeyFormat]] = defaultdict(list)
     for row in key_formats():
         formats[row.prefix.partition("/")[0]].append(row)
     for word, rows in formats.items():
-        if len(word) > 2:
-            add(word, _rare(word), _key_reader(rows), exact=True)
-            continue
-        for digit in "0123456789abcdefABCDEF":  # SK of Twilio; a hexadecimal number follows
-            add(word + digit, word + digit, _key_reader(rows), exact=True)
+        add(word, _key_reader(rows), exact=True)
     for name in _NAMES:
-        add(name, _GRAMS.get(name, name), _read_assignment)
-    add("eyJ", "eyJ", _read_jwt, exact=True)
-    add("BEGIN ", _GRAMS["BEGIN "], _read_pem, exact=True)
-    add("bearer", _GRAMS["bearer"], _read_bearer)
-    add("basic", _GRAMS["basic"], _read_basic)
-    add("://", "://", _read_user_info)
+        add(name, _read_assignment)
+    add("eyJ", _read_jwt, exact=True)
+    add("BEGIN ", _read_pem, exact=True)
+    add("bearer", _read_bearer)
+    add("basic", _read_basic)
+    add("://", _read_user_info)
     for word in _PLACES:
-        add(word, _GRAMS.get(word, word[:3]), None)
+        add(word, None)
     return {gram: tuple(needles) for gram, needles in by_gram.items()}
 
 
@@ -256,18 +249,12 @@ def _fingerprints() -> Fingerprints:
     return Fingerprints(_needles())
 
 
-def _rare(prefix: str) -> str:
-    """The three characters of a prefix that end in its last separator, or its first three."""
-    end = max(prefix.rfind(c) for c in "-_.~=") + 1
-    return prefix[max(0, end - 3) : max(3, end)]
-
-
 def _key_reader(rows: list[KeyFormat]) -> _Reader:
     def read(search: _Search, start: int) -> Found | None:
         text = search.text
         for row in rows:
             if not text.startswith(row.prefix, start):
-                if row.prefix.startswith(text[start:]):
+                if row.prefix.startswith(text[start : start + len(row.prefix)]):
                     search.leave_open(start)
                 continue
             if not search.begins_word(start, joined=row.weak):
@@ -351,7 +338,9 @@ def _credential(search: _Search, start: int) -> tuple[int, int] | None:
     """Where the credential after the name of a scheme stands; None if there is none."""
     scheme = _patterns().scheme.match(search.text, start)
     if scheme is None:
-        if not search.text[start:].strip("bearsicBEARSIC \t"):
+        if not search.text[start + 5 : start + 12].strip("erER \t") and start + 12 > len(
+            search.text
+        ):
             search.leave_open(start)
         return None
     end = _patterns().credential.match(search.text, scheme.end()).end()  # type: ignore[union-attr]
@@ -393,7 +382,7 @@ def _read_assignment(search: _Search, place: int) -> Found | None:
         search.have_read("name", start, name_end)
         return None
     search.have_read("name", start, name_end)
-    if not text[name_end:].strip(" \t\"'`]\\"):
+    if not text[name_end : name_end + 8].strip(" \t\"'`]\\") and name_end + 8 > len(text):
         search.leave_open(start)
     name = text[start:name_end]
     bare = name.lstrip("-.")
