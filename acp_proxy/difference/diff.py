@@ -14,7 +14,12 @@ from typing import cast
 
 from attrs import define, field
 
-from acp_proxy.difference.changes import changes
+from acp_proxy.difference.changes import (
+    SequenceDiff,
+    changed_responses,
+    changes,
+    remove_equal_responses,
+)
 from acp_proxy.difference.compared_items import CommonIndex, ComparedItems, ComparedSide
 from acp_proxy.difference.connection_diff import ending_fields, handshake_fields, latencies
 from acp_proxy.difference.defaults import NAMED, RULES
@@ -26,11 +31,6 @@ from acp_proxy.difference.reading import UNWATCHED, Watch, read
 from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field, Side
 from acp_proxy.difference.rules import PlaceRule
 from acp_proxy.difference.sequences import ItemGroup, MessageSequence, SequenceKey, SideIndex
-from acp_proxy.difference.unpaired_responses import (
-    SequenceDiff,
-    changed_responses,
-    remove_equal_responses,
-)
 from acp_proxy.difference.values import ValueIndex
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.store.reader import RecordingReader
