@@ -29,6 +29,8 @@ from acp_proxy.protocol.updates import FINAL
 MOST = 100_000
 """Actions that are kept: the first ones."""
 _MOST_PATHS = 50
+_MOST_REQUESTS = 1000
+"""Requests of one action; the next one begins another."""
 _MOST_TERMINALS = 10_000
 _MOST_CANDIDATES = 100
 """Open tool calls among which that of a request is looked for: the latest ones."""
@@ -120,7 +122,7 @@ class ActionLog:
         probe = self._probe(moment, said)
         action = self._calls.get((moment.session, exchange.tool_call or ""))
         action = action or self._open_action_like(probe)
-        if action is None:
+        if action is None or len(action.requests) == _MOST_REQUESTS:
             action = self._begin(moment, probe.kind)
             if action is None:
                 return

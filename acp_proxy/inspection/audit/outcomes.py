@@ -87,7 +87,8 @@ def _name_alike(actions: list[Action]) -> None:
                 done.setdefault(key, []).append(action)
     for action in actions:
         if action.source is Source.CLAIMED and action.may_have_happened:
-            same = {one.id: one for key in _keys(action) for one in done.get(key, ())}
+            found = (one for key in _keys(action) for one in done.get(key, ())[:_MOST_ALIKE])
+            same = {one.id: one for one in found}
             for one in [*same.values()][:_MOST_ALIKE]:
                 action.perhaps_same_as.append(one.id)
                 if len(one.perhaps_same_as) < _MOST_ALIKE:

@@ -1,5 +1,6 @@
 """Follows the permission requests of a recording, and what each of them was answered."""
 
+from bisect import bisect_left
 from typing import Any
 
 from acp_proxy.inspection.audit.paths import cut
@@ -18,6 +19,8 @@ CANCELLED, UNANSWERED = "cancelled", "unanswered"
 _MOST_OPTIONS = 50
 _MOST_OF_TURN = 200
 """Actions of a turn for which permission was asked that are remembered: the latest ones."""
+_MOST_OF_ACTION = 100
+"""Permission requests of one action that are remembered: the latest ones."""
 _MOST_GRANTS = 3
 _LASTING = ("session", "workspace", "always")
 """Scopes of the 1.0 draft that are more than once."""
@@ -45,6 +48,7 @@ class PermissionLog:
             exchange.request_seq, title, paths=[*action.paths], command=action.command
         )
         action.permissions.append(permission)
+        del action.permissions[:-_MOST_OF_ACTION]
         options = [_trimmed(one) for one in options_of({"params": params})[:_MOST_OPTIONS]]
         self._open[exchange.id] = action, permission, options
         turn, asked = self._asked.get(exchange.session, (exchange.turn, []))
@@ -100,13 +104,12 @@ class PermissionLog:
 
     def lasting_before(self, action: Action) -> list[LastingGrant]:
         """Returns the latest answers before an action that allowed more than one of its kind."""
-        every = [
-            grant
-            for session in {action.session, None}
-            for grant in self._grants.get((session, action.kind), ())
-            if grant.answer_seq < action.seq
-        ]
-        return sorted(every, key=lambda grant: grant.seq)[-_MOST_GRANTS:]
+        found: list[LastingGrant] = []
+        for session in {action.session, None}:
+            every = self._grants.get((session, action.kind), [])
+            end = bisect_left(every, action.seq, key=lambda grant: grant.answer_seq)
+            found += every[max(0, end - _MOST_GRANTS) : end]
+        return sorted(found, key=lambda grant: grant.seq)[-_MOST_GRANTS:]
 
 
 def is_refused(action: Action) -> bool:

@@ -58,6 +58,17 @@ def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
     ]  # fmt: skip
 
 
+def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
+    """Each may have another command (v2)."""
+    chunk(recorder)
+    for _ in range(2):
+        recorder.to_client(update("s", "terminal_update", terminalId="t"))
+    chunk(recorder)
+    chunk(recorder)
+    recorder.abandon()
+    assert runs(recorder) == [(2, 2), (3, 3), (4, 4), (5, 5), (6, 7)]
+
+
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
     """What happens between two frames is not passed over."""
     chunk(recorder)

@@ -15,7 +15,7 @@ from acp_proxy.cli.render.styled_text import columns_of
 from tests import captures
 from tests.audited import ALLOW, ALWAYS, CWD, REJECT, Talk, edit, shell
 from tests.commands import complaint, run
-from tests.log_writer import LogWriter
+from tests.log_writer import LogWriter, request, result
 from tests.unit.inspection.diagnosis.test_checks import play
 
 if TYPE_CHECKING:
@@ -203,7 +203,25 @@ def test_hostile_text_on_a_terminal(tmp_path: Path) -> None:
     assert run("inspect", "audit", "--markdown", tmp_path / "x.db").exit_code == 0
 
 
-def told(path: Path) -> list[str]:
+def test_very_large_lines(tmp_path: Path) -> None:
+    """Of a line beyond 2 MB the beginning is read; a path behind it is not known."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for stream, message in showcase().lines[:5]:
+            (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)
+        path, content = {"path": f"{CWD}/a"}, {"content": "x" * (3 << 20)}
+        for number, params in enumerate(({**path, **content}, {**content, **path})):
+            recorder.to_client(
+                request(number, "fs/write_text_file", **{"sessionId": "s", **params})
+            )
+            recorder.to_agent(result(number))
+    first, second = values(recorder.path)["actions"]
+    assert [path["shown"] for path in first["paths"]] == ["a"]
+    assert second["paths"] == []
+    assert first["status"] == second["status"] == "done"
+    assert "fs/write_text_file" in run("inspect", "audit", recorder.path).stdout
+
+
+def listed(path: Path) -> list[str]:
     """Each action in a line."""
     return [
         " ".join(
@@ -274,7 +292,7 @@ PAIRED = {
 @pytest.mark.parametrize("name", RECORDED)
 def test_recordings_in_the_repository(name: str) -> None:
     """Looked at by a person, frame by frame."""
-    assert told(ROOT / "recordings" / f"{name}.db") == RECORDED[name]
+    assert listed(ROOT / "recordings" / f"{name}.db") == RECORDED[name]
 
 
 @pytest.mark.parametrize("name", CAPTURED)
@@ -283,13 +301,13 @@ def test_captured_agents(tmp_path: Path, name: str) -> None:
     agent, scenario = name.split()
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(CAPTURES[agent] / f"{scenario}.jsonl"), recorder)
-    assert told(recorder.path) == CAPTURED[name]
+    assert listed(recorder.path) == CAPTURED[name]
 
 
 @pytest.mark.parametrize("name", PAIRED)
 def test_agents_of_the_pairs(name: str) -> None:
     """Codex and vibe do all themselves, opencode writes through its client."""
-    assert told(ROOT / "tests" / "data" / "pairs" / f"{name}.a.jsonl") == PAIRED[name]
+    assert listed(ROOT / "tests" / "data" / "pairs" / f"{name}.a.jsonl") == PAIRED[name]
 
 
 def all_findings() -> Iterator[tuple[str, str]]:
