@@ -8,6 +8,7 @@ from acp_proxy.inspection.audit.outcomes import ASKED_FOR
 from acp_proxy.inspection.audit.values import (
     Action,
     ActionKind,
+    ActionStatus,
     Audit,
     AuditedPath,
     AuditedServer,
@@ -97,7 +98,8 @@ def first(actions: Sequence[Action], most: int | None) -> list[Action]:
 
 def _is_marked(action: Action) -> bool:
     marks = [*what(action), directory(action)]
-    return action.refused_before is not None or any(mark.word for mark in marks)
+    is_refused = action.status is ActionStatus.REFUSED or action.refused_before is not None
+    return is_refused or any(mark.word for mark in marks)
 
 
 def how(action: Action, group: Group) -> str:
