@@ -84,15 +84,7 @@ class ActionLog:
             update: its members.
         """
         said = statements.of_call(update)
-        action = self._calls.get((moment.session, call))
-        is_again = (
-            action is not None
-            and action.turn != moment.turn
-            and action.call_status in FINAL
-            and said.status not in FINAL
-        )  # some agents count their calls anew in every turn
-        if action is None or is_again:
-            action = self._begin_call(moment, call, said)
+        action = self._call(moment, call, said)
         if action is not None:
             self._apply(action, said, moment)
 
@@ -144,15 +136,9 @@ class ActionLog:
         title = said.title
         call = exchange.tool_call
         if call is not None:
-            action = self._calls.get((moment.session, call))
-            if action is None:
-                action = self._begin_call(moment, call, said)
+            action = self._call(moment, call, said)
         else:
-            probe = Action(
-                0, moment.seq, 0, "", moment.session, moment.turn, None, ActionKind.OTHER
-            )
-            self._apply(probe, said, moment)
-            action = self._open_action_like(probe)
+            action = self._open_action_like(self._probe(moment, said))
             action = action or self._begin(moment, said.kind or ActionKind.OTHER)
         if action is None:
             return
@@ -187,11 +173,20 @@ class ActionLog:
                 statements.read_exit(said, part(result, "exitStatus"))
                 _apply_exit(ended, said)
 
-    def _begin_call(self, moment: Moment, call: str, said: Statement) -> Action | None:
-        action = self._begin(moment, said.kind or ActionKind.OTHER)
-        if action is not None:
-            action.tool_call = call
-            self._calls[moment.session, call] = action
+    def _call(self, moment: Moment, call: str, said: Statement) -> Action | None:
+        """The action of a tool call, which begins with the first message about it."""
+        action = self._calls.get((moment.session, call))
+        is_again = (
+            action is not None
+            and action.turn != moment.turn
+            and action.call_status in FINAL
+            and said.status not in FINAL
+        )  # some agents count their calls anew in every turn
+        if action is None or is_again:
+            action = self._begin(moment, said.kind or ActionKind.OTHER)
+            if action is not None:
+                action.tool_call = call
+                self._calls[moment.session, call] = action
         return action
 
     def _begin(self, moment: Moment, kind: ActionKind) -> Action | None:

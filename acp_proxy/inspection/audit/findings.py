@@ -84,31 +84,40 @@ def named(actions: Sequence[Action]) -> str:
 def _refused_but_done(actions: Iterable[Action], log: ActionLog) -> Iterator[AuditFinding]:
     found = []
     for action in actions:
+        did = f"{_done_by(action)} {_past(action)} {subject(action)}"
         if (other := log.against.get(action.id)) is not None:
-            asked = other.permissions[-1]
-            found.append(_of_one(
-                "refused-but-done", action,
-                f"{_done_by(action)} {_past(action)} {subject(action)} (#{action.seq}) after"
-                f" permission for the same was {asked.decision} (#{asked.answer_seq})",
-            ))  # fmt: skip
-        elif is_refused(action) and (seq := _seq_after_refusal(action)) is not None:
-            asked = action.permissions[-1]
-            found.append(_of_one(
-                "refused-but-done", action,
-                f"{_done_by(action)} {_past(action)} {subject(action)} (#{seq}) although"
-                f" permission was {asked.decision} (#{asked.answer_seq})",
-            ))  # fmt: skip
+            text = f"{did} (#{action.seq}) after {_refusal(other, ' for the same')}"
+        elif (seq := _seq_after_refusal(action)) is not None:
+            text = f"{did} (#{seq}) although {_refusal(action)}"
+        else:
+            continue
+        found.append(_of_one("refused-but-done", action, text))
     yield from found[:_MOST]
 
 
+def _refusal(action: Action, whose: str = "") -> str:
+    """Describes the last answer to a permission request that did not give it."""
+    asked = action.permissions[-1]
+    if asked.decision == "error":
+        return f"the permission request{whose} was answered with an error (#{asked.answer_seq})"
+    return f"permission{whose} was {asked.decision} (#{asked.answer_seq})"
+
+
 def _seq_after_refusal(action: Action) -> int | None:
-    """The frame that shows that an action was done after it was refused."""
-    refused = action.permissions[-1].answer_seq or 0
+    """The frame that shows that an action was done after it was refused; None if none does."""
+    asked = action.permissions[-1] if action.permissions else None
+    if asked is None or not (is_refused(action) or asked.decision == "error"):
+        return None
+    refused = asked.answer_seq or 0
     for request in action.requests:
         if request.seq > refused and request.outcome in ("result", "unanswered"):
             return request.seq
-    is_reported = action.call_status == "completed" and not action.requests
-    return action.call_seq if is_reported and (action.call_seq or 0) > refused else None
+    return action.call_seq if _is_reported(action) and (action.call_seq or 0) > refused else None
+
+
+def _is_reported(action: Action) -> bool:
+    """Whether the agent alone says that an action was done."""
+    return action.call_status == "completed" and not action.requests
 
 
 def _before_the_answer(actions: Iterable[Action]) -> Iterator[AuditFinding]:
@@ -126,11 +135,11 @@ def _before_the_answer(actions: Iterable[Action]) -> Iterator[AuditFinding]:
 
 def _is_early(action: Action) -> bool:
     first = action.permissions[0]
+    seqs = [request.seq for request in action.requests]
+    if _is_reported(action) and action.call_seq is not None:
+        seqs = [action.call_seq]
     end = first.answer_seq
-    return any(
-        request.seq > first.seq and (end is None or request.seq < end)
-        for request in action.requests
-    )
+    return any(seq > first.seq and (end is None or seq < end) for seq in seqs)
 
 
 def _asked_for_another(actions: Iterable[Action], log: ActionLog) -> Iterator[AuditFinding]:
@@ -160,7 +169,7 @@ def _differing(action: Action, asked: AuditedPermission) -> str:
     """What an action did that it had no permission for; empty if nothing is known of such."""
     if action.kind is ActionKind.RUN:
         command, wanted = _normal(action.command), _normal(asked.command)
-        is_another = command and wanted and action.requests and command != wanted
+        is_another = command and wanted and command != wanted
         return _short(command) if is_another else ""
     if action.kind not in ASKED_FOR or not asked.paths:
         return ""

@@ -216,7 +216,10 @@ def test_a_call_id_that_is_used_again_in_another_turn() -> None:
     talk.ends("c")
     talk.prompt()
     talk.call("c", **shell("ls"))
-    assert [action.kind for action in talk.audit().actions] == ["write", "run"]
+    talk.ends("c")
+    talk.prompt()
+    talk.permission(ALLOW, {"toolCallId": "c", "kind": "delete"})
+    assert [action.kind for action in talk.audit().actions] == ["write", "run", "delete"]
 
 
 def test_v2_tells_of_terminals_of_the_agent() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.audited import ALLOW, ALWAYS, CWD, REJECT, Talk, edit, shell
+from tests.audited import ALLOW, ALWAYS, CWD, OPTIONS, REJECT, Talk, edit, shell
 
 A, B = f"{CWD}/a.py", f"{CWD}/b.py"
 
@@ -110,6 +110,21 @@ def test_refused_and_reported_as_done() -> None:
     )
 
 
+def test_a_permission_request_that_failed() -> None:
+    """An error gives no permission."""
+    talk = Talk()
+    talk.asks_in_vain(
+        "session/request_permission", toolCall={"toolCallId": "c", **edit(A)}, options=OPTIONS
+    )
+    talk.asks("fs/write_text_file", {}, path=A, content="x")
+    assert talk.findings() == {
+        "refused-but-done": (
+            "the client wrote a.py (#8) although the permission request was answered with an error"
+            " (#7)"
+        )
+    }
+
+
 def test_a_later_turn_is_another_matter() -> None:
     """A person may have changed his mind."""
     talk = Talk()
@@ -129,6 +144,20 @@ def test_done_before_the_answer() -> None:
     talk.to_agent(answer[1])
     assert talk.findings() == {
         "before-answer": ("1 write began before the permission request was answered: a.py (#6)")
+    }
+
+
+def test_reported_before_the_answer() -> None:
+    """The agent calls it completed while the question is open."""
+    talk = Talk()
+    talk.permission(ALLOW, {"toolCallId": "c", **shell("make")})
+    answer = talk.lines.pop()
+    talk.ends("c")
+    talk.to_agent(answer[1])
+    assert talk.findings() == {
+        "before-answer": (
+            "1 command began before the permission request was answered: make (#6, claimed)"
+        )
     }
 
 
@@ -154,6 +183,19 @@ def test_a_call_that_changes_after_permission() -> None:
     assert talk.findings() == {
         "asked-for-another": (
             "permission was given for a.py (#6), but the agent says that it wrote b.py (#8)"
+        )
+    }
+
+
+def test_a_command_that_changes_after_permission() -> None:
+    """The agent's own word for it."""
+    talk = Talk()
+    talk.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
+    talk.ends("c", "completed", rawInput={"command": "npm publish"})
+    assert talk.findings() == {
+        "asked-for-another": (
+            "permission was given for npm test (#6), but the agent says that it ran npm publish"
+            " (#8)"
         )
     }
 
