@@ -6,20 +6,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 COMPILED := $(VENV)/compiled
+QUIET := --quiet --disable-pip-version-check
+LOCK := requirements/ci.txt
 FUZZ_SECONDS ?= 600
 JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recordings test fast check style types docs bench mutants fuzz soak clean
+.PHONY: help demo recordings test fast check style types docs bench mutants fuzz soak lock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml $(LOCK)
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed and was not found; set PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install $(QUIET) --require-hashes --requirement $(LOCK)
+	@$(BIN)/python -m pip install $(QUIET) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # Python may be told not to write bytecode, and then compiles everything at every start.
@@ -55,18 +57,27 @@ bench: $(COMPILED) ## figures, as ratios to a direct pipe and to a C copier
 	@$(BIN)/python -m bench
 
 mutants: $(COMPILED) ## change the code in small ways; the tests have to notice at least 85 % of them
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,mutants]'
+	@$(BIN)/python -m pip install $(QUIET) 'mutmut>=3.8'
 	@$(BIN)/mutmut run >/dev/null
 	@$(BIN)/python -m tests.mutants $(BIN)/mutmut
 
 # atheris has no wheel for every Python and system; without it Hypothesis alone looks for inputs.
 fuzz: $(COMPILED) ## each fuzzer, FUZZ_SECONDS=600 or FUZZ_TARGETS="log_reader splicing" to choose
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: 'atheris>=3' \
+	@$(BIN)/python -m pip install $(QUIET) --only-binary :all: 'atheris>=3' \
 		2>/dev/null || echo "make: atheris cannot be installed here; Hypothesis runs alone"
 	@$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 soak: $(COMPILED) ## the long runs: hundreds of kills, a million frames
 	@$(BIN)/python -m pytest -m soak
+
+# One lock for all Pythons and systems; no name of a registry gets into it.
+lock: ## choose the newest versions of all that tests need, with hashes, for Python and npm
+	@$(PYTHON) -m venv .cache/lock
+	@.cache/lock/bin/python -m pip install $(QUIET) uv
+	@.cache/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+		--no-header --extra dev pyproject.toml requirements/build.in --output-file $(LOCK)
+	@cd tests/integration/npm && npm install --package-lock-only --ignore-scripts --silent \
+		--omit-lockfile-registry-resolved
 
 clean: ## remove what make made
 	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist mutants

@@ -27,8 +27,8 @@ INSTALL_TIMEOUT_S = 300
 _CPU = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 NODE = f"node-{sys.platform}-{_CPU.get(platform.machine().lower(), 'x64')}"
 """Node itself, from the same registry: acpx asks for a newer one than most systems have."""
-NPM_PACKAGES = {"@agentclientprotocol/sdk": "2.4.0", "acpx": "0.19.1", NODE: "22.23.3"}
-"""Pinned, so that a test fails because of a change here and not of one there."""
+_NPM = Path(__file__).parent / "npm"
+_NPM_FILES = ("package.json", "package-lock.json")
 
 
 @pytest.fixture(scope="session")
@@ -90,9 +90,9 @@ def lock_away() -> Iterator[Callable[[Path], None]]:
 
 @pytest.fixture(scope="session")
 def npm_packages() -> Path:
-    """The ``node_modules`` with `NPM_PACKAGES`, installed once and kept in the cache."""
-    pinned = json.dumps(NPM_PACKAGES, sort_keys=True)
-    target = ROOT / ".cache" / f"npm-{hashlib.sha256(pinned.encode()).hexdigest()[:12]}"
+    """The ``node_modules`` that the lock in ``npm`` names, installed once and kept in the cache."""
+    pinned = b"".join((_NPM / name).read_bytes() for name in _NPM_FILES)
+    target = ROOT / ".cache" / f"npm-{hashlib.sha256(pinned).hexdigest()[:12]}"
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("expected node and npm on the PATH")
     if not target.exists():
@@ -106,8 +106,9 @@ def _install(target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="npm-", dir=target.parent) as directory:
         fresh = Path(directory, "fresh")
         fresh.mkdir()
-        manifest = {"private": True, "dependencies": NPM_PACKAGES}
-        (fresh / "package.json").write_text(json.dumps(manifest))
+        for name in _NPM_FILES:
+            shutil.copy(_NPM / name, fresh)
+        # Not `npm ci`, which asks for packages that were never published, for other systems.
         command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund"]
         try:
             subprocess.run(
@@ -117,8 +118,17 @@ def _install(target: Path) -> None:
             pytest.skip(f"npm install failed: {e.stderr.decode(errors='replace')[:300]}")
         except subprocess.TimeoutExpired:
             pytest.skip(f"npm install took longer than {INSTALL_TIMEOUT_S} seconds")
+        _check_installed(fresh)
         try:
             fresh.rename(target)
         except OSError:
             if not target.exists():  # otherwise another run was quicker, which is as good
                 raise
+
+
+def _check_installed(directory: Path) -> None:
+    """Makes sure that npm has installed what the lock names, and nothing else."""
+    installed = json.loads((directory / "node_modules/.package-lock.json").read_text())["packages"]
+    locked = json.loads((_NPM / "package-lock.json").read_text())["packages"]
+    hashes = {place: package["integrity"] for place, package in installed.items()}
+    assert hashes.items() <= {p: found.get("integrity") for p, found in locked.items()}.items()
