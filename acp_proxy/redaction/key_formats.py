@@ -18,6 +18,9 @@ ALPHABETS = {
 }
 """Patterns of what a key consists of after its beginning."""
 _TABLE = """
+sk-ant- url 30
+sk-proj- url 40
+sk-or-v1- hex 40
 sk- url 20?
 sk_live_ alnum 10
 sk_test_ alnum 10
@@ -44,11 +47,11 @@ glsoat- url 20
 glffct- url 20
 glagent- url 40
 GR1348941 url 20
-_gitlab_session= hex 32
+_gitlab_session= alnum 32
 xoxb- url 20
 xoxp- url 20
-xoxa- url 8?
-xoxr- url 8?
+xoxa- url 8
+xoxr- url 8
 xoxe- url 20
 xoxe.xox url 40
 xoxo- url 20
@@ -72,7 +75,7 @@ AIza url 35
 ya29. dots 30
 GOCSPX- url 20
 LTAI alnum 12-24?
-hf_ alnum 34
+hf_ alnum 34-34
 api_org_ alnum 34
 gsk_ alnum 40
 xai- alnum 60
@@ -115,8 +118,8 @@ sq0csp- url 22
 EAAA url 56-64?
 EAAM alnum 100
 EAAC alnum 100
-EZAK alnum 54
-EZTK alnum 54
+EZAK alnum 54-54
+EZTK alnum 54-54
 FLWSECK_TEST- url 12
 FLWSECK- url 32
 dapi hex 32

@@ -83,7 +83,7 @@ def kind_of_name(name: str, *, variable: bool = False) -> str | None:
         variable: it is a header or a variable of an environment, where `key` and `session` say it
             as well.
     """
-    plain = name.translate(_SEPARATORS).lower()
+    plain = name.translate(_SEPARATORS).lower().rstrip("0123456789")
     if plain.endswith(_HARMLESS_ENDINGS) or plain in _HARMLESS_NAMES:
         return None
     if ending := _ENDING.search(plain):

@@ -15,7 +15,7 @@ import re
 from base64 import b64decode
 from binascii import Error
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
 from typing import NamedTuple
@@ -70,14 +70,28 @@ class _Patterns:
         self.user_info = re.compile(
             r"""://([^\s/?#@:"'<>]{0,256}+)(:?)([^\s/?#@"'<>]{0,1024}+)(@?)"""
         )
+        self.curl_user = re.compile(
+            r"""(?: -u|--user)[ =]{0,4}["']?[^\s:"']{0,256}:((?:[^\s"']|["'](?=\S)){1,1024})"""
+        )
         self.assignment = re.compile(
             r"""(?P<closing>\\*["'`])?\]?[ \t]{0,4}(?:"""
-            r"""(?P<operator>=>|:=|\?=|[:=]=?|>|,(?=[ \t]?\\*["'`]))"""
-            r"""(?:[ \t]?[A-Za-z_]{1,20}[ \t]?=(?!=))?"""  # the type, in `token: str = "..."`
+            r"""(?:[A-Za-z]{1,20}[ \t](?==))?"""  # the type, in `var token string = "..."`
+            r"""(?P<operator>=>|:{1,3}=|[.?|+]=|[:=]=?|>\s{0,12}|,(?=[ \t]?\\*["'`]))"""
+            r"""(?:[ \t]?[A-Za-z_]{1,20}[ \t]=(?=[ \t]))?"""  # the type, in `token: str = "..."`
             r"""(?P<spaces>[ \t]{0,4})|(?P<argument>[ \t]{1,4}|["'],[ \t]?(?=["'])))"""
             r"""(?P<quote>\\*["'`])?(?P<scheme>(?:bearer|basic|token|apikey)[ \t]{1,4})?""",
             re.IGNORECASE,
         )
+        self.open_name = re.compile(  # what may stand between a name and its value, cut off
+            r"""\\*["'`]?\]?[ \t]{0,4}(?:[sS][a-z]{0,5}[ \t]?)?[:,.?|+=>]{0,4}\s{0,12}"""
+            r"""(?:[sS][a-z]{0,5}[ \t]?=?[ \t]?)?\\*["'`]?"""
+        )
+        self.cut = re.compile(
+            r"[A-Za-z][A-Za-z0-9+.-]{0,15}:/$|-B$|(?:https?|ftps?|sftp|ssh|git|wss?|postgres(?:ql)?"
+            r"|mysql|mssql|mongodb(?:\+srv)?|rediss?|amqps?|smtps?|ldaps?):$"
+        )
+        first_part = "(?:api|access|private|account|encryption|master|shared|signing)"
+        self.cut_name = re.compile(f"[-_]{first_part}$|{first_part}[-_]$", re.IGNORECASE)
         self.unquoted = re.compile(r"""[^\s"'`,;<>(){}\[\]|&\\]{0,4096}""")
         self.quoted = {
             '"': re.compile(r'(?:[^"\\\r\n]|\\[^\r\n]){0,4096}'),
@@ -86,6 +100,7 @@ class _Patterns:
         }
         self.escaped = re.compile(r"""[^"'`\\\r\n]{0,4096}""")
         self.line = re.compile(r"""[^"'`\r\n\\]{0,4096}""")
+        self.escape = re.compile(r"(?:\\[nrt]?|%[0-9A-Fa-f]{0,2}|\x1b(?:\[[0-9;]*m?)?)$")
         self.before = re.compile(r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*m)$")
 
 
@@ -98,13 +113,13 @@ class _Search:
     Attributes:
         text: what is searched.
         loose: a name is enough.
-        opened: where something begins that the end of the text leaves open, as readers find it.
+        opened: places where something begins that the end of the text leaves open.
     """
 
     def __init__(self, text: str, *, loose: bool) -> None:
         self.text = text
         self.loose = loose
-        self.opened: int | None = None
+        self.opened: list[int] = []
         self._run_ends: dict[str, int] = {}
         self._tries: dict[str, int] = defaultdict(int)
 
@@ -127,14 +142,14 @@ class _Search:
 
     def leave_open(self, start: int) -> None:
         """Notes that what begins there may go on after the end of the text."""
-        self.opened = start if self.opened is None else min(start, self.opened)
+        self.opened.append(start)
 
     def begins_word(self, start: int, *, joined: bool = False) -> bool:
         """Whether nothing of a word stands before a place; `joined`: dashes belong to words."""
         if start == 0:
             return True
         before = self.text[start - 1]
-        if not before.isalnum() and not (joined and before in "-_."):
+        if not before.isalnum() and before != "+" and not (joined and before in "-_."):
             return True
         return _patterns().before.search(self.text[max(0, start - 12) : start]) is not None
 
@@ -239,6 +254,8 @@ def _needles() -> dict[str, tuple[_Needle, ...]]:
     add("bearer", _read_bearer)
     add("basic", _read_basic)
     add("://", _read_user_info)
+    add("--user", _read_curl_user)
+    add(" -u", _read_curl_user)
     for word in _PLACES:
         add(word, None)
     return {gram: tuple(needles) for gram, needles in by_gram.items()}
@@ -365,6 +382,18 @@ def _read_user_info(search: _Search, start: int) -> Found | None:
     return Found(*match.span(part), "password")
 
 
+def _read_curl_user(search: _Search, start: int) -> Found | None:
+    """Reads `curl -u user:password`."""
+    if not search.loose or "curl" not in search.text[max(0, start - 1000) : start]:
+        return None
+    match = _patterns().curl_user.match(search.text, start)
+    if match is None:
+        return None
+    if match.end() == len(search.text):
+        search.leave_open(start)
+    return None if is_placeholder(match[1]) else Found(*match.span(1), "password")
+
+
 _SAMPLE_PASSWORDS = {"password", "pass", "pw", "passwd", "pwd", "secret", "token"}
 
 
@@ -375,14 +404,13 @@ def _scheme_start(text: str, end: int) -> int:
 
 def _read_assignment(search: _Search, place: int) -> Found | None:
     text = search.text
-    before = text[max(0, place - _LONGEST_NAME) : place]
-    start = place - len(before) + len(before.rstrip(_NAME_CHARACTERS))
+    start = _name_start(text, place)
     name_end = _name_end(text, place)
     if not search.may_read("name", start) or name_end - start > _LONGEST_NAME:
         search.have_read("name", start, name_end)
         return None
     search.have_read("name", start, name_end)
-    if not text[name_end : name_end + 8].strip(" \t\"'`]\\") and name_end + 8 > len(text):
+    if _patterns().open_name.fullmatch(text, name_end, name_end + 24) and name_end + 24 > len(text):
         search.leave_open(start)
     name = text[start:name_end]
     bare = name.lstrip("-.")
@@ -412,6 +440,11 @@ def _read_assignment(search: _Search, place: int) -> Found | None:
         kind == "cookie" and any(is_random(part.partition("=")[2]) for part in value.split(";"))
     )
     return Found(value_start, end, kind) if random else None
+
+
+def _name_start(text: str, place: int) -> int:
+    before = text[max(0, place - _LONGEST_NAME) : place]
+    return place - len(before) + len(before.rstrip(_NAME_CHARACTERS))
 
 
 def _name_end(text: str, place: int) -> int:
@@ -450,24 +483,52 @@ def _is_certain(match: re.Match[str], name: str, kind: str) -> bool:
 def tail(text: str) -> int:
     """Finds from which index on the end of a text may be the beginning of a secret.
 
+    What is kept back is to be searched again together with what follows; until then only the text
+    before the index may go on. Whatever the place where a text is cut, `find` then finds all that
+    it finds in the whole text, with these exceptions: a cut after the first character of a key
+    (`s` of `sk-`), after the first or second of a listed name or a scheme that stands alone (`to`
+    of `token`), within `curl -u`, and in a secret that is longer than `LONGEST`. The index is
+    never within a secret that `find` finds in the text and that ends before its end.
+
     Returns:
         The index; the length of the text if nothing at its end goes on in what follows.
     """
     search = _Search(text[-LONGEST:], loose=True)
-    cut = len(text) - len(search.text)
-    _found(search)
-    start = len(search.text) if search.opened is None else search.opened
-    return cut + min(start, _partial(search.text))
+    there = search.text
+    found = _found(search)
+    places = [*search.opened, *_partial(search)]
+    ended = [one for one in found if one.end < len(there)]
+    start = min(
+        (place for place in places if not any(one.start < place < one.end for one in ended)),
+        default=len(there),
+    )
+    # An escape before it tells that a word begins.
+    if escape := _patterns().escape.search(there[max(0, start - 12) : start]):
+        start -= len(escape[0])
+    return len(text) - len(there) + start
 
 
-def _partial(text: str) -> int:
-    """Where the beginning of a needle stands that the end of the text cuts off."""
+def _partial(search: _Search) -> Iterator[int]:
+    """Yields where the beginning of a needle stands that the end of the text cuts off."""
+    text = search.text
     exact, folded, longest = _beginnings()
-    for length in range(min(longest, len(text)), 1, -1):
+    for length in range(min(longest, len(text)), 0, -1):
         end = text[-length:]
-        if end in exact or end.lower() in folded:
-            return len(text) - len(end)
-    return len(text)
+        start = len(text) - length
+        if length > 1 and end in exact and search.begins_word(start):
+            yield start
+        if end.lower() in folded and (length > 2 or _begins_part(text, start)):
+            yield _name_start(text, start)
+    if cut := _patterns().cut_name.search(text[-16:]):
+        yield _name_start(text, len(text) - len(cut[0]))
+    if cut := _patterns().cut.search(text[-24:]):
+        yield len(text) - len(cut[0])
+
+
+def _begins_part(text: str, start: int) -> bool:
+    """Whether a part of a name begins at a place: `_T`, `-t`, or the `T` of `accessT`."""
+    before = text[start - 1 : start]
+    return before in ("_", "-") or (before.islower() and text[start].isupper())
 
 
 @cache
@@ -477,8 +538,7 @@ def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
     for needles in _needles().values():
         for needle in needles:
             if needle.read is not None:
-                shortest = 2 if needle.exact else 3
-                beginnings = (needle.word[:end] for end in range(shortest, len(needle.word)))
+                beginnings = (needle.word[:end] for end in range(1, len(needle.word)))
                 words[needle.exact].update(beginnings)
     longest = max(map(len, words[True] | words[False]))
     return frozenset(words[True]), frozenset(words[False]), longest

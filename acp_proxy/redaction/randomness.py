@@ -6,10 +6,13 @@ from math import log2
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _SHORT_PIECE = 3.2
 """Pieces of random text are shorter than this on average; those of names made of words longer."""
+_SWITCH = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
+_SWITCHES = (4, 0.15)
+"""So often does random text go over from letters to digits or back, in all and by character."""
 _NUMBERS = re.compile(r"v?[0-9][0-9.,:/_TZ+-]*")
 _PLACEHOLDER = re.compile(
-    r"(?:your|my|the|an?|some|example|sample|dummy|fake|test|placeholder|change|insert|enter|todo"
-    r"|replace)[-_ .]|(?:process\.env|os\.environ|secrets|env)\.",
+    r"(?:your|example|placeholder|change|insert|enter|todo|replace)[-_ .]"
+    r"|(?:process\.env|os\.environ|secrets|env)\.",
     re.IGNORECASE,
 )
 _STANDS_FOR_NOTHING = {
@@ -31,12 +34,15 @@ def is_random(text: str) -> bool:
     """
     if len(text) < 8 or not is_varied(text) or _NUMBERS.fullmatch(text):
         return False
-    pieces = _PIECE.findall(text)
-    letters = sum(map(len, pieces))
-    if not pieces or letters > _SHORT_PIECE * len(pieces):
-        return False
-    mixed = any(c.isdigit() for c in text) or len(pieces) * 2.5 > letters
-    return mixed and _entropy(text) >= (3.0 if len(text) >= 16 else 2.5)
+    switches = len(_SWITCH.findall(text))
+    if switches < _SWITCHES[0] or switches < _SWITCHES[1] * len(text):
+        pieces = _PIECE.findall(text)
+        letters = sum(map(len, pieces))
+        if not pieces or letters > _SHORT_PIECE * len(pieces):
+            return False
+        if not any(c.isdigit() for c in text) and len(pieces) * 2.5 < letters:
+            return False
+    return _entropy(text) >= (3.0 if len(text) >= 16 else 2.5)
 
 
 def is_placeholder(value: str) -> bool:

@@ -3,6 +3,8 @@
 import pytest
 
 from acp_proxy.redaction.patterns import Found, find, may_hold, tail
+from tests.unit.redaction.look_alikes import look_alikes
+from tests.unit.redaction.secrets_corpus import Planted, loose_secrets, secrets
 
 MIXED = "Zf3D0LXCM3" + "EIMbgJpUNn" + "kRtOfOueHz"
 
@@ -41,3 +43,45 @@ def test_the_end_may_begin_a_secret() -> None:
     for text, start in [("so sk-an", 3), ("Bearer ", 0), ("x eyJhb", 2), ("a password=ab", 2)]:
         assert tail(text) == start
     assert tail("nothing here") == len("nothing here")
+
+
+@pytest.mark.parametrize("loose", [False, True])
+def test_harmless_texts_are_left_alone(loose: bool) -> None:
+    """All but one in two hundred of more than two thousand."""
+    texts = look_alikes()
+    assert len(texts) >= 2000
+    masked = [text for text in texts if find(text, loose=loose)]
+    assert len(masked) <= len(texts) * 0.005, masked
+
+
+@pytest.mark.parametrize("loose", [False, True])
+@pytest.mark.parametrize("case", secrets(), ids=lambda case: case.name)
+def test_each_shape_is_found(case: Planted, loose: bool) -> None:
+    """The whole secret is covered, and nothing before it."""
+    found = find(case.text, loose=loose)
+    assert found
+    assert (found[0].start, found[-1].end) == (case.start, case.end)
+    assert may_hold(case.text.encode())
+
+
+@pytest.mark.parametrize("case", loose_secrets(), ids=lambda case: case.name)
+def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
+    """The value is found whatever it is, and only there."""
+    assert [(one.start, one.end) for one in find(case.text, loose=True)] == [(case.start, case.end)]
+    assert find(case.text, loose=False) == []
+    assert may_hold(case.text.encode())
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a", "eyJ", "-----BEGIN", "sk-", "-----BEGIN PRIVATE KEY-----", "password=", 'password="',
+        "://", "bearer ", "token ", "/xoxd-", "eyJaaaaaaaaaaaa.", "glpat-", "curl -u ",
+    ],
+)  # fmt: skip
+def test_no_text_takes_quadratic_time(piece: str) -> None:
+    """Half a megabyte of one piece, for which quadratic time would be an hour."""
+    text = piece * (500_000 // len(piece))
+    find(text, loose=True)
+    may_hold(text.encode())
+    tail(text)

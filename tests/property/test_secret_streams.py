@@ -1,0 +1,82 @@
+"""Secrets are found in whatever pieces and escapes their text arrives."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.redaction.patterns import find, may_hold, tail
+from tests.unit.redaction.look_alikes import look_alikes, written
+from tests.unit.redaction.secrets_corpus import Planted, loose_secrets, secrets
+
+planted = st.sampled_from([*secrets(), *loose_secrets()])
+around = st.sampled_from(["", "so ", "is\n", "é ", "(", "日本 "])
+escapes = st.sampled_from(["plain", "slashes", "unicode", "all"])
+
+
+def as_frame(text: str, how: str) -> bytes:
+    """A frame with a text as a peer may write it."""
+    inner = json.dumps(text, ensure_ascii=how != "plain")
+    if how == "slashes":
+        inner = inner.replace("/", "\\/")
+    elif how == "unicode":
+        inner = inner.replace("s", "\\u0073").replace("e", "\\u0065").replace("\\u0065\\", "e\\")
+    elif how == "all":
+        inner = '"' + "".join(f"\\u{ord(c):04x}" for c in text if ord(c) < 0x10000) + '"'
+    return f'{{"text":{inner}}}'.encode()
+
+
+@given(planted, around, around, escapes)
+def test_a_line_with_a_secret_is_not_passed_over(
+    case: Planted, before: str, after: str, how: str
+) -> None:
+    """In JSON with any escapes."""
+    line = as_frame(before + case.text + " " + after, how)
+    assert may_hold(line)
+
+
+@given(st.lists(st.sampled_from(look_alikes()), max_size=4).map(" ".join), st.booleans())
+def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> None:
+    """Where something is found, the check says that something may be."""
+    if find(text, loose=loose):
+        assert may_hold(text.encode())
+        assert may_hold(json.dumps(text).encode())
+
+
+@given(planted, around, st.data())
+def test_a_secret_in_two_pieces_is_kept_back(
+    case: Planted, before: str, data: st.DataObject
+) -> None:
+    """Nothing of it is let go before it is found, from the third character of what it begins with.
+
+    A text that was kept back is searched again with what follows.
+    """
+    text = before + case.text
+    start, end = len(before) + case.start, len(before) + case.end
+    split = data.draw(st.integers(0, len(text)))
+    kept = tail(text[:split])
+    assert kept <= split
+    rest = text[kept:]
+    found = [(one.start + kept, one.end + kept) for one in find(rest, loose=True)]
+    if kept >= end:
+        found = [(one.start, one.end) for one in find(text[:kept], loose=True)]
+    assert any(a <= start and end <= b for a, b in found) or too_early(text[:split])
+
+
+def too_early(text: str) -> bool:
+    """Whether a text is cut where it cannot be known yet that a secret begins."""
+    return re.search(r"(?:^|[^A-Za-z_])[A-Za-z_]{1,2}$|curl[^\n]*$", text) is not None
+
+
+def test_harmless_texts_are_seldom_kept_back() -> None:
+    """What agents wrote and the manual, cut after any word."""
+    cuts = kept = 0
+    for text in list(written())[::5]:
+        for place, character in enumerate(text):
+            if character == " ":
+                cuts += 1
+                kept += tail(text[:place]) < place
+    assert kept < cuts * 0.05

@@ -1,0 +1,144 @@
+"""True secrets by their shape, made when asked for: no key stands in the repository as text."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from acp_proxy.redaction.key_formats import KeyFormat, key_formats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOWER = "abcdefghijklmnopqrstuvwxyz"
+DIGITS = "0123456789"
+ALPHABETS = {
+    "hex": DIGITS + "abcdef",
+    "upper": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
+    "alnum": LOWER + LOWER.upper() + DIGITS,
+    "url": LOWER + LOWER.upper() + DIGITS + "_-",
+    "base64": LOWER + LOWER.upper() + DIGITS + "+/",
+    "dots": LOWER + LOWER.upper() + DIGITS,
+    "path": LOWER + LOWER.upper() + DIGITS,
+}
+
+
+class Planted(NamedTuple):
+    """A secret in a text."""
+
+    name: str
+    """What it is, for messages of tests."""
+    text: str
+    start: int
+    end: int
+
+    @property
+    def secret(self) -> str:
+        """The secret alone."""
+        return self.text[self.start : self.end]
+
+
+def planted(name: str, before: str, secret: str, after: str = "") -> Planted:
+    """Puts a secret into a text.
+
+    Args:
+        name: what it is.
+        before: the text before it.
+        secret: what has to be found.
+        after: the text after it.
+    """
+    return Planted(name, before + secret + after, len(before), len(before) + len(secret))
+
+
+def provider_key(row: KeyFormat, chance: random.Random) -> str:
+    """Makes a key of a provider, as short as it may be.
+
+    Args:
+        row: how it looks.
+        chance: where its characters come from.
+    """
+    body = "".join(chance.choices(ALPHABETS[row.alphabet], k=row.least - 4))
+    return (
+        row.prefix
+        + "".join(["a", "7", "c" if row.alphabet == "hex" else "K", "2"]).replace(
+            "a", "A" if row.alphabet == "upper" else "a"
+        )
+        + body
+    )
+
+
+def _jwt(chance: random.Random) -> str:
+    parts: list[bytes] = [
+        json.dumps({"alg": "HS256", "typ": "JWT"}).encode(),
+        json.dumps({"sub": str(chance.randrange(10**9)), "name": "someone"}).encode(),
+        chance.randbytes(32),
+    ]
+    return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
+
+
+def _pem(kind: str, chance: random.Random) -> tuple[str, str, str]:
+    packed = base64.b64encode(chance.randbytes(300)).decode()
+    lines = [packed[start : start + 64] for start in range(0, len(packed), 64)]
+    mark = "-" * 5
+    return (
+        f"{mark}BEGIN {kind}{mark}",
+        "\n" + "\n".join(lines) + "\n",
+        f"{mark}END {kind}{mark}\n",
+    )
+
+
+def _all() -> Iterator[Planted]:
+    chance = random.Random(2026)
+
+    def value(length: int = 24) -> str:
+        return "".join(chance.choices(ALPHABETS["alnum"], k=length - 3)) + "x7Q"
+
+    for row in key_formats():
+        key = provider_key(row, chance)
+        yield planted(row.prefix, "use ", key, " for it")
+        yield planted(row.prefix, "", key)
+        yield planted(row.prefix, "\x1b[32m", key, "\x1b[0m")
+        yield planted(row.prefix, "first line\\n", key, "\\nnext")
+    yield planted("jwt", "got ", _jwt(chance), " as cookie")
+    for kind in ("PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"):
+        yield planted("pem", *_pem(kind, chance))
+        yield planted("pem", *(part.replace("\n", "\\n") for part in _pem(kind, chance)))
+    yield planted("bearer", "Authorization: Bearer ", value(), "\r\n")
+    yield planted("bearer", "sent with bearer ", value(40), " to it")
+    basic = base64.b64encode(f"user:{value(12)}".encode()).decode()
+    yield planted("basic", "Authorization: Basic ", basic, '"')
+    yield planted("url", "postgres://app:", value(12), "@db.example.com:5432/app")
+    yield planted("url", "https://", value(20), "@example.com/repo.git")
+    for before, after in [
+        ('"api_key": "', '"'), ("api_key='", "'"), ("OPENAI_API_KEY=", "\n"),
+        ('const apiKey = "', '";'), ("password: ", "\n"), ('token := "', '"'),
+        ('\\"accessToken\\":\\"', '\\"'), ("X-Api-Key: ", "\n"), ('"secret" => "', '"'),
+        ("https://example.com/?access_token=", "&page=2"), ("client_secret=", "&grant=x"),
+        ('<add key="x"/><password>', "</password>"), ('setProperty("API_TOKEN", "', '")'),
+        ("AWS_SECRET_ACCESS_KEY=", ""), ('var authToken string = "', '"'),
+        ('token: str = "', '"'), ("DB_PASS=", " run"), ("Cookie: sid=", "\n"),
+    ]:  # fmt: skip
+        secret = value()
+        start = before.rfind("sid=") if "sid=" in before else len(before)
+        yield Planted(before, before + secret + after, start, len(before) + len(secret))
+
+
+@cache
+def secrets() -> list[Planted]:
+    """All of them; found in any text."""
+    return list(_all())
+
+
+@cache
+def loose_secrets() -> list[Planted]:
+    """Found where a name is enough, whatever the value."""
+    return [
+        planted("option", "tool --token ", "abc", " run"),
+        planted("option", "tool --password=", "hunter", ""),
+        planted("variable", "DB_PASSWORD=", "summer", " ./run"),
+        planted("curl", "curl -u someone:", "winter", " https://example.com"),
+        planted("option", "--api-key '", "my own key", "'"),
+    ]
