@@ -149,7 +149,8 @@ class _Search:
         if start == 0:
             return True
         before = self.text[start - 1]
-        if not before.isalnum() and before != "+" and not (joined and before in "-_."):
+        in_word = before.isascii() and before.isalnum()  # Chinese has no spaces between words
+        if not in_word and before != "+" and not (joined and before in "-_."):
             return True
         return _patterns().before.search(self.text[max(0, start - 12) : start]) is not None
 

@@ -100,6 +100,7 @@ def _all() -> Iterator[Planted]:
         key = provider_key(row, chance)
         yield planted(row.prefix, "use ", key, " for it")
         yield planted(row.prefix, "", key)
+        yield planted(row.prefix, "密钥", key, "。")
         yield planted(row.prefix, "\x1b[32m", key, "\x1b[0m")
         yield planted(row.prefix, "first line\\n", key, "\\nnext")
     yield planted("jwt", "got ", _jwt(chance), " as cookie")
