@@ -32,6 +32,8 @@ _COLUMNS = {"size": "length(f.raw)", "latency_ns": "e.latency_ns"}
 _REQUEST = KIND_CODES[Kind.REQUEST]
 _MOST_TESTS = 400
 """SQLite follows 1,000 levels, one for each ``OR``; a longer filter is tested on each row."""
+_MOST_LEVELS = 15
+"""SQLite's parser has a stack of 100, of which a level takes up to five."""
 _MOST_STARS = 3
 """SQLite tries all ways in which the stars of a pattern can fit a text."""
 _LIKE = f"CASE WHEN instr({{0}}, char(0)) THEN {FITS}({{0}}, ?) ELSE {{0}} GLOB ? END"
@@ -49,6 +51,8 @@ class Where:
     """Whether it holds for just what was asked for; else it lets too much through."""
     tests: int = 1
     """How many comparisons it is made of."""
+    levels: int = 1
+    """How deep they are nested."""
 
     @property
     def is_open(self) -> bool:
@@ -93,9 +97,10 @@ def translate(condition: Condition, labels: str, every: str) -> Where:
             return _joined(" OR ", parts, labels, every) if parts else Where("0")
         case No(part):
             inner = translate(part, labels, every)
-            if not inner.exact:
+            if not inner.exact or inner.levels == _MOST_LEVELS:
                 return _UNKNOWN
-            return evolve(inner, sql=f"NOT coalesce(({inner.sql}), 0)")
+            sql = f"NOT coalesce(({inner.sql}), 0)"
+            return evolve(inner, sql=sql, levels=inner.levels + 1)
         case Like() | Compare() | Beyond():
             return _UNKNOWN
         case _:
@@ -136,7 +141,8 @@ def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: s
 def _joined(word: str, parts: tuple[Condition, ...], labels: str, every: str) -> Where:
     translated = [translate(part, labels, every) for part in parts]
     tests = sum(part.tests for part in translated)
-    if tests > _MOST_TESTS:
+    levels = 1 + max(part.levels for part in translated)
+    if tests > _MOST_TESTS or levels > _MOST_LEVELS:
         return _UNKNOWN
     needed = [part for part in translated if not (part.is_open and word == " AND ")]
     return Where(
@@ -144,4 +150,5 @@ def _joined(word: str, parts: tuple[Condition, ...], labels: str, every: str) ->
         tuple(value for part in needed for value in part.parameters),
         all(part.exact for part in translated),
         tests,
+        levels,
     )

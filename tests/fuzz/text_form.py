@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attrs import asdict, evolve
+
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
@@ -72,6 +74,8 @@ def _check_rows(source: ByteSource) -> None:
         rows = RowWriter(connection, IndexerState(recording=recording), resumable=False)
         while source:
             _add(rows, source)
+        handshake = asdict(rows.conversation.state.handshake)  # which a header may leave out
+        rows.state.recording = evolve(recording, **handshake)
         rows.commit()
         before = rows_of(connection)
         text = b"".join(write_transcript(reader_of(connection)))

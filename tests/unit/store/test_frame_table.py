@@ -271,3 +271,14 @@ def test_a_label_that_is_no_text_is_damage(tmp_path: Path) -> None:
         connection.commit()
     with RecordingReader(path) as reader, pytest.raises(DamagedRecording, match="label is bytes"):
         list(reader.heads())
+
+
+@pytest.mark.parametrize("text", ["not " * 99 + "method:x", "not (" * 49 + "seq:>3 or ("
+                                  "kind:error and method:s*)" + ")" * 49])  # fmt: skip
+def test_a_filter_may_be_nested_as_deeply_as_the_grammar_has_it(tmp_path: Path, text: str) -> None:
+    """SQLite's parser follows fewer levels, so such a filter is asked of each row."""
+    chosen = parse(text)
+    with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
+        expected = [row["seq"] for row in reader.frames() if chosen.matches(row)]
+        assert [row["seq"] for row in reader.frames(chosen)] == expected
+        assert len(list(reader.heads(chosen))) == len(expected)
