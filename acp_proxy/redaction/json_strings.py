@@ -1,0 +1,216 @@
+"""Yields the strings of a JSON line with their paths and their places in its bytes.
+
+The line is never parsed into values: repeated keys, broken lines and lines of any size are read
+alike, and what is not masked keeps its bytes. A string that is longer than a window is yielded as
+several parts, which overlap, so that what is looked for is whole in one of them.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from attrs import define, field
+
+from acp_proxy.protocol.json_text import Token, tokens
+
+WINDOW = 1 << 20
+"""Bytes of a string that are looked at together."""
+OVERLAP = 16 << 10
+"""Bytes that two parts of a string have in common."""
+
+_ITEM = "*"
+_LONGEST_ESCAPE = 6
+_SCALARS = re.compile(rb"-?[0-9][0-9.eE+-]*|true|false|null|NaN|-?Infinity")
+_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_INSIDE = re.compile(rb'[^"\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*+)*+', re.DOTALL)
+_Path = tuple[str, ...]
+
+
+class JsonString(NamedTuple):
+    """A string value, or a part of a long one."""
+
+    path: _Path
+    """The keys of the objects around it, ``*`` for an array."""
+    owner: int
+    """The object or array that it belongs to, numbered within the line."""
+    start: int
+    """The place of its bytes in the line, without the quotes."""
+    raw: bytes
+    """As it is written, between the quotes."""
+    is_whole: bool
+    """False for a part."""
+
+    @property
+    def end(self) -> int:
+        """The place after its bytes."""
+        return self.start + len(self.raw)
+
+
+class Decoded:
+    """The text of a string as it is written in JSON, and where its characters stand.
+
+    Args:
+        raw: the bytes between the quotes.
+    """
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        self._is_plain = b"\\" not in raw and raw.isascii()
+        self._at: list[int] = []  # index of characters at which a run begins
+        self._bytes: list[int] = []  # and the place of its first byte
+        if self._is_plain:
+            self.text = raw.decode()
+        else:
+            self.text = "".join(self._runs())
+
+    def place(self, index: int) -> int:
+        """Returns the place of the byte at which a character begins."""
+        if self._is_plain:
+            return index
+        n = bisect_right(self._at, index) - 1
+        if n < 0:
+            return 0
+        begin, at = self._bytes[n], self._at[n]
+        if index == at:
+            return begin
+        run = self.text[at:index]
+        return begin + len(run.encode("utf-8", "surrogateescape"))
+
+    def _runs(self) -> Iterator[str]:
+        """Yields runs without escapes, and the character of each escape."""
+        count = place = 0
+        for escape in _ESCAPE.finditer(self._raw):
+            if escape.start() > place:
+                run = self._raw[place : escape.start()].decode("utf-8", "surrogateescape")
+                self._note(count, place)
+                count += len(run)
+                yield run
+            self._note(count, escape.start())
+            count += 1
+            place = escape.end()
+            yield _unescaped(escape[0])
+        self._note(count, place)
+        run = self._raw[place:].decode("utf-8", "surrogateescape")
+        self._note(count + len(run), len(self._raw))
+        yield run
+
+    def _note(self, index: int, place: int) -> None:
+        self._at.append(index)
+        self._bytes.append(place)
+
+
+def _unescaped(escape: bytes) -> str:
+    """Returns the character of an escape; of a pair of surrogates each half is one."""
+    try:
+        return str(json.loads(b'"%s"' % escape))
+    except ValueError:
+        return escape[1:2].decode("latin-1")
+
+
+@define
+class _Open:
+    """An object or array that is not closed yet."""
+
+    number: int
+    is_object: bool
+    key: str | None = None
+    """The key whose value comes next; None in an array, and where a key is expected."""
+
+
+@define
+class StringWalk:
+    """One pass over the strings of a line."""
+
+    is_json: bool = True
+    """Whether nothing was met so far that is no JSON."""
+    _open: list[_Open] = field(factory=list)
+    _count: int = 0
+    _expects_key: bool = False
+
+    def strings(self, pieces: Iterable[bytes]) -> Iterator[JsonString]:
+        """Yields the string values of a line.
+
+        Args:
+            pieces: the bytes of the line without its newline, in as many pieces as they come.
+        """
+        held, base = b"", 0  # bytes that are not used up, and the place of the first
+        source = iter(pieces)
+        while True:
+            piece = next(source, None)
+            held += piece or b""
+            if piece is not None and len(held) < WINDOW:
+                continue  # a token is looked at when it is whole, and pieces are small
+            at, is_last = 0, piece is None
+            for token in tokens(held):
+                if not is_last and token.end >= len(held):
+                    break  # it may go on in the next piece
+                yield from self._take(token, base)
+                at = token.end
+            if is_last:
+                self.is_json = self.is_json and not held[at:].strip()
+                return
+            begin = at + len(held[at:]) - len(held[at:].lstrip())
+            held, base = held[begin:], base + begin
+            if len(held) >= WINDOW:
+                if held[:1] != b'"':
+                    self.is_json = False
+                    return
+                held, base = yield from self._long_string(held, base, source)
+
+    def _take(self, token: Token, base: int) -> Iterator[JsonString]:
+        mark, string = token.mark, token.string
+        if mark in (b"{", b"["):
+            self._count += 1
+            self._open.append(_Open(self._count, mark == b"{"))
+            self._expects_key = mark == b"{"
+        elif mark in (b"}", b"]"):
+            if self._open:
+                self._open.pop()
+            self._expects_key = False
+        elif mark == b",":
+            self._expects_key = bool(self._open and self._open[-1].is_object)
+        elif mark is None and string is None:
+            if token.word is None or not _SCALARS.fullmatch(token.word):
+                self.is_json = False
+        elif string is not None and self._expects_key and self._open:
+            self._open[-1].key = Decoded(string).text
+            self._expects_key = False
+        elif string is not None:
+            start = base + token.end - len(string) - token.is_whole
+            self.is_json = self.is_json and token.is_whole
+            yield JsonString(self._path(), self._owner(), start, string, True)
+
+    def _long_string(self, held: bytes, base: int, source: Iterator[bytes]) -> Iterator[JsonString]:
+        """Yields the parts of a string that is longer than a window; returns what follows it."""
+        held, base = held[1:], base + 1
+        is_key, is_over = self._expects_key, False
+        while True:
+            while not is_over and len(held) < WINDOW + OVERLAP:
+                piece = next(source, None)
+                is_over = piece is None
+                held += piece or b""
+            end = _end_of(_INSIDE, held, len(held))
+            if not is_key:
+                yield JsonString(self._path(), self._owner(), base, held[:end], False)
+            if held[end : end + 1] == b'"':
+                self._expects_key = False
+                return held[end + 1 :], base + end + 1
+            if is_over or end < len(held) - _LONGEST_ESCAPE:
+                self.is_json = False
+                return b"", base + len(held)
+            # An escape must not be cut, so the next part begins after a whole one.
+            kept = _end_of(_INSIDE, held, end - OVERLAP)
+            held, base = held[kept:], base + kept
+
+    def _path(self) -> _Path:
+        return tuple((each.key or "") if each.is_object else _ITEM for each in self._open)
+
+    def _owner(self) -> int:
+        return self._open[-1].number if self._open else 0
+
+
+def _end_of(pattern: re.Pattern[bytes], data: bytes, limit: int) -> int:
+    match = pattern.match(data, 0, limit)
+    return match.end() if match is not None else 0

@@ -1,0 +1,41 @@
+"""Makes and recognizes the text that stands in place of a secret: ``[redacted:token:1f0c9a3e]``.
+
+The second part says what was masked, the third is a keyed hash of it. Equal secrets have equal
+markers within one recording, so that a reader still sees where the same token was used again. The
+key is random and is deleted with the recording's log, so nobody can try values against a marker.
+"""
+
+import hashlib
+import re
+
+HASH_SIZE = 4
+"""Bytes of a marker's hash."""
+KEY_SIZE = 16
+"""Bytes of the key."""
+
+MARKER = re.compile(rf"\[redacted:([a-z]+):([0-9a-f]{{{2 * HASH_SIZE}}})\]")
+"""A marker; its groups are the kind of the secret and the hash."""
+MARKER_BYTES = re.compile(MARKER.pattern.encode())
+"""The same in the bytes of a line."""
+
+
+class Markers:
+    """The markers of one recording.
+
+    Args:
+        key: random, of `KEY_SIZE` bytes.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self.key = key
+
+    def of(self, kind: str, value: str) -> str:
+        """Returns the marker of a secret.
+
+        Args:
+            kind: what it is, in lower-case letters.
+            value: the secret.
+        """
+        data = value.encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(data, key=self.key, digest_size=HASH_SIZE).hexdigest()
+        return f"[redacted:{kind}:{digest}]"

@@ -1,0 +1,101 @@
+"""Reads the pieces of texts that are sent in many messages: what is said, and what a terminal shows.
+
+A piece knows to which text it belongs and where it stands in its line, so that a secret that is cut
+into several of them can be found in the whole and masked in each.
+"""
+
+import base64
+import binascii
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.protocol.chunks import ChunkSplitter
+from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.redaction.json_strings import Decoded, StringWalk
+
+_MOST_KNOWN = 256
+_PUSHES = (b"terminal_output_chunk", b'"terminal/output"', b"tool_call_content_chunk")
+_PUSHED = {
+    ("params", "update", "data"): True,  # terminal_output_chunk (v2), in base64
+    ("params", "update", "content", "text"): False,
+    ("params", "update", "content", "content", "text"): False,
+    ("params", "data"): False,  # terminal/output (draft 1.0)
+}
+"""Where pushed output stands, and whether it is encoded."""
+
+
+@frozen
+class Piece:
+    """One piece of a text."""
+
+    key: str
+    """What the pieces of one text have in common."""
+    text: str
+    start: int
+    """The place of its bytes in the line, without the quotes."""
+    literal: bytes
+    """Its bytes as they are written in JSON."""
+    is_encoded: bool = False
+    """Whether it is written in base64."""
+
+    @property
+    def end(self) -> int:
+        """The place after its bytes."""
+        return self.start + len(self.literal)
+
+
+class PieceReader:
+    """Reads pieces; quickest if they come one after the other."""
+
+    def __init__(self) -> None:
+        self._splitter = ChunkSplitter()
+        self._keys: dict[bytes, str] = {}
+
+    def read(self, raw: bytes) -> Piece | None:
+        """Reads a line as a piece; None if it is anything else.
+
+        A piece that is written in an unusual way is none: it is masked by itself.
+        """
+        if b"_chunk" in raw:
+            chunk = self._splitter.split(raw)
+            if chunk is not None:
+                start = chunk.at + 1
+                literal = raw[start : len(raw) - (len(chunk.rest) - start)]
+                return Piece(self._key(raw, chunk.rest, chunk.update), chunk.text, start, literal)
+        if any(push in raw for push in _PUSHES):
+            return _pushed(raw)
+        return None
+
+    def _key(self, raw: bytes, rest: bytes, update: str) -> str:
+        known = self._keys.get(rest)
+        if known is None:
+            if len(self._keys) >= _MOST_KNOWN:
+                self._keys.clear()
+            known = self._keys[rest] = f"{update} {read(raw).session}"
+        return known
+
+
+def _pushed(raw: bytes) -> Piece | None:
+    """Reads a piece of output that the agent pushes."""
+    message: Any = json_or_none(raw)
+    params = message.get("params") if isinstance(message, dict) else None
+    if not isinstance(params, dict) or "id" in message:
+        return None
+    update = params.get("update")
+    update = update if isinstance(update, dict) else params
+    found = [s for s in StringWalk().strings((raw,)) if s.path in _PUSHED and s.is_whole]
+    if len(found) != 1:
+        return None
+    string, text = found[0], Decoded(found[0].raw).text
+    is_encoded = _PUSHED[string.path]
+    if is_encoded:
+        try:
+            data = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        text = data.decode("utf-8", "surrogateescape")
+    labels = read(raw)
+    key = f"{labels.method} {labels.update} {labels.session} {labels.tool_call} {labels.terminal}"
+    return Piece(key, text, string.start, string.raw, is_encoded)

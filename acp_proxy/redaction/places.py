@@ -1,0 +1,204 @@
+"""What a string of a message is, by its path: a secret, a command, an id, or any other text.
+
+A path is taken as it ends, so that a row holds for a message by itself, in a batch, and within the
+params of a message that a chain of proxies hands on. Secrets are recognized by the members that
+hold them (``env``, ``headers``, a name such as ``apiKey``) in every dialect and every method; where
+only one method makes a member a secret, the row names it.
+
+Source: the Agent Client Protocol, versions 1 and 2, its unstable parts, and the draft 1.0.
+"""
+
+from collections.abc import Set
+from enum import Enum, auto
+from typing import NamedTuple
+
+from acp_proxy.redaction.names import is_harmless_variable, is_secret_name
+
+Path = tuple[str, ...]
+
+
+class Treatment(Enum):
+    """What is done with a string."""
+
+    KEEP = auto()
+    """An id, a method, a kind: never changed."""
+    TEXT = auto()
+    """Text of any kind: what is a secret beyond doubt is masked in it."""
+    COMMAND = auto()
+    """A command, an argument, a URL or an error: names that stand before a value count as well."""
+    QUERY = auto()
+    """A link that is good for one use: all values of its query are masked."""
+    SECRET = auto()
+    """A secret as a whole."""
+    NAME = auto()
+    """The name in an entry of ``env`` or ``headers`` that is written as two members."""
+    ENTRY = auto()
+    """The value of such an entry; its name decides."""
+    VARIABLE = auto()
+    """The name of a variable that holds a secret."""
+    PRIVATE = auto()
+    """What the user or the agent wrote or read; masked only where that is asked for."""
+
+
+class Ruling(NamedTuple):
+    """The treatment of a string, and what it is called if it is a secret."""
+
+    treatment: Treatment
+    kind: str = "secret"
+
+
+_TEXT, _KEEP = Ruling(Treatment.TEXT), Ruling(Treatment.KEEP)
+_COMMAND, _PRIVATE = Ruling(Treatment.COMMAND), Ruling(Treatment.PRIVATE)
+_KEPT = frozenset(
+    {
+        "id", "jsonrpc", "method", "sessionId", "toolCallId", "terminalId", "messageId", "requestId",
+        "connectionId", "sessionUpdate", "type", "kind", "status", "stopReason", "optionId", "modeId",
+        "currentModeId", "methodId", "mimeType", "configId", "protocolVersion", "parentSessionId",
+        "compactionId",
+    }
+)  # fmt: skip
+_ENVIRONMENTS = frozenset({"env", "environ", "environment", "envvars", "environmentvariables"})
+_HEADERS = frozenset({"headers", "httpheaders", "requestheaders", "extraheaders"})
+_COMMANDS = frozenset(
+    {
+        "args",
+        "argv",
+        "command",
+        "cmd",
+        "url",
+        "uri",
+        "baseUrl",
+        "href",
+        "error",
+        "stderr",
+        "baggage",
+    }
+)
+_SIGN_IN = frozenset({"authenticate", "auth/login"})
+_ELICITATION = frozenset({"elicitation/create"})
+METHODS = _SIGN_IN | _ELICITATION
+"""The methods in which a member is a secret that is none elsewhere."""
+
+_PRIVATE_MEMBERS: dict[str, tuple[Path, ...]] = {
+    "session/prompt": (("prompt",), ("content",), ("attachments",)),
+    "session/new": (("systemPrompt",),),
+    "session/update": (
+        ("update", "content"), ("update", "title"), ("update", "rawInput"), ("update", "rawOutput"),
+        ("update", "entries"), ("update", "output"), ("update", "data"),
+        ("data", "content"), ("data", "input"), ("data", "output"), ("data", "steps"),
+        ("data", "error"), ("data", "title"),
+    ),
+    "session/request_permission": (
+        ("toolCall", "rawInput"), ("toolCall", "content"), ("toolCall", "title"),
+        ("description",), ("subject",), ("resource",), ("reason",),
+    ),
+    "fs/write_text_file": (("content",),),
+    "terminal/output": (("data",),),
+}  # fmt: skip
+_PRIVATE_RESULTS: tuple[Path, ...] = (
+    ("content",), ("output",), ("sessions", "*", "title"), ("sessions", "*", "cwd"),
+)  # fmt: skip
+_PRIVATE_FAMILIES = ("nes/", "document/")
+
+
+def rule_for(path: Path, methods: Set[str], *, private: bool) -> Ruling:
+    """Returns what is done with a string.
+
+    Args:
+        path: the keys of the objects around it, from the outermost; ``*`` for an array.
+        methods: the methods that the line names.
+        private: whether private text is masked as well.
+    """
+    if not path:
+        return _TEXT
+    last = path[-1]
+    entry = _entry(path)
+    if entry is not None:
+        return entry
+    if last in _KEPT or (path[-3:-1] == ("locations", "*")):
+        return _KEEP
+    if _is_named(path) or ("_meta" in path and methods & _SIGN_IN):
+        return Ruling(Treatment.SECRET, kind_of(path))
+    if path[-4:] == ("authMethods", "*", "vars", "*", "name")[-4:]:
+        return Ruling(Treatment.VARIABLE)
+    if last == "url" and methods & _ELICITATION:
+        return Ruling(Treatment.QUERY, "url")
+    if private and _is_private(path, methods):
+        return _PRIVATE
+    if last in _COMMANDS or "error" in path or path[-2:-1] in (("args",), ("argv",), ("command",)):
+        return _COMMAND
+    return _TEXT
+
+
+def kind_of(path: Path) -> str:
+    """Returns what a secret is called that was recognized by the names around it."""
+    for key in reversed(path):
+        name = "".join(char for char in key.lower() if char.isalpha())
+        for kind, ends in _KINDS.items():
+            if name.endswith(ends):
+                return kind
+    return "secret"
+
+
+_KINDS = {
+    "token": ("token", "authorization"),
+    "key": ("key",),
+    "password": ("password", "passwd", "passphrase", "pwd"),
+    "cookie": ("cookie",),
+    "credential": ("credential", "credentials", "meta"),
+}
+
+
+def of_variable(name: str, container: str) -> Ruling:
+    """Returns what is done with the value of a variable or a header.
+
+    Args:
+        name: the variable's.
+        container: the member that has it, such as ``env``.
+    """
+    if is_harmless_variable(name):
+        return _COMMAND
+    return Ruling(Treatment.SECRET, "header" if _plain(container) in _HEADERS else "env")
+
+
+def _entry(path: Path) -> Ruling | None:
+    """What an entry of an environment or of headers is, in any of the three ways to write one."""
+    if len(path) >= 2 and (container := _container(path[-2])):
+        if path[-1] == "*":
+            return Ruling(Treatment.ENTRY, container)
+        return of_variable(path[-1], path[-2])
+    if len(path) >= 3 and path[-2] == "*" and (container := _container(path[-3])):
+        if path[-1] == "name":
+            return Ruling(Treatment.NAME, container)
+        if path[-1] == "value":
+            return Ruling(Treatment.ENTRY, container)
+    return None
+
+
+def _container(key: str) -> str:
+    plain = _plain(key)
+    return "env" if plain in _ENVIRONMENTS else "header" if plain in _HEADERS else ""
+
+
+def _plain(key: str) -> str:
+    return key.lower().replace("_", "").replace("-", "")
+
+
+def _is_named(path: Path) -> bool:
+    """Whether a member around the string has a name that means a secret."""
+    return any(is_secret_name(key) for key in path if key != "*")
+
+
+def _is_private(path: Path, methods: Set[str]) -> bool:
+    if path[0] == "*":  # a batch
+        path = path[1:]
+    if path[:1] == ("result",):
+        return any(path[1 : 1 + len(each)] == each for each in _PRIVATE_RESULTS)
+    if path[:2] == ("params", "params"):  # handed on by a proxy
+        path = path[1:]
+    for method in methods:
+        if any(path[1 : 1 + len(each)] == each for each in _PRIVATE_MEMBERS.get(method, ())):
+            return True
+        if method.startswith(_PRIVATE_FAMILIES):
+            return True
+    return False

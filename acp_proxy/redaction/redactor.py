@@ -1,0 +1,572 @@
+"""Finds the secrets in the lines of a connection, as they come, and says what stands in their place.
+
+A redactor is fed with all lines of a recording in their order, since a value that is a secret by
+its place in one message is masked wherever it comes again. It returns *edits*: ranges of a line and
+their new bytes; what is not edited keeps every byte. Ids, methods and member names are not edited.
+
+A secret may be cut into pieces, each in a message of its own. So a piece whose end may be the
+beginning of a secret is decided with the pieces that follow. Where these are not known yet, the
+caller gets `NotYet`, and asks again later.
+
+Nothing here is written or kept by anything but the caller, for whom `RedactorState` has all that
+the next redactor of the same recording has to know. It holds secrets.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from attrs import define, field
+
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.redaction import patterns
+from acp_proxy.redaction.json_strings import Decoded, JsonString, StringWalk
+from acp_proxy.redaction.markers import MARKER, Markers
+from acp_proxy.redaction.names import is_secret_name
+from acp_proxy.redaction.patterns import Found
+from acp_proxy.redaction.pieces import Piece, PieceReader
+from acp_proxy.redaction.places import METHODS, Treatment, kind_of, of_variable, rule_for
+from acp_proxy.redaction.values import SecretValues
+
+CONTEXT = 32
+"""Characters before a piece of text that are looked at together with it."""
+_MOST_TEXT = 16 << 10
+"""Characters of following pieces with which a piece is decided."""
+_MOST_LINES = 400
+_MOST_STREAMS = 256
+_HEAD = 64 << 10
+
+_KEY_EDGE = re.compile(rb"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----")
+_KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,100})?\s*")
+_METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]*)"')
+_SCHEME = re.compile(r"(?i:bearer|basic|token|digest|negotiate)\s+")
+_REFERENCE = re.compile(r"\$\{[\w:. -]+\}|\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|<[\w -]+>|\{\{[^{}]*\}\}")
+_COOKIE = re.compile(r"[^=;\s]+=([^;\s]+)")
+_SHOWN = re.compile(r"\S")
+
+
+class NotYet(Exception):
+    """What follows a line decides what is masked in it, and is not known yet."""
+
+
+class Edit(NamedTuple):
+    """A range of a line, and what stands in its place."""
+
+    start: int
+    end: int
+    new: bytes
+
+
+Edits = tuple[Edit, ...]
+Pieces = Callable[[], Iterable[bytes]]
+Following = Callable[[], Iterator[bytes]]
+"""Gives the lines of the same stream that follow; raises `NotYet` where more may come."""
+
+
+def apply(raw: bytes, edits: Edits) -> bytes:
+    """Returns a line with its edits.
+
+    Args:
+        raw: the line.
+        edits: in order.
+    """
+    return b"".join(apply_to_pieces((raw,), edits)) if edits else raw
+
+
+def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> Iterator[bytes]:
+    """Yields a line with its edits, without holding it.
+
+    Args:
+        pieces: the line, or its end.
+        edits: in order; those before ``start`` are skipped.
+        start: the place in the line at which the pieces begin.
+    """
+    at = start
+    for piece in pieces:
+        begin, end = at, at + len(piece)
+        for edit in edits:
+            if edit.end <= begin or edit.start >= end:
+                continue
+            if edit.start >= at:
+                yield piece[at - begin : edit.start - begin]
+            if edit.start >= begin:
+                yield edit.new
+            at = max(at, min(edit.end, end))
+        yield piece[at - begin :]
+        at = end
+
+
+class _Span(NamedTuple):
+    """Characters that are masked, and what stands in their place."""
+
+    start: int
+    end: int
+    new: str
+
+
+@define
+class _Stream:
+    """The end of a stream of pieces."""
+
+    left: str = ""
+    """Its last characters."""
+    spans: list[tuple[int, int, str]] = field(factory=list)
+    """What is masked in the pieces to come, counted from their beginning."""
+
+
+@define
+class RedactorState:
+    """What a redactor remembers. It holds secrets, so only the log may have it."""
+
+    key: str
+    """Of the markers, in hexadecimal digits."""
+    values: dict[str, str] = field(factory=dict)
+    """The secrets, each with its marker."""
+    streams: dict[str, _Stream] = field(factory=dict)
+    variables: list[str] = field(factory=list)
+    """Names of variables that the agent announced as secrets."""
+    in_private_key: bool = False
+    """Whether the latest line of stderr is inside of a private key."""
+
+
+class Redactor:
+    """Masks the lines of one recording.
+
+    Args:
+        state: what the redactor of the same recording remembered before.
+        private: whether prompts, messages and contents of files are masked as well.
+        paths: JSON pointers of values that are masked besides; ``*`` stands for any member.
+        extra: patterns that are masked besides; of one with a group, the first group.
+    """
+
+    def __init__(
+        self,
+        state: RedactorState,
+        *,
+        private: bool = False,
+        paths: tuple[tuple[str, ...], ...] = (),
+        extra: tuple[re.Pattern[str], ...] = (),
+    ) -> None:
+        self._state = state
+        self._markers = Markers(bytes.fromhex(state.key))
+        self._private = private
+        self._paths = paths
+        self._extra = extra
+        self._is_thorough = bool(private or paths or extra)
+        self._values = SecretValues()
+        for value, marker in state.values.items():
+            self._values.add(value, marker, named=True)
+        self._pieces = PieceReader()
+        self._pieces_ahead = PieceReader()
+        self.count = 0
+        """How many values were masked."""
+
+    def line(self, stream: Stream, raw: bytes, following: Following = lambda: iter(())) -> Edits:
+        """Returns the edits of a line.
+
+        Args:
+            stream: where it was read.
+            raw: its bytes, without the newline.
+            following: gives the lines after it, if they are needed.
+
+        Raises:
+            NotYet: of ``following``; the line is as good as not fed.
+        """
+        if stream is Stream.STDERR:
+            return self._stderr_line(raw)
+        if not self._paths and (piece := self._pieces.read(raw)) is not None:
+            return self._piece(raw, piece, following)
+        if not (self._is_thorough or self._may_hold(raw)):
+            return ()
+        return self.large(stream, lambda: (raw,))
+
+    def large(self, stream: Stream, pieces: Pieces) -> Edits:
+        """Returns the edits of a line that is not held.
+
+        Args:
+            stream: where it was read.
+            pieces: gives its bytes, without the newline, anew whenever it is called.
+        """
+        head = next(iter(pieces()), b"")
+        if head.lstrip()[:1] not in (b"{", b"["):
+            return self._counted(self._edits_of_text(pieces()))
+        scan = _LineScan(self, head)
+        for string in scan.walk.strings(pieces()):
+            scan.take(string)
+        edits = scan.finish()
+        if stream is Stream.STDERR or not scan.walk.is_json:
+            edits += self._edits_of_text(pieces())
+        return self._counted(edits)
+
+    def text(self, text: str, *, loose: bool = True) -> str:
+        """Returns a text without its secrets.
+
+        Args:
+            text: whatever it is.
+            loose: whether it is a command, an error or the like, where names count.
+        """
+        spans = self._spans(text, loose=loose)
+        self.count += len(spans)
+        return _with(text, spans)
+
+    def command(self, words: list[str]) -> list[str]:
+        """Returns a command line without its secrets.
+
+        Args:
+            words: the program and its arguments.
+        """
+        found = []
+        names = [""] + [word.lstrip("-") if word.startswith("-") else "" for word in words]
+        for name, word in zip(names, words, strict=False):
+            is_value = bool(name) and "=" not in name and not word.startswith("-")
+            if is_value and is_secret_name(name):
+                found.append(_with(word, self._secret(word, kind_of((name,)))))
+                self.count += found[-1] != word
+            else:
+                found.append(self.text(word))
+        return found
+
+    def snapshot(self) -> RedactorState:
+        """Returns what the next redactor of this recording has to know."""
+        self._state.values = dict(self._values.markers)
+        return self._state
+
+    def _may_hold(self, raw: bytes) -> bool:
+        return patterns.may_hold(raw) or self._values.occur_in(raw)
+
+    def _counted(self, edits: Iterable[Edit]) -> Edits:
+        merged = _merged(edits)
+        self.count += len(merged)
+        return merged
+
+    # Pieces of text
+
+    def _piece(self, raw: bytes, piece: Piece, following: Following) -> Edits:
+        """Returns the edits of a line that is a piece of a longer text."""
+        before, after = raw[: piece.start], raw[piece.end :]
+        around: Edits = ()
+        if self._may_hold(before) or self._may_hold(after):
+            rest = before + after
+            around = tuple(
+                edit if edit.end <= piece.start else _moved(edit, len(piece.literal))
+                for edit in self.large(Stream.TO_CLIENT, lambda: (rest,))
+            )
+        if self._private:
+            spans = [_Span(0, len(piece.text), _blank(piece.text))] if piece.text else []
+        else:
+            spans = self._spans_of_piece(piece, following)
+        if not spans:
+            return around
+        self.count += sum(bool(span.new) for span in spans)
+        if piece.is_encoded:
+            new = _with(piece.text, spans).encode("utf-8", "surrogateescape")
+            return _merged([*around, Edit(piece.start, piece.end, base64.b64encode(new))])
+        return _merged([*around, *_edits(Decoded(piece.literal), piece.start, spans)])
+
+    def _spans_of_piece(self, piece: Piece, following: Following) -> list[_Span]:
+        """Returns what is masked in a piece, by what is before and behind it."""
+        stream = self._state.streams.get(piece.key, _Stream())
+        joined = stream.left + piece.text
+        begin, end = len(stream.left), len(joined)
+        tail = self._tail(joined)
+        if tail < end:
+            for more in self._following(piece.key, following):
+                joined += more
+                tail = self._tail(joined)
+                if tail >= end or len(joined) > end + _MOST_TEXT:
+                    break
+        found = []
+        if self._is_thorough or self._may_hold(joined.encode("utf-8", "replace")):
+            found = self._spans(joined, loose=False)
+        if tail < end == len(joined):
+            found += self._cut_off(joined, tail)
+        known = [_Span(begin + a, begin + b, new) for a, b, new in stream.spans]
+        own, later = [], []
+        for span in _joined([*known, *found]):
+            if span.end > begin and span.start < end:
+                new = span.new if span.start >= begin else ""
+                own.append(_Span(max(span.start, begin) - begin, min(span.end, end) - begin, new))
+            if span.end > end:
+                new = span.new if span.start >= end else ""
+                later.append((max(span.start - end, 0), span.end - end, new))
+        self._keep(piece.key, _Stream(joined[max(0, end - CONTEXT) : end], later))
+        return own
+
+    def _keep(self, key: str, stream: _Stream) -> None:
+        streams = self._state.streams
+        streams.pop(key, None)
+        streams[key] = stream
+        if len(streams) > _MOST_STREAMS:
+            del streams[next(iter(streams))]
+
+    def _cut_off(self, text: str, tail: int) -> list[_Span]:
+        """Masks what may be the greater part of a secret at the end of a stream."""
+        beginning = text[tail:]
+        if self._values.tail(text) == tail and len(beginning) >= 8:
+            return [_Span(tail, len(text), self._markers.of("secret", beginning))]
+        return []
+
+    def _tail(self, text: str) -> int:
+        return min(patterns.tail(text), self._values.tail(text))
+
+    def _following(self, key: str, following: Following) -> Iterator[str]:
+        """Yields the pieces of a text that follow; anything but an update ends it."""
+        for raw in islice(following(), _MOST_LINES):
+            piece = self._pieces_ahead.read(raw)
+            if piece is not None and piece.key == key:
+                yield piece.text
+            elif b"session/update" not in raw and piece is None:
+                return
+
+    # Text that is no JSON
+
+    def _stderr_line(self, raw: bytes) -> Edits:
+        """Returns the edits of a line of stderr, where a private key may have several lines."""
+        was_inside = self._state.in_private_key and bool(_KEY_LINE.fullmatch(raw))
+        edges = _KEY_EDGE.findall(raw)
+        self._state.in_private_key = edges[-1] == b"BEGIN" if edges else was_inside
+        if was_inside and raw.strip():
+            line = raw.decode("utf-8", "surrogateescape")
+            return self._counted([Edit(0, len(raw), self._markers.of("pem", line).encode())])
+        if not (self._is_thorough or self._may_hold(raw)):
+            return ()
+        return self.large(Stream.STDERR, lambda: (raw,))
+
+    def _edits_of_text(self, pieces: Iterable[bytes]) -> list[Edit]:
+        """Returns the edits of a line that is no JSON, or that is a log in JSON."""
+        found: list[Edit] = []
+        held, at, source, is_over = b"", 0, iter(pieces), False
+        while not is_over:
+            while not is_over and len(held) < _WINDOW + _OVERLAP:
+                piece = next(source, None)
+                is_over = piece is None
+                held += piece or b""
+            text = held.decode("utf-8", "surrogateescape")
+            spans = self._spans(text, loose=True)
+            found += (
+                Edit(
+                    at + len(text[: span.start].encode("utf-8", "surrogateescape")),
+                    at + len(text[: span.end].encode("utf-8", "surrogateescape")),
+                    span.new.encode("utf-8", "surrogateescape"),
+                )
+                for span in spans
+            )
+            if not is_over:
+                cut = len(held) - _OVERLAP
+                while cut < len(held) and held[cut] & 0xC0 == 0x80:  # within a character
+                    cut += 1
+                held, at = held[cut:], at + cut
+        return found
+
+    # Any text
+
+    def _spans(self, text: str, *, loose: bool) -> list[_Span]:
+        """Returns what is masked in a text, and remembers it."""
+        spans = [_Span(start, end, marker) for start, end, marker in self._values.find(text)]
+        found = patterns.find(text, loose=loose)
+        for pattern in self._extra:
+            for match in pattern.finditer(text):
+                group = 1 if pattern.groups and match[1] is not None else 0
+                if match.end(group) > match.start(group):
+                    found.append(Found(match.start(group), match.end(group), "secret"))
+        for start, end, kind in found:
+            value = text[start:end]
+            if not MARKER.search(value) and not _REFERENCE.fullmatch(value):
+                spans.append(_Span(start, end, self._remember(value, kind, named=True)))
+        return _joined(spans)
+
+    def _remember(self, value: str, kind: str, *, named: bool) -> str:
+        marker = self._values.markers.get(value) or self._markers.of(kind, value)
+        self._values.add(value, marker, named=named)
+        return marker
+
+    def _secret(self, text: str, kind: str, *, named: bool = True) -> list[_Span]:
+        """Returns what is masked in a text that is a secret as a whole."""
+        if not text.strip() or MARKER.fullmatch(text) or _REFERENCE.fullmatch(text):
+            return []
+        scheme = _SCHEME.match(text)
+        start = scheme.end() if scheme is not None else 0
+        secret = text[start:]
+        if MARKER.search(secret):
+            return []
+        marker = self._remember(secret, kind, named=named)
+        if scheme is not None and scheme[0].lower().startswith("basic"):
+            self._remember_basic(secret, marker)
+        if ";" in text and "=" in text:
+            for cookie in _COOKIE.finditer(text):
+                self._values.add(cookie[1], marker, named=False)
+        self._spans(secret, loose=True)  # a URL with a password, for instance
+        return [_Span(start, len(text), marker)]
+
+    def _remember_basic(self, code: str, marker: str) -> None:
+        """Remembers the password in the credentials of basic authentication."""
+        try:
+            user, _, password = base64.b64decode(code).decode().partition(":")
+        except (binascii.Error, ValueError):
+            return
+        self._values.add(f"{user}:{password}", marker, named=True)
+        self._values.add(password, marker, named=True)
+
+
+_WINDOW, _OVERLAP = 1 << 20, 16 << 10
+
+
+class _LineScan:
+    """Goes through the strings of one line."""
+
+    def __init__(self, redactor: Redactor, head: bytes) -> None:
+        self._redactor = redactor
+        self.walk = StringWalk()
+        self._methods = _methods_in(head, every=redactor._private)
+        self._edits: list[Edit] = []
+        self._entries: dict[int, tuple[list[str], list[tuple[JsonString, str]]]] = {}
+        self._flags: dict[int, str] = {}
+
+    def take(self, string: JsonString) -> None:
+        """Takes one string."""
+        redactor = self._redactor
+        treatment, kind = rule_for(string.path, self._methods, private=redactor._private)
+        if any(_is_under(string.path, path) for path in redactor._paths):
+            treatment, kind = Treatment.SECRET, "secret"
+        if treatment is Treatment.KEEP:
+            return
+        if treatment in (Treatment.NAME, Treatment.ENTRY):
+            self._take_entry(string, treatment, kind)
+            return
+        decoded = Decoded(string.raw)
+        if string.path[-1:] == ("*",) and treatment is Treatment.COMMAND:
+            flag = self._flags.pop(string.owner, "")
+            if decoded.text.startswith("-") and "=" not in decoded.text:
+                self._flags[string.owner] = decoded.text.lstrip("-")
+            elif flag and is_secret_name(flag):
+                treatment, kind = Treatment.SECRET, kind_of((flag,))
+        if treatment is Treatment.VARIABLE:
+            redactor._state.variables.append(decoded.text)
+        elif treatment is Treatment.SECRET:
+            name = string.path[-1]
+            is_named = kind not in ("env", "header") or is_secret_name(name, variable=True)
+            spans = redactor._secret(decoded.text, kind, named=is_named)
+            self._edits += _edits(decoded, string.start, spans)
+        elif treatment is Treatment.QUERY:
+            spans = redactor._spans(decoded.text, loose=True)
+            for value in _QUERY_VALUE.finditer(decoded.text):
+                marker = redactor._remember(value[1], "url", named=False)
+                spans.append(_Span(value.start(1), value.end(1), marker))
+            self._edits += _edits(decoded, string.start, _joined(spans))
+        elif treatment is Treatment.PRIVATE:
+            redactor._spans(decoded.text, loose=False)
+            spans = [_Span(0, len(decoded.text), _blank(decoded.text))]
+            self._edits += _edits(decoded, string.start, spans)
+        else:
+            spans = redactor._spans(decoded.text, loose=treatment is Treatment.COMMAND)
+            self._edits += _edits(decoded, string.start, spans)
+            self._take_encoded(string, decoded)
+
+    def finish(self) -> list[Edit]:
+        """Returns the edits; entries are decided now, since a name may follow its value."""
+        redactor = self._redactor
+        for names, values in self._entries.values():
+            for string, kind in values:
+                decoded = Decoded(string.raw)
+                name, text, skipped = names[0] if names else "", decoded.text, 0
+                if not names and string.path[-1] == "*":
+                    name, equals, text = text.partition("=")
+                    skipped = len(name) + len(equals)
+                treatment, _ = of_variable(name, "headers" if kind == "header" else "env")
+                if treatment is Treatment.SECRET:
+                    is_named = is_secret_name(name, variable=True)
+                    is_named = is_named or name in redactor._state.variables
+                    spans = redactor._secret(text, kind, named=is_named)
+                else:
+                    spans = redactor._spans(text, loose=True)
+                spans = [_Span(a + skipped, b + skipped, new) for a, b, new in spans]
+                self._edits += _edits(decoded, string.start, spans)
+        return self._edits
+
+    def _take_entry(self, string: JsonString, treatment: Treatment, kind: str) -> None:
+        is_word = string.path[-1] == "*"  # NAME=value, each a string of its own
+        owner = -string.start if is_word else string.owner
+        names, values = self._entries.setdefault(owner, ([], []))
+        if treatment is Treatment.NAME:
+            names.append(Decoded(string.raw).text)
+        else:
+            values.append((string, kind))
+
+    def _take_encoded(self, string: JsonString, decoded: Decoded) -> None:
+        """Masks secrets in the output of a terminal that is sent in base64."""
+        if string.path[-1] != "data" or not string.is_whole:
+            return
+        try:
+            data = base64.b64decode(decoded.text, validate=True)
+        except (binascii.Error, ValueError):
+            return
+        if not self._redactor._may_hold(data):
+            return
+        text = data.decode("utf-8", "surrogateescape")
+        spans = self._redactor._spans(text, loose=False)
+        if spans:
+            new = base64.b64encode(_with(text, spans).encode("utf-8", "surrogateescape"))
+            self._edits.append(Edit(string.start, string.end, new))
+
+
+_QUERY_VALUE = re.compile(r"[?&#][^=&#]*=([^&#]+)")
+
+
+def _methods_in(head: bytes, *, every: bool) -> frozenset[str]:
+    found = {name.decode("utf-8", "replace") for name in _METHOD.findall(head[:_HEAD])}
+    return frozenset(found if every else found & METHODS)
+
+
+def _is_under(path: tuple[str, ...], pointer: tuple[str, ...]) -> bool:
+    return len(path) >= len(pointer) and all(
+        wanted in ("*", key) for key, wanted in zip(path, pointer, strict=False)
+    )
+
+
+def _blank(text: str) -> str:
+    """Returns a text of the same length, of which only the blanks are left."""
+    padding = len(text) - len(text.rstrip("="))
+    return _SHOWN.sub("x", text[: len(text) - padding]) + "=" * padding
+
+
+def _joined(spans: list[_Span]) -> list[_Span]:
+    """Joins spans that overlap; what begins first, or is longer, says what stands there."""
+    result: list[_Span] = []
+    for span in sorted(spans, key=lambda each: (each.start, -each.end)):
+        if result and span.start < result[-1].end:
+            result[-1] = result[-1]._replace(end=max(span.end, result[-1].end))
+        else:
+            result.append(span)
+    return result
+
+
+def _with(text: str, spans: list[_Span]) -> str:
+    parts, at = [], 0
+    for start, end, new in spans:
+        parts += [text[at:start], new]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _edits(decoded: Decoded, start: int, spans: list[_Span]) -> Iterator[Edit]:
+    """Yields the edits of a string in JSON."""
+    for span in spans:
+        new = span.new.encode("utf-8", "surrogateescape")
+        yield Edit(start + decoded.place(span.start), start + decoded.place(span.end), new)
+
+
+def _merged(edits: Iterable[Edit]) -> Edits:
+    result: list[Edit] = []
+    for edit in sorted(edits, key=lambda each: (each.start, -each.end)):
+        if result and edit.start < result[-1].end:
+            result[-1] = result[-1]._replace(end=max(edit.end, result[-1].end))
+        else:
+            result.append(edit)
+    return tuple(result)
+
+
+def _moved(edit: Edit, by: int) -> Edit:
+    return edit._replace(start=edit.start + by, end=edit.end + by)

@@ -1,0 +1,147 @@
+"""The secrets that were found in a recording, to be masked wherever they come again.
+
+A value is looked for as it is, and as it looks percent-encoded, base64-encoded at any place of a
+longer text, and inside of JSON within a string. What is short, a number, a path or a plain word is
+masked only where it was found: elsewhere it is more likely to be something else.
+"""
+
+import base64
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
+from attrs import define, field
+
+from acp_proxy.redaction.markers import MARKER
+from acp_proxy.redaction.patterns import Found
+
+BEGINNING = 3
+"""Characters of a secret that a piece of text must end with to be its beginning."""
+SHORTEST = 8
+"""Characters of the shortest value that is looked for."""
+LONGEST = 64 << 10
+"""Characters of the longest; of a longer one its lines are looked for."""
+_LONG_LINE = 20
+"""Characters of a line of a secret that is a secret by itself."""
+_PLAIN = re.compile(r"true|false|null|[-+]?[0-9.,:]+|[A-Za-z]:\\.*|file://.*")
+_PATH = re.compile(r"(?:~|\.{0,2})(?:/[\w.@ ,-]+)+/?")
+_WORDS = re.compile(r"[A-Za-z]+(?:[-_. :/][A-Za-z]+)*[-_. :/@]?[0-9.]{0,8}(?:[-_.][a-z0-9]{1,4})?")
+_ESCAPED = re.compile(rb'["\\/\x00-\x1f\x7f-\xff]')
+_NEITHER = re.compile(r"[A-Za-z0-9]")
+
+
+@define
+class SecretValues:
+    """Values, each with the marker that replaces it."""
+
+    markers: dict[str, str] = field(factory=dict)
+    """The marker of each value."""
+    forms: dict[str, str] = field(factory=dict)
+    """The marker of each form in which a value may come again."""
+    _pattern: re.Pattern[str] | None = None
+    _by_first: dict[str, list[str]] = field(factory=dict)
+    _longest: int = 0
+    _raw_forms: tuple[bytes, ...] = ()
+
+    def add(self, value: str, marker: str, *, named: bool) -> None:
+        """Adds a secret.
+
+        Args:
+            value: as it was found.
+            marker: what replaces it.
+            named: whether its name or its form shows that it is a secret; otherwise only what no
+                person would write is looked for elsewhere.
+        """
+        if value in self.markers or MARKER.fullmatch(value) or not _is_distinct(value, named=named):
+            return
+        self.markers[value] = marker
+        whole = [value] if len(value) <= LONGEST else []
+        lines = [line.strip() for line in value.splitlines()] if "\n" in value else []
+        for part in (*whole, *(line for line in lines if len(line) >= _LONG_LINE)):
+            for form in _forms(part):
+                self.forms.setdefault(form, marker)
+        self._pattern = None
+
+    def occur_in(self, raw: bytes) -> bool:
+        """Whether a line may hold a value; never False if it does, unless it is escaped."""
+        if self._pattern is None and self.forms:
+            self._prepare()
+        return any(form in raw for form in self._raw_forms)
+
+    def find(self, text: str) -> list[Found]:
+        """Returns where values stand in a text, in order, and their markers as kinds."""
+        if not self.forms:
+            return []
+        if self._pattern is None:
+            self._prepare()
+        assert self._pattern is not None
+        return [Found(m.start(), m.end(), self.forms[m[0]]) for m in self._pattern.finditer(text)]
+
+    def tail(self, text: str) -> int:
+        """Returns where the end of a text begins that may be the beginning of a value.
+
+        Less than `BEGINNING` characters are none.
+        """
+        if self._pattern is None and self.forms:
+            self._prepare()
+        if not self._by_first:
+            return len(text)
+        for at in range(max(0, len(text) - self._longest), len(text) - BEGINNING + 1):
+            for form in self._by_first.get(text[at], ()):
+                if len(form) > len(text) - at and form.startswith(text[at:]):
+                    return at
+        return len(text)
+
+    def _prepare(self) -> None:
+        longest_first = sorted(self.forms, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+        self._longest = len(longest_first[0])
+        self._by_first = {}
+        for form in longest_first:
+            self._by_first.setdefault(form[0], []).append(form)
+        # A line of JSON has a value in escapes; the longest part without any shows it.
+        raw = (form.encode("utf-8", "surrogateescape") for form in longest_first)
+        self._raw_forms = tuple({max(_ESCAPED.split(form), key=len) for form in raw})
+
+
+def _is_distinct(value: str, *, named: bool) -> bool:
+    """Whether a value that comes again is the same secret, as far as one can tell."""
+    if len(value) < SHORTEST or _PLAIN.fullmatch(value) or _is_path(value):
+        return False
+    if named:
+        return True
+    return not _WORDS.fullmatch(value) and _entropy(value) >= 2.5 and bool(_NEITHER.search(value))
+
+
+def _is_path(value: str) -> bool:
+    """Whether a value is a path; a random one may begin with a slash as well."""
+    return bool(_PATH.fullmatch(value)) and (value.count("/") > 1 or len(value) < _LONG_LINE)
+
+
+def _entropy(value: str) -> float:
+    """Bits a character, by Shannon."""
+    counts = Counter(value).values()
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    yield quote(value, safe="")
+    yield quote_plus(value)
+    yield re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), quote(value, safe=""))
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    data = value.encode("utf-8", "surrogatepass")
+    for shift in range(3):  # by what stands before it in the encoded text
+        code = base64.b64encode(b"\0" * shift + data)
+        # A character has six bits; those that it shares with its neighbours are left out.
+        core = code[-(-shift * 8 // 6) : (shift + len(data)) * 8 // 6].decode()
+        if len(core) >= SHORTEST:
+            yield core
+            yield core.translate(_URL_SAFE)
+
+
+_URL_SAFE = str.maketrans("+/", "-_")
