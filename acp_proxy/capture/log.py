@@ -29,6 +29,7 @@ from acp_proxy.capture.log_format import (
     HEADER,
     HEADER_SIZE,
     MAGIC,
+    MASKING,
     MAX_PAYLOAD,
     NO_STREAM,
     PART,
@@ -197,10 +198,14 @@ class CaptureLog(Log):
                 self._open_gap(problem, t_ns)
             return problem is None
 
-    def trim(self, upto: int) -> bool:
+    def trim(self, upto: int, masking: bytes = b"") -> bool:
         """Empties the file if nothing was logged beyond ``upto``; returns whether it did.
 
         The caller has committed everything before ``upto`` and holds no unfinished line there.
+
+        Args:
+            upto: a logical offset.
+            masking: what masking the lines to come has to know of those before, if anything.
         """
         with self._lock:
             # Under the lock no pump can append between this look and the truncation.
@@ -209,7 +214,7 @@ class CaptureLog(Log):
             try:
                 os.ftruncate(self.fd, 0)
                 self._base = upto
-                self._write_base()
+                self._write_base(masking)
             except OSError as e:  # without its first record the file is no log
                 self._limit = -1
                 self._open_gap(os.strerror(e.errno or errno.EIO), time.monotonic_ns())
@@ -282,7 +287,11 @@ class CaptureLog(Log):
             self._is_reported = True
             warn(f"cannot record into {self.path}: {problem}; the conversation goes on unrecorded")
 
-    def _write_base(self) -> None:
+    def _write_base(self, masking: bytes = b"") -> None:
         record = HEADER.pack(MAGIC, BASE, NO_STREAM, 8, 0) + self._base.to_bytes(8, "little")
-        if os.write(self.fd, record) != BASE_SIZE:
+        if masking:
+            t_ns = time.monotonic_ns()
+            record += HEADER.pack(MAGIC, MASKING, NO_STREAM, len(masking), t_ns) + masking
+        if os.write(self.fd, record) != len(record):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.size += len(record) - BASE_SIZE

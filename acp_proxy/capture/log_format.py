@@ -33,7 +33,11 @@ PART = 11  # payload: a piece of a line, for the next FAULT or MADE record of it
 FAULT = 12  # a rule fired at the last line of the stream; see `runtime.fault_notes`
 MADE = 13  # a line that a rule made up, which is the parts before
 EFFECT = 14  # what a rule did that is no line; fields: rule, action and what belongs to it
-LAST_KIND = EFFECT
+MASKING = 15  # first in an emptied log: what masking the rest has to know, as JSON
+LAST_KIND = MASKING
+
+MARKER_KEY = "marker_key"
+"""The field of ``START`` with the key of the markers that replace secrets; only the log has it."""
 
 BASE_SIZE = HEADER_SIZE + 8
 

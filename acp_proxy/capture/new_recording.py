@@ -14,7 +14,7 @@ from acp_proxy.capture.files import (
     recordings_directory,
 )
 from acp_proxy.capture.log import CaptureLog
-from acp_proxy.capture.log_format import START, Log
+from acp_proxy.capture.log_format import MARKER_KEY, START, Log
 from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.pumps import Interceptor
 from acp_proxy.capture.stdio import warn
@@ -58,6 +58,7 @@ class Identity:
             "platform": f"{uname.sysname} {uname.machine}",
             "dialect": self._options.dialect,
             "redaction": self._options.redact,
+            MARKER_KEY: os.urandom(16).hex(),
             "connection_id": self.connection_id,
             "pid": os.getpid(),
             **self._interceptor.fields,

@@ -63,12 +63,14 @@ def read_keep(text: str) -> "tuple[str, float]":
 
 
 def read_redaction(text: str) -> str:
-    """Accepts the one redaction level that is built."""
-    if text == "none":
+    """Accepts a redaction level.
+
+    Raises:
+        ValueError: there is no such level.
+    """
+    if text in ("secrets", "private", "none"):
         return text
-    if text in ("secrets", "private"):
-        raise ValueError(f"masking is not built yet: expected none, got {text}; leave --redact out")
-    raise ValueError(f"{text!r} is no redaction level: expected none")
+    raise ValueError(f"{text!r} is no redaction level: expected secrets, private or none")
 
 
 def read_dialect(text: str) -> str:

@@ -86,9 +86,9 @@ RECORD = (
            "the recording is then FILE-2. Without it, a fresh file in the recordings directory.",
            "-o"),
     Option("name", read_name, "NAME", None, "A name to find the recording by."),
-    Option("redact", read_redaction, "[secrets|private|none]", "none",
-           "What to mask. Only none, the "
-           "default, is built: a recording holds everything that was said, secrets included."),
+    Option("redact", read_redaction, "[secrets|private|none]", "secrets",
+           "What to mask in the recording, never in what is forwarded: secrets, the default; "
+           "private, also prompts, messages and contents of files; or none."),
     Option("dialect", read_dialect, "[auto|v1|v2|draft-1.0]", "auto",
            "The ACP dialect that is spoken; "
            "auto decides from the initialize exchange. It changes labels, never bytes."),

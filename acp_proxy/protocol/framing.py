@@ -34,6 +34,10 @@ class LineFramer:
     size: int = 0
     t_first_ns: int = 0
 
+    def copy(self) -> "LineFramer":
+        """Returns a framer that continues the same line."""
+        return LineFramer([*self.segments], self.size, self.t_first_ns)
+
     def feed(self, chunk: bytes, offset: int, t_ns: int) -> Iterator[Line]:
         """Yields the lines that end in a chunk.
 

@@ -8,7 +8,7 @@ several parts, which overlap, so that what is looked for is whole in one of them
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import NamedTuple
 
 from attrs import define, field
@@ -182,7 +182,9 @@ class StringWalk:
             self.is_json = self.is_json and token.is_whole
             yield JsonString(self._path(), self._owner(), start, string, True)
 
-    def _long_string(self, held: bytes, base: int, source: Iterator[bytes]) -> Iterator[JsonString]:
+    def _long_string(
+        self, held: bytes, base: int, source: Iterator[bytes]
+    ) -> Generator[JsonString, None, tuple[bytes, int]]:
         """Yields the parts of a string that is longer than a window; returns what follows it."""
         held, base = held[1:], base + 1
         is_key, is_over = self._expects_key, False

@@ -1,4 +1,4 @@
-"""Reads the pieces of texts that are sent in many messages: what is said, and what a terminal shows.
+"""Reads the pieces of texts that come in many messages: what is said, what a terminal shows.
 
 A piece knows to which text it belongs and where it stands in its line, so that a secret that is cut
 into several of them can be found in the whole and masked in each.

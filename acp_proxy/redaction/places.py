@@ -51,29 +51,20 @@ _TEXT, _KEEP = Ruling(Treatment.TEXT), Ruling(Treatment.KEEP)
 _COMMAND, _PRIVATE = Ruling(Treatment.COMMAND), Ruling(Treatment.PRIVATE)
 _KEPT = frozenset(
     {
-        "id", "jsonrpc", "method", "sessionId", "toolCallId", "terminalId", "messageId", "requestId",
-        "connectionId", "sessionUpdate", "type", "kind", "status", "stopReason", "optionId", "modeId",
-        "currentModeId", "methodId", "mimeType", "configId", "protocolVersion", "parentSessionId",
-        "compactionId",
+        "id", "jsonrpc", "method", "sessionId", "toolCallId", "terminalId", "messageId",
+        "requestId", "connectionId", "sessionUpdate", "type", "kind", "status", "stopReason",
+        "optionId", "modeId", "currentModeId", "methodId", "mimeType", "configId",
+        "protocolVersion", "parentSessionId", "compactionId",
     }
 )  # fmt: skip
 _ENVIRONMENTS = frozenset({"env", "environ", "environment", "envvars", "environmentvariables"})
 _HEADERS = frozenset({"headers", "httpheaders", "requestheaders", "extraheaders"})
 _COMMANDS = frozenset(
     {
-        "args",
-        "argv",
-        "command",
-        "cmd",
-        "url",
-        "uri",
-        "baseUrl",
-        "href",
-        "error",
-        "stderr",
+        "args", "argv", "command", "cmd", "url", "uri", "baseUrl", "href", "error", "stderr",
         "baggage",
     }
-)
+)  # fmt: skip
 _SIGN_IN = frozenset({"authenticate", "auth/login"})
 _ELICITATION = frozenset({"elicitation/create"})
 METHODS = _SIGN_IN | _ELICITATION

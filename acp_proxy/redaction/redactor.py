@@ -1,4 +1,4 @@
-"""Finds the secrets in the lines of a connection, as they come, and says what stands in their place.
+"""Finds the secrets in the lines of a connection, and says what stands in their place.
 
 A redactor is fed with all lines of a recording in their order, since a value that is a secret by
 its place in one message is masked wherever it comes again. It returns *edits*: ranges of a line and
@@ -17,7 +17,7 @@ import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attrs import define, field
 
@@ -228,6 +228,14 @@ class Redactor:
             else:
                 found.append(self.text(word))
         return found
+
+    def mark(self) -> object:
+        """Returns what `restore` needs to forget the lines that are fed from now on."""
+        return dict(self._state.streams), self._state.in_private_key
+
+    def restore(self, mark: Any) -> None:
+        """Forgets the lines since a `mark`; the secrets that they showed stay known."""
+        self._state.streams, self._state.in_private_key = mark
 
     def snapshot(self) -> RedactorState:
         """Returns what the next redactor of this recording has to know."""

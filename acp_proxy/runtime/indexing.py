@@ -69,8 +69,8 @@ class Indexing:
         while True:
             try:
                 indexer = self._open()
-                while self._behind() and time.monotonic() < deadline:
-                    indexer.step()
+                while self._behind() and time.monotonic() < deadline and indexer.step():
+                    pass
                 if self._behind():
                     self._leave_log(indexer)
                 elif indexer.state.closed:
@@ -121,7 +121,7 @@ class Indexing:
         The log refuses if a chunk has come meanwhile (`CaptureLog.trim`).
         """
         if self._log.physical_size >= TRIM and indexer.is_whole:
-            if self._log.trim(indexer.state.offset):
+            if self._log.trim(indexer.state.offset, indexer.masking_record()):
                 indexer.log.rebase()
             self._log.allow(self._database_size())
 

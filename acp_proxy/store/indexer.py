@@ -9,11 +9,15 @@ what a record means (`record_handler`), and how rows are written (`row_writer`).
 """
 
 import sqlite3
+from typing import Any, cast
 
+from acp_proxy.capture.log_format import BASE
 from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.store.indexer_state import load_state
+from acp_proxy.redaction.redactor import NotYet
+from acp_proxy.store.indexer_state import IndexerState, load_state
 from acp_proxy.store.log_reader import LogReader
+from acp_proxy.store.masking import Masking
 from acp_proxy.store.record_handler import RecordHandler
 from acp_proxy.store.row_writer import RowWriter
 
@@ -28,13 +32,20 @@ class Indexer:
         connection: a database with our tables, writable at least in ``schema``.
         log: the log, read from the offset in the database's ``indexing`` row on.
         schema: ``main``, or ``tail`` for a reader that adds what is not indexed yet.
+        waits: whether a line stays in the log while what follows may show a secret in it; a reader
+            shows what there is.
 
     Raises:
         ValueError: the stored state cannot be read, or the log begins later than the rows end.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, log: LogReader, *, schema: str = "main"
+        self,
+        connection: sqlite3.Connection,
+        log: LogReader,
+        *,
+        schema: str = "main",
+        waits: bool = True,
     ) -> None:
         self.connection = connection
         self.log = log
@@ -44,7 +55,9 @@ class Indexer:
                 f"its log begins at byte {log.base}, its rows end at {self.state.offset}"
             )
         self._rows = RowWriter(connection, self.state, schema=schema)
-        self._handler = RecordHandler(self.state, log, self._rows)
+        self._handler = RecordHandler(self.state, log, self._rows, waits=waits)
+        if self.state.offset > log.base:
+            self._handler.masking = masking_at(log, self.state.offset, waits=waits)
         self._is_uncommitted = False
         self._read_to = self.state.offset  # beyond the state's while a batch is not committed
 
@@ -83,10 +96,13 @@ class Indexer:
         start = self.state.offset
         if self._is_uncommitted:
             self._commit()
-        for record in self.log.records(self._read_to, limit):
-            self._handler.handle(record)
-            self._read_to = record.end
-            self._is_uncommitted = True
+        try:
+            for record in self.log.records(self._read_to, limit):
+                self._handler.handle(record)
+                self._read_to = record.end
+                self._is_uncommitted = True
+        except NotYet:  # the next step begins with this record
+            pass
         if self._is_uncommitted:
             self._commit()
         return self.state.offset - start
@@ -97,8 +113,16 @@ class Indexer:
         Raises:
             sqlite3.Error: as `step`.
         """
+        if self._handler.masking is not None:
+            self._handler.masking.waits = False  # nothing follows any more
+            while self.step():
+                pass
         self._handler.settle()
         self._commit()
+
+    def masking_record(self) -> bytes:
+        """Returns what has to be the first record of the log if it is emptied; may be nothing."""
+        return self._handler.masking.dump() if self._handler.masking is not None else b""
 
     def mark_unindexed(self) -> None:
         """Notes in the recording's row that its log still has a part of it.
@@ -120,3 +144,32 @@ class Indexer:
             self._is_uncommitted = True
             raise
         self._is_uncommitted = False
+
+
+class _NoRows:
+    """Takes rows and keeps none."""
+
+    def add_frame(self, *_: Any, **__: Any) -> None: ...
+
+    add_event = add_fired = mark_fault = mark_undelivered = set_dialect = add_frame
+
+
+def masking_at(log: LogReader, offset: int, *, waits: bool) -> Masking | None:
+    """Masks again what is indexed already, since only the log has what masking remembers.
+
+    Args:
+        log: the log.
+        offset: logical, how far it is indexed.
+        waits: for what comes after.
+    """
+    rows = cast("RowWriter", _NoRows())
+    handler = RecordHandler(IndexerState(), log, rows, waits=False)
+    for record in log.records(log.base, offset - log.base):
+        if record.offset >= offset:
+            break
+        handler.handle(record)
+        if handler.masking is None and record.kind != BASE:
+            return None
+    if handler.masking is not None:
+        handler.masking.waits = waits
+    return handler.masking

@@ -235,7 +235,7 @@ class LogTail:
         self._connection = connection
         self._log = log
         _, state = self._indexed()
-        self._indexer = Indexer(connection, log, schema="tail")
+        self._indexer = Indexer(connection, log, schema="tail", waits=False)
         self._start = self._indexer.state.offset, state
 
     @property

@@ -6,19 +6,21 @@ change the recording's row. What no recorder writes is skipped, and never raises
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from attrs import asdict, evolve
 
 from acp_proxy.capture import log_format as capture_log
-from acp_proxy.protocol.framing import Line
+from acp_proxy.protocol.framing import Line, LineFramer
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
+from acp_proxy.redaction.redactor import Following, NotYet, apply_to_pieces
+from acp_proxy.store import masking
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.log_reader import EVENT_KINDS, LogReader, LogRecord, event_data, number
 from acp_proxy.store.row_batch import LargeLine, Same
@@ -38,6 +40,20 @@ _STDERR = Stream.STDERR  # looking it up takes a while
 _Fields = dict[str, Any]
 
 
+def _nothing() -> Iterator[bytes]:
+    return iter(())
+
+
+class _ReadLine(NamedTuple):
+    """A line as it is stored."""
+
+    message: Message
+    newline: bytes
+    body: bytes | LargeLine
+    received: int | None
+    """Its size in bytes as it was received, if something in it is masked."""
+
+
 class RecordHandler:
     """Handles the records of one log in their order.
 
@@ -45,15 +61,29 @@ class RecordHandler:
         state: of the indexer.
         log: for lines that began in an earlier chunk, or are too large to hold.
         rows: takes frames and events.
+        waits: whether a piece of text that may end with the beginning of a secret is left for later
+            while the log does not show how it goes on.
+
+    Attributes:
+        masking: masks lines and events; None where nothing is to be masked.
     """
 
-    def __init__(self, state: IndexerState, log: LogReader, rows: RowWriter) -> None:
+    def __init__(
+        self, state: IndexerState, log: LogReader, rows: RowWriter, *, waits: bool = True
+    ) -> None:
         self._state = state
         self._log = log
         self._rows = rows
+        self._waits = waits
+        self.masking: masking.Masking | None = None
 
     def handle(self, record: LogRecord) -> None:
-        """Adds the content of a record to the rows."""
+        """Adds the content of a record to the rows.
+
+        Raises:
+            NotYet: what follows it decides what is masked in it, and is not logged yet. Nothing was
+                added.
+        """
         self._state.last_ns = record.t_ns
         stream = _STREAMS.get(record.stream)
         of_line = self._OF_LINES.get(record.kind)
@@ -63,13 +93,16 @@ class RecordHandler:
             return
         if record.kind == capture_log.BASE:
             return
+        if record.kind == capture_log.MASKING:
+            self._continue_masking(record)
+            return
         fields = event_data(record)
         if (of_event := self._OF_EVENTS.get(record.kind)) is not None:
             of_event(self, record, fields)
         if record.kind != capture_log.CLOSE:  # its row in `recording` has it
             t_ns = max(0, record.t_ns - self._state.origin_ns)
             kind = EVENT_KINDS.get(record.kind, "note")
-            self._rows.add_event(kind, t_ns, json.dumps(fields))
+            self._rows.add_event(kind, t_ns, json.dumps(self._masked_fields(fields)))
 
     def settle(self) -> None:
         """Ends the recording of a writer that died: unfinished lines become frames."""
@@ -91,43 +124,111 @@ class RecordHandler:
             state.recording = evolve(state.recording, **asdict(state.correlation.handshake))
 
     def _add_chunk(self, record: LogRecord, stream: Stream) -> None:
-        begin, payload = record.offset, record.payload
-        for line in self._state.framers[stream].feed(payload, begin, record.t_ns):
-            raw = None
-            if len(line.segments) == 1 and line.segments[0][0] >= begin:
-                place = line.segments[0][0] - begin
-                raw = payload[place : place + line.size]
-            self._add_line(stream, line, raw)
+        begin, payload, framer = record.offset, record.payload, self._state.framers[stream]
+        before = framer.copy()
+        lines = [*framer.feed(payload, begin, record.t_ns)]
+        bodies: list[bytes | None] = []
+        for line in lines:
+            place = line.segments[0][0] - begin
+            is_within = len(line.segments) == 1 and place >= 0
+            bodies.append(payload[place : place + line.size] if is_within else None)
+        if self.masking is None:
+            for line, raw in zip(lines, bodies, strict=True):
+                self._add_line(stream, line, raw)
+        else:
+            self._add_masked(record, stream, lines, bodies, before)
+        if lines:
             self._state.undelivered.pop(stream, None)
+
+    def _add_masked(
+        self,
+        record: LogRecord,
+        stream: Stream,
+        lines: list[Line],
+        bodies: list[bytes | None],
+        before: LineFramer,
+    ) -> None:
+        """Adds the lines of a chunk when it is certain what is masked in each of them."""
+        assert self.masking is not None
+        framer = self._state.framers[stream]
+        mark = self.masking.redactor.mark()
+        try:
+            read = [
+                self._read(
+                    stream,
+                    line,
+                    raw,
+                    partial(self.masking.following, stream, lines[n + 1 :], framer, record.end),
+                )
+                for n, (line, raw) in enumerate(zip(lines, bodies, strict=True))
+            ]
+        except NotYet:
+            self._state.framers[stream] = before
+            self.masking.redactor.restore(mark)
+            raise
+        for line, one in zip(lines, read, strict=True):
+            self._add_read(stream, line, one)
 
     def _add_line(
         self, stream: Stream, line: Line, raw: bytes | None = None, delivered: str = "full"
     ) -> None:
         """Adds a frame; its bytes are read from the log if they are not given."""
+        self._add_read(stream, line, self._read(stream, line, raw), delivered)
+
+    def _add_read(
+        self, stream: Stream, line: Line, read_line: "_ReadLine", delivered: str = "full"
+    ) -> None:
         state = self._state
-        body: bytes | LargeLine
-        if raw is None and line.size > LARGE:
-            message, newline, body = self._outlined(stream, line)
-        else:
-            whole = self._log.read_segments(line.segments) if raw is None else raw
-            newline = _newline_of(line, whole)
-            body = held = whole[: len(whole) - len(newline)]
-            message = Message(Kind.STDERR) if stream is _STDERR else read(held)
+        message, newline, body, received = read_line
         state.latest[stream] = state.next_seq
         t_ns, lag_ns = line.t_ns - state.origin_ns, line.t_ns - line.t_first_ns
-        self._rows.add_frame(stream, message, newline, t_ns, lag_ns, body, delivered)
+        is_masked = received is not None
+        self._rows.add_frame(
+            stream, message, newline, t_ns, lag_ns, body, delivered, None, is_masked, received
+        )
 
-    def _outlined(self, stream: Stream, line: Line) -> tuple[Message, bytes, LargeLine]:
+    def _read(
+        self,
+        stream: Stream,
+        line: Line,
+        raw: bytes | None = None,
+        following: Following = _nothing,
+    ) -> "_ReadLine":
+        """Reads a line, masked; what is read from it is read from the masked line."""
+        if raw is None and line.size > LARGE:
+            return self._outlined(stream, line)
+        whole = self._log.read_segments(line.segments) if raw is None else raw
+        newline = _newline_of(line, whole)
+        held = whole[: len(whole) - len(newline)]
+        received = None
+        if self.masking is not None:
+            masked = self.masking.line(stream, held, following)
+            received = len(held) if masked is not held else None
+            held = masked
+        message = Message(Kind.STDERR) if stream is _STDERR else read(held)
+        return _ReadLine(message, newline, held, received)
+
+    def _outlined(self, stream: Stream, line: Line) -> "_ReadLine":
         """Reads the header of a line that is too large to hold from its two edges."""
-        head = self._log.read_range(line.segments, 0, EDGE)
         tail = self._log.read_range(line.segments, line.size - EDGE, EDGE)
         newline = _newline_of(line, tail)
+        tail = tail[: len(tail) - len(newline)]
+        size = line.size - len(newline)
+        pieces = partial(self._log.pieces, line.segments, size)
+        edits = self.masking.large(stream, pieces) if self.masking is not None else ()
         if stream is _STDERR:
             message = Message(Kind.STDERR)
         else:
-            message = read_outline(head, tail[: len(tail) - len(newline)])
-        size = line.size - len(newline)
-        return message, newline, LargeLine(size, partial(self._log.pieces, line.segments, size))
+            head = self._log.read_range(line.segments, 0, EDGE)
+            message = read_outline(
+                b"".join(apply_to_pieces((head,), edits)),
+                b"".join(apply_to_pieces((tail,), edits, size - len(tail))),
+            )
+        if not edits:
+            return _ReadLine(message, newline, LargeLine(size, pieces), None)
+        masked = size + sum(len(edit.new) - (edit.end - edit.start) for edit in edits)
+        body = LargeLine(masked, lambda: apply_to_pieces(pieces(), edits))
+        return _ReadLine(message, newline, body, size)
 
     def _finish_line(self, stream: Stream, t_ns: int) -> None:
         """Makes a frame of the bytes after the last newline of a stream that has ended."""
@@ -147,7 +248,7 @@ class RecordHandler:
 
     def _mark_fault(self, record: LogRecord, stream: Stream) -> None:
         """Marks the last line of a stream with the rule that fired at it."""
-        changed = self._take_parts(stream)
+        changed = self._masked_made(stream, self._take_parts(stream))
         fields = event_data(record)
         rule, action = _rule_and_action(fields)
         if "last" in fields:
@@ -162,7 +263,8 @@ class RecordHandler:
 
     def _add_made(self, record: LogRecord, stream: Stream) -> None:
         """Adds a line that a fault made up; a part of a line is one without a newline."""
-        state, line = self._state, self._take_parts(stream)
+        state, made = self._state, self._take_parts(stream)
+        line = self._masked_made(stream, made)
         fields = event_data(record)
         rule, action = _rule_and_action(fields)
         raw = line.removesuffix(b"\n")
@@ -172,7 +274,8 @@ class RecordHandler:
         message = Message(Kind.STDERR) if stream is _STDERR else read(raw)
         t_ns = number(fields, "at", record.t_ns) - state.origin_ns
         self._rows.add_fired(state.next_seq, rule, action, None, line)
-        self._rows.add_frame(stream, message, newline, t_ns, 0, raw, fault=rule)
+        is_masked = line is not made
+        self._rows.add_frame(stream, message, newline, t_ns, 0, raw, fault=rule, masked=is_masked)
 
     def _start(self, record: LogRecord, fields: _Fields) -> None:
         state = self._state
@@ -181,6 +284,9 @@ class RecordHandler:
         state.origin_ns = number(fields, "origin", record.t_ns)
         state.wall_ns = number(fields, "wall", 0)
         self._rows.set_dialect(str(fields.get("dialect", "auto")))
+        level, key = str(fields.get("redaction")), str(fields.pop(capture_log.MARKER_KEY, ""))
+        self.masking = masking.start(self._log, level, key, waits=self._waits)
+        fields.update(self._masked_fields(fields))
         state.recording = Recording(
             id=str(fields.get("id", "")),
             name=str(fields.get("name", "")),
@@ -189,7 +295,7 @@ class RecordHandler:
             command=json.dumps(fields.get("command", []), ensure_ascii=False),
             cwd=str(fields.get("cwd", "")),
             platform=str(fields.get("platform", "")),
-            redaction=fields.get("redaction"),
+            redaction=self.masking.level if self.masking is not None else "none",
             connection_id=fields.get("connection_id"),
             parent=fields.get("parent") or None,
             fault_plan=fields.get("fault_plan"),
@@ -228,6 +334,24 @@ class RecordHandler:
         self._state.closed = True
         ended_at = self._iso(record.t_ns)
         self._update(state="complete", ended_at=ended_at, end_reason=fields.get("reason"))
+
+    def _continue_masking(self, record: LogRecord) -> None:
+        if self.masking is None:
+            self.masking = masking.load(self._log, record.payload, waits=self._waits)
+
+    def _masked_made(self, stream: Stream, line: bytes) -> bytes:
+        """Returns a line that a fault has changed or made up as it may be stored."""
+        if self.masking is None or not line:
+            return line
+        raw = line.removesuffix(b"\n").removesuffix(b"\r")
+        masked = self.masking.alone(stream, raw)
+        return line if masked is raw else masked + line[len(raw) :]
+
+    def _masked_fields(self, fields: _Fields) -> _Fields:
+        """Returns the fields of an event as they may be stored."""
+        if self.masking is None:
+            return fields
+        return self.masking.fields(fields)
 
     def _update(self, **changes: Any) -> None:
         known = {name: value for name, value in changes.items() if value is not None}

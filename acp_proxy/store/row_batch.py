@@ -60,8 +60,9 @@ class RowBatch:
     """Rows of ``faults_fired``."""
     touched: list[tuple[str, int, int]] = field(factory=list)
     """Rule, code of what was delivered, and number of frames at which a fault has fired."""
-    undelivered: list[tuple[Stream, int, int]] = field(factory=list)
-    """Stream, how many of its last bytes were not delivered, and before which number."""
+    undelivered: list[tuple[Stream, int, int, dict[int, int]]] = field(factory=list)
+    """Stream, how many of its last bytes were not delivered, before which number; and the sizes of
+    frames as they were received, by number, where masking has changed them."""
     exchanges: dict[int, Exchange] = field(factory=dict)
     turns: dict[int, Turn] = field(factory=dict)
     recording: Recording | None = None
@@ -86,8 +87,8 @@ class RowBatch:
             _write_large(connection, schema, row, line)
         touch = f"UPDATE {schema}.frame_rows SET fault = ?, flags = flags & ~48 | ? WHERE seq = ?"
         many(touch, self.touched)
-        for stream, lost, before in self.undelivered:
-            _mark_undelivered(connection, schema, stream, lost, before)
+        for undelivered in self.undelivered:
+            _mark_undelivered(connection, schema, *undelivered)
         many(f"INSERT INTO {schema}.events VALUES (?, ?, ?, ?)", self.events)
         replace = f"INSERT OR REPLACE INTO {schema}.{{}} VALUES ({{}})"
         for table, columns, values in (
@@ -119,7 +120,12 @@ def _write_large(connection: sqlite3.Connection, schema: str, row: Row, line: La
 
 
 def _mark_undelivered(
-    connection: sqlite3.Connection, schema: str, stream: Stream, lost: int, before: int
+    connection: sqlite3.Connection,
+    schema: str,
+    stream: Stream,
+    lost: int,
+    before: int,
+    sizes: dict[int, int],
 ) -> None:
     marks = []
     latest = connection.execute(
@@ -129,7 +135,7 @@ def _mark_undelivered(
         (before, STREAM_CODES[stream]),
     )
     for seq, flags, size in latest:
-        size += (flags >> 2) & 3  # the code of a newline is its length
+        size = sizes.get(seq, size) + ((flags >> 2) & 3)  # the code of a newline is its length
         marks.append((DELIVERED_CODES["none" if lost >= size else "partial"] << 4, seq))
         lost -= size
         if lost <= 0:

@@ -24,6 +24,9 @@ from acp_proxy.store.schema import (
     STREAM_CODES,
 )
 
+_MOST_SIZES = 512
+"""Masked frames of which the size is kept: more than are on their way at any time."""
+
 
 class RowWriter:
     """Collects rows and writes them, a batch in one transaction.
@@ -72,6 +75,7 @@ class RowWriter:
         delivered: str = "full",
         fault: str | None = None,
         masked: bool = False,
+        received: int | None = None,
     ) -> None:
         """Adds the next frame.
 
@@ -85,6 +89,7 @@ class RowWriter:
             delivered: ``full``, ``partial`` or ``none``.
             fault: the rule that fired at it.
             masked: whether something in it is masked.
+            received: bytes that were received, if masking has changed the size.
         """
         state, label = self.state, self._label
         seq = state.next_seq
@@ -98,6 +103,8 @@ class RowWriter:
         flags = STREAM_CODES[stream] | NEWLINE_CODES[newline] << 2 | DELIVERED_CODES[delivered] << 4
         if masked:
             flags |= MASKED
+        if received is not None:
+            self._keep_size(seq, received)
         row = (
             seq,
             flags,
@@ -168,7 +175,8 @@ class RowWriter:
             stream: where they were read.
             lost: how many bytes were read and could not be written on.
         """
-        self._batch.undelivered.append((stream, lost, self.state.next_seq))
+        sizes = dict(self.state.masked_sizes)
+        self._batch.undelivered.append((stream, lost, self.state.next_seq, sizes))
 
     def dropped_by_faults(self, seqs: list[int]) -> set[int]:
         """Returns which of some written frames were not delivered because of a fault."""
@@ -197,6 +205,13 @@ class RowWriter:
             raise
         self._written = state.recording
         self._batch = RowBatch()
+
+    def _keep_size(self, seq: int, size: int) -> None:
+        """Keeps the size of a frame for `mark_undelivered`, which looks at the latest ones."""
+        sizes = self.state.masked_sizes
+        sizes[seq] = size
+        if len(sizes) > _MOST_SIZES:
+            del sizes[next(iter(sizes))]
 
     def _keep_changes(self, done: Transition) -> None:
         batch = self._batch

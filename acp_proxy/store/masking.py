@@ -1,0 +1,166 @@
+"""Masks the lines of a log before they become rows.
+
+A masked line is as long as its marker needs, and everything that follows from it, such as its
+labels, is read from the masked line. What masking remembers (secrets, and the key of the markers)
+is never stored with the rows: the log alone has it. Whoever goes on with a log reads its first
+record, or masks again what is indexed already.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from acp_proxy.capture import log_format as capture_log
+from acp_proxy.forms import converter
+from acp_proxy.protocol.framing import Line, LineFramer
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.redaction.markers import KEY_SIZE
+from acp_proxy.redaction.redactor import Edits, Following, NotYet, Redactor, RedactorState, apply
+from acp_proxy.store.log_reader import LogReader
+
+LOOKAHEAD = 1 << 20
+"""Bytes of log in which the next pieces of a text are looked for."""
+_OF_STREAM = {
+    Stream.TO_AGENT: capture_log.TO_AGENT,
+    Stream.TO_CLIENT: capture_log.TO_CLIENT,
+    Stream.STDERR: capture_log.STDERR,
+}
+_PLAIN_FIELDS = {"id", "connection_id", "parent", "stream", "name", "tool_version", "platform"}
+_LAST = {capture_log.GAP, capture_log.CLOSE}
+
+
+class Masking:
+    """Masks the lines of one log, in their order.
+
+    Args:
+        log: for what follows a line.
+        level: ``secrets`` or ``private``.
+        state: what masking the lines before has shown.
+        waits: whether a line that cannot be decided yet is left for later; otherwise it is decided
+            by what there is.
+    """
+
+    def __init__(self, log: LogReader, level: str, state: RedactorState, *, waits: bool) -> None:
+        self._log = log
+        self.level = level
+        self.waits = waits
+        self.redactor = Redactor(state, private=level == "private")
+
+    def dump(self) -> bytes:
+        """Returns the payload of the record from which `load` continues."""
+        stored = {"level": self.level, "state": converter.unstructure(self.redactor.snapshot())}
+        return converter.dumps(stored).encode()
+
+    def line(self, stream: Stream, raw: bytes, following: Following) -> bytes:
+        """Returns a line as it may be stored.
+
+        Args:
+            stream: where it was read.
+            raw: its bytes without the newline.
+            following: gives the lines that follow.
+
+        Raises:
+            NotYet: they are not known yet.
+        """
+        return apply(raw, self.redactor.line(stream, raw, following))
+
+    def large(self, stream: Stream, pieces: Callable[[], Iterable[bytes]]) -> Edits:
+        """Returns what is masked in a line that is not held.
+
+        Args:
+            stream: where it was read.
+            pieces: gives its bytes without the newline, anew whenever it is called.
+        """
+        return self.redactor.large(stream, pieces)
+
+    def alone(self, stream: Stream, raw: bytes) -> bytes:
+        """Returns a line as it may be stored that is no part of the conversation as it came.
+
+        Args:
+            stream: where it was written.
+            raw: its bytes without the newline.
+        """
+        return apply(raw, self.redactor.large(stream, lambda: (raw,)))
+
+    def fields(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Returns the fields of an event as they may be stored."""
+        masked: dict[str, Any] = {}
+        for name, value in fields.items():
+            if name == "command" and isinstance(value, list):
+                masked[name] = self.redactor.command(value)
+            elif isinstance(value, str) and name not in _PLAIN_FIELDS:
+                masked[name] = self.redactor.text(value)
+            else:
+                masked[name] = value
+        return masked
+
+    def following(
+        self, stream: Stream, lines: list[Line], framer: LineFramer, offset: int
+    ) -> Iterator[bytes]:
+        """Yields the lines of a stream that follow one, without their newlines.
+
+        Args:
+            stream: the stream.
+            lines: the first of them, which are framed already.
+            framer: what is left of the record that has them.
+            offset: where the log goes on after that record.
+
+        Raises:
+            NotYet: the log ends before the stream does.
+        """
+        for line in lines:
+            yield self._bytes(line)
+        framer = framer.copy()
+        end = self._log.end
+        for record in self._log.records(offset, LOOKAHEAD):
+            is_of_stream = record.stream == _OF_STREAM[stream]
+            if record.kind in _LAST or (record.kind == capture_log.END and is_of_stream):
+                return
+            if record.kind == capture_log.DATA and is_of_stream:
+                for line in framer.feed(record.payload, record.offset, record.t_ns):
+                    yield self._bytes(line)
+        if self.waits and end - offset < LOOKAHEAD:
+            raise NotYet
+
+    def _bytes(self, line: Line) -> bytes:
+        raw = self._log.read_segments(line.segments) if line.size <= LOOKAHEAD else b""
+        return raw.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
+    """Continues masking from what `Masking.dump` returned; begins anew if that cannot be read.
+
+    Args:
+        log: the log.
+        payload: the record's.
+        waits: see `Masking`.
+    """
+    try:
+        stored = converter.loads(payload, dict)
+        state = converter.structure(stored["state"], RedactorState)
+        level = "private" if stored["level"] == "private" else "secrets"
+        return Masking(log, level, state, waits=waits)
+    except Exception:  # whatever a foreign or damaged value makes the converter raise
+        key = hashlib.blake2b(payload, digest_size=KEY_SIZE).hexdigest()
+        return Masking(log, "secrets", RedactorState(key), waits=waits)
+
+
+def start(log: LogReader, level: str, key: str, *, waits: bool) -> Masking | None:
+    """Begins masking a log; None if nothing is to be masked.
+
+    Args:
+        log: the log.
+        level: as the recorder was asked for.
+        key: of the markers, in hexadecimal digits.
+        waits: see `Masking`.
+    """
+    if level not in ("secrets", "private") or not _is_key(key):
+        return None
+    return Masking(log, level, RedactorState(key), waits=waits)
+
+
+def _is_key(text: str) -> bool:
+    try:
+        return 0 < len(bytes.fromhex(text)) <= 64
+    except ValueError:
+        return False
