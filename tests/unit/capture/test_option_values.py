@@ -88,12 +88,11 @@ def test_bad_keep(text: str) -> None:
         read_keep(text)
 
 
-def test_masking_is_not_built() -> None:
-    """None is the only level; the others are refused as not built yet."""
-    assert read_redaction("none") == "none"
-    with pytest.raises(ValueError, match="not built yet: expected none, got secrets"):
-        read_redaction("secrets")
-    with pytest.raises(ValueError, match="'all' is no redaction level"):
+def test_redaction_levels() -> None:
+    """There are three levels."""
+    levels = ["secrets", "private", "none"]
+    assert [read_redaction(level) for level in levels] == levels
+    with pytest.raises(ValueError, match="'all' is no redaction level: expected secrets, private"):
         read_redaction("all")
 
 

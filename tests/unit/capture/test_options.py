@@ -48,7 +48,10 @@ def test_a_bad_keep_does_not_stop_the_agent(
         (["--keep", "7d", "--fsync", "agent"], {"keep": ("age", 604_800.0), "fsync": True}),
         (["--require-recording", "--name", "n", "agent"], {"require_recording": True, "name": "n"}),
         (["--name", "a", "--name", "b", "agent"], {"name": "b"}),
-        (["--redact", "none", "--dialect", "v2", "agent"], {"dialect": "v2"}),
+        (
+            ["--redact", "none", "--dialect", "v2", "agent"],
+            {"redact": "none", "dialect": "v2"},
+        ),
     ],
 )
 def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
@@ -79,7 +82,7 @@ def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> No
         [], ["--"], [""], ["--fsync"], ["--help"], ["-h", "agent"], ["--nonsense", "agent"],
         ["-o"], ["--name"], ["--name", "a/b", "agent"], ["--max-size", "lots", "agent"],
         ["--grace", "-1", "agent"], ["--fsync=1", "agent"], ["--gra", "5", "agent"],
-        ["-ox.db", "agent"], ["-", "agent"], ["--redact", "secrets", "agent"],
+        ["-ox.db", "agent"], ["-", "agent"], ["--redact", "all", "agent"],
         ["--output", "x.jsonl", "agent"], ["--name=", "agent"],
     ],
 )  # fmt: skip
@@ -103,7 +106,7 @@ def test_each_option_can_be_given_in_the_environment() -> None:
     texts = {
         "output": "x.db",
         "name": "n",
-        "redact": "none",
+        "redact": "private",
         "dialect": "v1",
         "max_size": "1k",
         "grace": "1",
@@ -117,6 +120,7 @@ def test_each_option_can_be_given_in_the_environment() -> None:
         "command": ["agent"],
         "output": "x.db",
         "name": "n",
+        "redact": "private",
         "dialect": "v1",
         "max_size": 1000,
         "grace": 1.0,
@@ -180,5 +184,5 @@ def test_options_have_defaults() -> None:
     given = dict.fromkeys([option.attribute for option in RECORD])
     options = RecordOptions(("a", "b"), given)
     assert options.command == ["a", "b"]
-    assert (options.grace, options.redact, options.dialect) == (5.0, "none", "auto")
+    assert (options.grace, options.redact, options.dialect) == (5.0, "secrets", "auto")
     assert (options.fsync, options.require_recording, options.max_size) == (False, False, None)

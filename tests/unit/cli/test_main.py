@@ -177,9 +177,9 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
             "64k, 1.5MB or 2GiB; see `acp-proxy record --help`",
         ),
         (
-            ["record", "--redact", "secrets", "--", "agent"],
-            "invalid value for '--redact': masking is not built yet: expected none, got secrets; "
-            "leave --redact out; see `acp-proxy record --help`",
+            ["record", "--redact", "all", "--", "agent"],
+            "invalid value for '--redact': 'all' is no redaction level: expected secrets, private "
+            "or none; see `acp-proxy record --help`",
         ),
         (
             ["record", "--name", "a/b", "--", "agent"],
