@@ -12,7 +12,7 @@ from collections.abc import Set
 from enum import Enum, auto
 from typing import NamedTuple
 
-from acp_proxy.redaction.names import is_harmless_variable, is_secret_name
+from acp_proxy.redaction.names import is_harmless_variable, is_secret_name, kind_of_name
 
 Path = tuple[str, ...]
 
@@ -123,21 +123,8 @@ def rule_for(path: Path, methods: Set[str], *, private: bool) -> Ruling:
 
 def kind_of(path: Path) -> str:
     """Returns what a secret is called that was recognized by the names around it."""
-    for key in reversed(path):
-        name = "".join(char for char in key.lower() if char.isalpha())
-        for kind, ends in _KINDS.items():
-            if name.endswith(ends):
-                return kind
-    return "secret"
-
-
-_KINDS = {
-    "token": ("token", "authorization"),
-    "key": ("key",),
-    "password": ("password", "passwd", "passphrase", "pwd"),
-    "cookie": ("cookie",),
-    "credential": ("credential", "credentials", "meta"),
-}
+    names = (kind_of_name(key) for key in reversed(path) if key != "*")
+    return next(filter(None, names), "credential" if "_meta" in path else "secret")
 
 
 def of_variable(name: str, container: str) -> Ruling:
