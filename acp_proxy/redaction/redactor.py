@@ -14,6 +14,7 @@ the next redactor of the same recording has to know. It holds secrets.
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -295,7 +296,9 @@ class Redactor:
         own, later = [], []
         for span in _joined([*known, *found]):
             if span.end > begin and span.start < end:
-                new = span.new if span.start >= begin else ""
+                # Of one that begins with the last two characters before, the marker stands here.
+                is_marked = span.start < begin and any(a < span.end for a, _, _ in known)
+                new = "" if is_marked else span.new
                 own.append(_Span(max(span.start, begin) - begin, min(span.end, end) - begin, new))
             if span.end > end:
                 new = span.new if span.start >= end else ""
@@ -562,7 +565,7 @@ def _with(text: str, spans: list[_Span]) -> str:
 def _edits(decoded: Decoded, start: int, spans: list[_Span]) -> Iterator[Edit]:
     """Yields the edits of a string in JSON."""
     for span in spans:
-        new = span.new.encode("utf-8", "surrogateescape")
+        new = json.dumps(span.new, ensure_ascii=False)[1:-1].encode("utf-8", "surrogateescape")
         yield Edit(start + decoded.place(span.start), start + decoded.place(span.end), new)
 
 

@@ -7,9 +7,7 @@ masked only where it was found: elsewhere it is more likely to be something else
 
 import base64
 import json
-import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
@@ -17,6 +15,7 @@ from attrs import define, field
 
 from acp_proxy.redaction.markers import MARKER
 from acp_proxy.redaction.patterns import Found
+from acp_proxy.redaction.randomness import is_random
 
 BEGINNING = 3
 """Characters of a secret that a piece of text must end with to be its beginning."""
@@ -28,9 +27,13 @@ _LONG_LINE = 20
 """Characters of a line of a secret that is a secret by itself."""
 _PLAIN = re.compile(r"true|false|null|[-+]?[0-9.,:]+|[A-Za-z]:\\.*|file://.*")
 _PATH = re.compile(r"(?:~|\.{0,2})(?:/[\w.@ ,-]+)+/?")
-_WORDS = re.compile(r"[A-Za-z]+(?:[-_. :/][A-Za-z]+)*[-_. :/@]?[0-9.]{0,8}(?:[-_.][a-z0-9]{1,4})?")
 _ESCAPED = re.compile(rb'["\\/\x00-\x1f\x7f-\xff]')
-_NEITHER = re.compile(r"[A-Za-z0-9]")
+_SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
+_LONG_WORD = 16
+_UNNAMED = 12
+"""Characters of the shortest value of several words that is looked for without a name."""
+MOST = 1000
+"""Values that are remembered at most, so that a hostile recording makes nothing slow."""
 
 
 @define
@@ -55,7 +58,9 @@ class SecretValues:
             named: whether its name or its form shows that it is a secret; otherwise only what no
                 person would write is looked for elsewhere.
         """
-        if value in self.markers or MARKER.fullmatch(value) or not _is_distinct(value, named=named):
+        if value in self.markers or len(self.markers) >= MOST or MARKER.fullmatch(value):
+            return
+        if not _is_distinct(value, named=named):
             return
         self.markers[value] = marker
         whole = [value] if len(value) <= LONGEST else []
@@ -111,20 +116,20 @@ def _is_distinct(value: str, *, named: bool) -> bool:
     """Whether a value that comes again is the same secret, as far as one can tell."""
     if len(value) < SHORTEST or _PLAIN.fullmatch(value) or _is_path(value):
         return False
-    if named:
+    return named or (is_random(value) and _is_unreadable(value))
+
+
+def _is_unreadable(value: str) -> bool:
+    """Whether a value is no name of a model, a release or a machine, which may look random, too."""
+    if max(map(len, _SEPARATORS.split(value))) >= _LONG_WORD:
         return True
-    return not _WORDS.fullmatch(value) and _entropy(value) >= 2.5 and bool(_NEITHER.search(value))
+    kinds = (str.isupper, str.islower, str.isdigit)
+    return len(value) >= _UNNAMED and all(any(map(kind, value)) for kind in kinds)
 
 
 def _is_path(value: str) -> bool:
     """Whether a value is a path; a random one may begin with a slash as well."""
     return bool(_PATH.fullmatch(value)) and (value.count("/") > 1 or len(value) < _LONG_LINE)
-
-
-def _entropy(value: str) -> float:
-    """Bits a character, by Shannon."""
-    counts = Counter(value).values()
-    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
 
 
 def _forms(value: str) -> Iterator[str]:

@@ -1,0 +1,111 @@
+"""The strings of a line are found with their paths and places, however the line is written."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.redaction import json_strings
+from acp_proxy.redaction.json_strings import Decoded, StringWalk
+
+
+def found(*pieces: bytes) -> list[tuple[tuple[str, ...], str]]:
+    """The paths and texts of the strings in a line that comes in pieces."""
+    return [(s.path, Decoded(s.raw).text) for s in StringWalk().strings(pieces)]
+
+
+def leaves(value: object, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:
+    """The same, of a parsed value."""
+    if isinstance(value, dict):
+        return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
+    if isinstance(value, list):
+        return [leaf for item in value for leaf in leaves(item, (*path, "*"))]
+    return [(path, value)] if isinstance(value, str) else []
+
+
+def joined(text: str) -> str:
+    """A text in which the two escapes of one character are joined."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def map_joined(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The same, of each key."""
+    return tuple(map(joined, path))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8")),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner),
+)
+
+
+@given(JSON, st.booleans(), st.integers(1, 40))
+def test_all_strings_are_found(value: object, ascii_only: bool, size: int) -> None:
+    """Each string has its path and, at its place, its bytes."""
+    raw = json.dumps(value, ensure_ascii=ascii_only).encode()
+    walk = StringWalk()
+    pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
+    strings = [*walk.strings(pieces)]
+    texts = [(map_joined(s.path), joined(Decoded(s.raw).text)) for s in strings]
+    assert texts == leaves(value)
+    assert all(raw[s.start : s.end] == s.raw for s in strings)
+    assert walk.is_json
+
+
+@given(st.text(st.characters(codec="utf-8")), st.booleans())
+def test_characters_have_places(text: str, ascii_only: bool) -> None:
+    """The bytes between the places of two characters decode to what is between them."""
+    raw = json.dumps(text, ensure_ascii=ascii_only).encode()[1:-1]
+    decoded = Decoded(raw)
+    places = [decoded.place(n) for n in range(len(decoded.text) + 1)]
+    assert places[0] == 0
+    assert places[-1] == len(raw)
+    for n, char in enumerate(decoded.text):
+        assert Decoded(raw[places[n] : places[n + 1]]).text == char
+
+
+def test_repeated_names_are_all_found() -> None:
+    """A second member of the same name hides nothing."""
+    assert found(b'{"a":"x","a":"y"}') == [(("a",), "x"), (("a",), "y")]
+
+
+@pytest.mark.parametrize(
+    "raw", [b"{'a': 'b'}", b'{"a":"b', b'{"a":"b"} rest', b"[x]", b'{"a":"b\\', b'{"a":NOPE}']
+)
+def test_what_is_no_json_is_noticed(raw: bytes) -> None:
+    """So that the caller looks at the line as text."""
+    walk = StringWalk()
+    assert len([*walk.strings([raw])]) <= 2
+    assert not walk.is_json
+
+
+def test_a_long_string_comes_in_parts_that_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each stretch as long as the overlap is whole in one of the parts."""
+    monkeypatch.setattr(json_strings, "WINDOW", 64)
+    monkeypatch.setattr(json_strings, "OVERLAP", 16)
+    raw = b'{"p":"' + b"ab\\n\\u0041" * 40 + b'","q":["z"]}'
+    walk = StringWalk()
+    strings = [*walk.strings([raw[n : n + 7] for n in range(0, len(raw), 7)])]
+    parts = [s for s in strings if s.path == ("p",)]
+    assert not any(s.is_whole for s in parts)
+    assert all(raw[s.start : s.end] == s.raw for s in strings)
+    assert parts[0].start == 6
+    assert all(b.start <= a.end - 10 for a, b in itertools.pairwise(parts))
+    assert all(Decoded(s.raw).text.strip("abA\n") == "" for s in parts)
+    assert strings[-1][0] == ("q", "*")
+    assert walk.is_json
+
+
+def test_a_long_string_without_an_end_is_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it comes, and the line is no JSON."""
+    monkeypatch.setattr(json_strings, "WINDOW", 64)
+    monkeypatch.setattr(json_strings, "OVERLAP", 16)
+    raw = b'{"p":"' + b"x" * 500
+    walk = StringWalk()
+    strings = [*walk.strings([raw])]
+    assert strings[-1].end == len(raw)
+    assert not walk.is_json

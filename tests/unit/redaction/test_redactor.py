@@ -1,0 +1,286 @@
+"""Secrets are masked in their places, wherever they come again, and however they are cut."""
+
+from __future__ import annotations
+
+import base64
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.redaction.markers import MARKER
+from acp_proxy.redaction.redactor import (
+    NotYet,
+    Redactor,
+    RedactorState,
+    apply,
+    apply_to_pieces,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VALUE = "Zq81xplKsecR7tv"
+KEY = "sk-ant-" + "api03-" + "x8Gk2LmQ9rT4vW7zB1cD5fH"
+TO_AGENT, TO_CLIENT, STDERR = Stream.TO_AGENT, Stream.TO_CLIENT, Stream.STDERR
+
+
+def redactor(**options: Any) -> Redactor:
+    """A redactor that has masked nothing yet."""
+    return Redactor(RedactorState("00" * 16), **options)
+
+
+def message(**members: Any) -> bytes:
+    """A line of JSON-RPC."""
+    return json.dumps({"jsonrpc": "2.0", **members}).encode()
+
+
+def new_session(**server: Any) -> bytes:
+    """A request for a session with one MCP server."""
+    return message(id=1, method="session/new", params={"cwd": "/w", "mcpServers": [server]})
+
+
+def chunk(text: str, kind: str = "agent_message_chunk", session: str = "s1") -> bytes:
+    """A piece of a message."""
+    update = {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
+    return message(method="session/update", params={"sessionId": session, "update": update})
+
+
+def text_of(raw: bytes) -> str:
+    """The text of such a piece."""
+    return str(json.loads(raw)["params"]["update"]["content"]["text"])
+
+
+def masked(used: Redactor, raw: bytes, stream: Stream = TO_CLIENT) -> bytes:
+    """A line with its edits."""
+    return apply(raw, used.line(stream, raw))
+
+
+def masked_all(used: Redactor, lines: list[bytes]) -> list[bytes]:
+    """Lines of one stream, each with those that follow it."""
+    return [
+        apply(raw, used.line(TO_CLIENT, raw, partial(iter, lines[n + 1 :])))
+        for n, raw in enumerate(lines)
+    ]
+
+
+def knowing(*values: str) -> Redactor:
+    """A redactor that has seen values in the environment of a server."""
+    used = redactor()
+    env = [{"name": f"TOKEN_{n}", "value": value} for n, value in enumerate(values)]
+    masked(used, new_session(name="x", command="y", args=[], env=env), TO_AGENT)
+    return used
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"env": [{"name": "A_TOKEN", "value": VALUE}]},
+        {"env": [{"value": VALUE, "name": "A"}]},
+        {"transport": {"env": {"A_TOKEN": VALUE}}},
+        {"headers": [{"name": "Authorization", "value": f"Bearer {VALUE}"}]},
+        {"transport": {"headers": {"X-Api-Key": VALUE}}},
+        {"args": ["--token", VALUE]},
+        {"args": [f"--token={VALUE}"]},
+        {"url": f"https://user:{VALUE}@host/"},
+        {"env": [f"A_TOKEN={VALUE}"]},
+    ],
+)
+def test_a_secret_comes_again(server: dict[str, Any]) -> None:
+    """With the same marker, in every form, and nothing else is changed."""
+    used = redactor()
+    first = masked(used, new_session(**server), TO_AGENT)
+    assert VALUE.encode() not in first
+    marker = MARKER.search(first.decode())
+    assert marker is not None
+    assert json.loads(first.replace(marker[0].encode(), VALUE.encode())) == json.loads(
+        new_session(**server)
+    )
+    assert text_of(masked(used, chunk(f"it is {VALUE}!"))) == f"it is {marker[0]}!"
+    error = message(id=1, error={"code": 1, "message": f"bad {quote(VALUE)}"})
+    assert marker[0].encode() in masked(used, error)
+    assert masked(used, f"log: {VALUE} \xff".encode("latin-1"), STDERR) == (
+        f"log: {marker[0]} ".encode() + b"\xff"
+    )
+    code = base64.b64encode(f"user:{VALUE}".encode()).decode()
+    assert marker[0] in text_of(masked(used, chunk(code)))
+    assert used.command(["a", VALUE]) == ["a", marker[0]]
+
+
+def test_harmless_variables_stay() -> None:
+    """And references to variables, and names."""
+    env = [{"name": "PATH", "value": "/usr/bin:/bin"}, {"name": "A_TOKEN", "value": "${A_TOKEN}"}]
+    line = new_session(name="x", command="npx", args=["-y", "@scope/server"], env=env)
+    assert masked(redactor(), line, TO_AGENT) == line
+
+
+@given(st.integers(1, len(VALUE) - 1), st.integers(1, 12), st.sampled_from([VALUE, KEY]))
+def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
+    """Of pieces of any size no two characters more are left than the beginning of a piece."""
+    text = f"{'x ' * start}{value} and more"
+    lines = [chunk(text[n : n + size]) for n in range(0, len(text), size)]
+    result = "".join(map(text_of, masked_all(knowing(VALUE), lines)))
+    assert MARKER.sub("", result).replace(value[:2], "").count(value[2:]) == 0
+    assert len(MARKER.findall(result)) == 1
+    assert result.endswith(" and more")
+
+
+def test_pieces_of_other_texts_come_in_between() -> None:
+    """They belong to a session and a kind."""
+    used = knowing(VALUE)
+    lines = [
+        chunk(VALUE[:6]), chunk(VALUE[:6], session="s2"), chunk("thought", "agent_thought_chunk"),
+        chunk(VALUE[6:]), chunk(VALUE[6:], session="s2"),
+    ]  # fmt: skip
+    texts = [text_of(line) for line in masked_all(used, lines)]
+    assert [bool(MARKER.fullmatch(text)) for text in texts] == [True, True, False, False, False]
+    assert texts[2:] == ["thought", "", ""]
+
+
+def test_a_piece_waits_for_the_next() -> None:
+    """Only if its end may be the beginning of a secret; what is asked again gives the same."""
+
+    def unknown() -> Iterator[bytes]:
+        raise NotYet
+        yield b""
+
+    used = knowing(VALUE)
+    assert used.line(TO_CLIENT, chunk("harmless end"), unknown) == ()
+    before = used.mark()
+    with pytest.raises(NotYet):
+        used.line(TO_CLIENT, chunk(f"it is {VALUE[:6]}"), unknown)
+    used.restore(before)
+    lines = [chunk(f"it is {VALUE[:6]}"), chunk(VALUE[6:])]
+    assert [MARKER.sub("M", text_of(line)) for line in masked_all(used, lines)] == ["it is M", ""]
+
+
+def test_output_of_a_terminal_is_pushed_in_pieces() -> None:
+    """In base64 (v2), and as text (draft)."""
+
+    def pushed(text: str) -> bytes:
+        data = base64.b64encode(text.encode()).decode()
+        update = {"sessionUpdate": "terminal_output_chunk", "terminalId": "t", "data": data}
+        return message(method="session/update", params={"sessionId": "s", "update": update})
+
+    lines = [pushed("a " + VALUE[:5]), pushed(VALUE[5:] + " b")]
+    data = [json.loads(line)["params"]["update"]["data"] for line in
+            masked_all(knowing(VALUE), lines)]  # fmt: skip
+    text = "".join(base64.b64decode(each).decode() for each in data)
+    assert MARKER.sub("M", text) == "a M b"
+    draft = [
+        message(method="terminal/output", params={"terminalId": "t", "data": part})
+        for part in ("a " + VALUE[:5], VALUE[5:] + " b")
+    ]
+    parts = [json.loads(x)["params"]["data"] for x in masked_all(knowing(VALUE), draft)]
+    assert MARKER.sub("M", "".join(parts)) == "a M b"
+
+
+def test_a_private_key_on_stderr() -> None:
+    """Its lines are masked up to the last; what follows is not."""
+    used = redactor()
+    body = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn"
+    lines = [b"-----BEGIN RSA PRIVATE KEY-----", body.encode(), b"-----END RSA PRIVATE KEY-----"]
+    assert [MARKER.sub("M", masked(used, line, STDERR).decode()) for line in lines] == [
+        "-----BEGIN RSA PRIVATE KEY-----", "M", "-----END RSA PRIVATE KEY-----",
+    ]  # fmt: skip
+    assert masked(used, b"hello", STDERR) == b"hello"
+
+
+def test_ids_methods_and_names_stay() -> None:
+    """Even where they are equal to a secret."""
+    used = knowing(VALUE)
+    line = message(id=VALUE, method=VALUE, params={"sessionId": VALUE, VALUE: 1})
+    assert masked(used, line) == line
+
+
+def test_markers_are_stable() -> None:
+    """Masking what is masked changes nothing, and another key gives other markers."""
+    used = redactor()
+    line = new_session(env=[{"name": "A_TOKEN", "value": VALUE}])
+    once = masked(used, line, TO_AGENT)
+    assert masked(used, once, TO_AGENT) == once
+    assert masked(redactor(), once, TO_AGENT) == once
+    other = Redactor(RedactorState("11" * 16))
+    assert masked(other, line, TO_AGENT) != once
+
+
+def test_the_next_redactor_knows_the_secrets() -> None:
+    """From the state of the one before."""
+    used = knowing(VALUE)
+    expected = masked(used, chunk(VALUE))
+    assert masked(Redactor(used.snapshot()), chunk(VALUE)) == expected
+
+
+@pytest.mark.parametrize("size", [10, 100, 5000])
+def test_large_lines_are_masked_in_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same result as whole ones."""
+    monkeypatch.setattr("acp_proxy.redaction.json_strings.WINDOW", 300)
+    monkeypatch.setattr("acp_proxy.redaction.json_strings.OVERLAP", 100)
+    long = "x " * 400 + VALUE + " y" * 400
+    raw = message(id=2, result={"content": long, "env": {"A_TOKEN": "another-S3cret-value"}})
+    pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
+    edits = knowing(VALUE).large(TO_CLIENT, lambda: pieces)
+    result = b"".join(apply_to_pieces(pieces, edits))
+    assert result == apply(raw, edits)
+    assert VALUE.encode() not in result
+    assert b"another" not in result
+    assert (
+        len(json.loads(result)["result"]["content"])
+        == len(long)
+        - len(VALUE)
+        + len(MARKER.findall(result.decode())[0][0])
+        + len("[redacted::]")
+        + 8
+    )
+    tail = b"".join(apply_to_pieces([raw[700:]], edits, 700))
+    assert result.endswith(tail[-500:])
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"env": {"A": "%s"', b"not json: token=%s", b"{'token': '%s'}", b'[{"token":"%s"}] rest',
+        b'{"a": "\\u005a", "b": {"env": ["A_TOKEN=%s"]}}',
+    ],
+)  # fmt: skip
+def test_what_is_no_message_is_masked_as_text(raw: bytes) -> None:
+    """Broken JSON and logs."""
+    for stream in (TO_CLIENT, STDERR):
+        assert VALUE.encode() not in masked(redactor(), raw % VALUE.encode(), stream)
+
+
+def test_private_text_keeps_its_length() -> None:
+    """Of prompts and messages only the blanks are left."""
+    used = redactor(private=True)
+    assert text_of(masked(used, chunk("Hello, wörld!\nToo"))) == "xxxxxx xxxxxx\nxxx"
+    prompt = message(id=3, method="session/prompt", params={
+        "sessionId": "s1", "prompt": [{"type": "text", "text": "do it"}]})  # fmt: skip
+    assert json.loads(masked(used, prompt, TO_AGENT))["params"] == {
+        "sessionId": "s1", "prompt": [{"type": "text", "text": "xx xx"}]}  # fmt: skip
+
+
+def test_other_places_and_patterns() -> None:
+    """Those that the user names."""
+    import re
+
+    used = redactor(paths=(("params", "update", "title"),), extra=(re.compile(r"ticket (\d+)"),))
+    update = {"sessionUpdate": "tool_call", "title": "anything", "x": "see ticket 4711."}
+    line = message(method="session/update", params={"sessionId": "s", "update": update})
+    shown = json.loads(masked(used, line))["params"]["update"]
+    assert MARKER.fullmatch(shown["title"])
+    assert MARKER.sub("M", shown["x"]) == "see ticket M."
+
+
+@given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
+def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
+    """And edits are in order, within the line."""
+    edits = knowing(VALUE).line(stream, raw)
+    at = 0
+    for edit in edits:
+        assert at <= edit.start <= edit.end <= len(raw)
+        at = edit.end

@@ -1,0 +1,111 @@
+"""A known secret is found wherever and however it comes again."""
+
+from __future__ import annotations
+
+import base64
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.redaction.values import SecretValues
+
+VALUE = 'Zq81/plain"secret\\é'
+SECRETS = st.text(st.characters(codec="utf-8", min_codepoint=33), min_size=12, max_size=60)
+
+
+def values(*texts: str, named: bool = True) -> SecretValues:
+    """The values, each with a marker of its own."""
+    known = SecretValues()
+    for n, text in enumerate(texts):
+        known.add(text, f"<{n}>", named=named)
+    return known
+
+
+def masked(known: SecretValues, text: str) -> str:
+    """A text with its values replaced."""
+    for start, end, marker in reversed(known.find(text)):
+        text = text[:start] + marker + text[end:]
+    return text
+
+
+@pytest.mark.parametrize("before", ["", "x", "xy", "user:"])
+def test_forms(before: str) -> None:
+    """As it is, percent-encoded, in JSON within a string, and in base64 at any place."""
+    known = values(VALUE)
+    assert masked(known, f"a {VALUE} b") == "a <0> b"
+    assert masked(known, f"?k={quote(VALUE, safe='')}&") == "?k=<0>&"
+    assert masked(known, json.dumps({"k": VALUE})) == '{"k": "<0>"}'
+    code = base64.b64encode(f"{before}{VALUE} and more".encode()).decode()
+    assert "<0>" in masked(known, code)
+    assert len(masked(known, code)) < len(code)
+
+
+@given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
+def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: bytes) -> None:
+    """Of the bytes of a value in base64 at most one at either end can be read."""
+    known = values(value)
+    if not known.forms:
+        return
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        code = encode(before + value.encode() + after).decode()
+        start, end, _ = known.find(code)[0]
+        assert end - start >= len(value.encode()) * 8 // 6 - 2
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["short", "12345678901", "true", "/usr/local/bin", "./node_modules/.bin", "C:\\Program Files"],
+)
+def test_what_is_no_secret_elsewhere(value: str) -> None:
+    """Short values, numbers and paths are not looked for, whatever their name is."""
+    assert not values(value).forms
+
+
+@pytest.mark.parametrize(
+    "value", ["production", "claude-sonnet-4-5", "gpt-4o-mini-2024-07-18", "en_US.UTF-8"]
+)
+def test_plain_words_are_secrets_only_by_name(value: str) -> None:
+    """A variable without such a name may hold what comes everywhere."""
+    assert not values(value, named=False).forms
+    assert values("/aB3dE6gH9jK2mN5pQ8sT").forms
+
+
+def test_lines_of_a_key_are_secrets() -> None:
+    """A private key is also known by each of its lines."""
+    known = values("-----BEGIN KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJ\nq2w3e4r5t6y7u8i9o0p1\n")
+    assert masked(known, "line MIIEpAIBAAKCAQEA0Z3VS5JJ") == "line <0>"
+
+
+@given(SECRETS, st.integers(3, 11), st.text(max_size=5))
+def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
+    """Where a text ends with three characters of a value or more."""
+    known = values(value)
+    if known.forms:
+        assert known.tail(before + value[:size]) <= len(before)
+
+
+def test_other_ends_are_no_beginnings() -> None:
+    """Of two characters, or of none."""
+    known = values("Zq81-plain-secret")
+    assert known.tail("text Zq") == len("text Zq")
+    assert known.tail("Zq81-plain-secret") == len("Zq81-plain-secret")
+    assert values().tail("Zq8") == 3
+
+
+@given(SECRETS)
+def test_a_line_with_a_value_is_noticed(value: str) -> None:
+    """Also where it stands escaped."""
+    known = values(value)
+    for text in (value, quote(value, safe="")):
+        for raw in (json.dumps([text]).encode(), json.dumps([text], ensure_ascii=False).encode()):
+            has_escapes = b"\\u" in raw
+            assert not known.forms or has_escapes or known.occur_in(raw)
+
+
+def test_the_number_of_values_is_bounded() -> None:
+    """A hostile recording makes nothing slow."""
+    known = values(*(f"Zq81-plain-secret-{n}" for n in range(3000)))
+    assert len(known.markers) == 1000
