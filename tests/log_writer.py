@@ -126,8 +126,12 @@ class LogWriter:
     def trim(self) -> None:
         """Empties a log that is indexed."""
         upto = LogReader(self._fd).end
+        with contextlib.closing(self._database()) as connection:
+            masking = Indexer(connection, LogReader(self._fd)).masking_record()
         os.ftruncate(self._fd, 0)
         os.write(self._fd, base_record(upto))
+        if masking:
+            self._record(capture_log.MASKING, 0, masking)
 
     def finish(self) -> None:
         """Closes the database and removes the log, as a recorder does at its end."""

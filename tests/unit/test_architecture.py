@@ -74,6 +74,8 @@ TESTED_BY = {
     "protocol/*": "unit/protocol/test_connection.py",
     "redaction/key_formats": "unit/redaction/test_patterns.py",
     "redaction/randomness": "unit/redaction/test_patterns.py",
+    "redaction/markers": "unit/redaction/test_redactor.py",
+    "redaction/pieces": "unit/redaction/test_redactor.py",
     "runtime": "integration/test_short_sessions.py",
     "runtime/sweep": "unit/cli/commands/faults/test_sweep.py",
     "runtime/*": "unit/runtime/test_fault_runner.py",
