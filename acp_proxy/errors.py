@@ -19,7 +19,8 @@ class UnreadableRecording(AcpProxyError):
     """The file exists but cannot be read as a recording."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"cannot read {path} as a recording: {reason}")
+        one_line = " ".join(reason.splitlines())  # it may quote what the file holds
+        super().__init__(f"cannot read {path} as a recording: {one_line}")
 
 
 class NotARecording(UnreadableRecording):

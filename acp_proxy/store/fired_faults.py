@@ -67,6 +67,8 @@ class FaultedFrames:
     def delivered(self, seq: int) -> tuple[bytes, str]:
         """Returns what arrived in place of a changed frame, and what ended its line."""
         (data,) = self._connection.execute(_DELIVERED, (seq,)).fetchone()
+        if not isinstance(data, bytes):
+            raise TypeError(f"what was delivered of frame {seq} is {type(data).__name__}")
         for newline in ("\r\n", "\n"):
             if data.endswith(newline.encode()):
                 return bytes(data[: -len(newline)]), newline

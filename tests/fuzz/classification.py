@@ -41,7 +41,7 @@ def _check_labels(message: Message) -> None:
     for label in (message.method, message.rpc_id, message.session, message.update, message.mode,
                   message.tool_call, message.terminal, message.target, message.status,
                   message.state, message.stop_reason, message.parse_error):  # fmt: skip
-        assert label is None or label.encode()
+        assert label is None or label.encode().decode() == label
     if message.kind is Kind.REQUEST:
         assert message.rpc_id is not None
     if message.kind in (Kind.REQUEST, Kind.NOTIFICATION):

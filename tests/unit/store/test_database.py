@@ -161,3 +161,8 @@ def _read(path: Path) -> None:
             connection.execute("SELECT * FROM frames").fetchall()
         except sqlite3.Error as e:
             raise database.unreadable(path, e) from None
+
+
+def test_an_error_is_one_line(tmp_path: Path) -> None:
+    """Whatever it quotes of a file."""
+    assert str(DamagedRecording(tmp_path, "no such\ncolumn")).count("\n") == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -176,3 +177,14 @@ def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.M
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader, pytest.raises(DamagedRecording, match="malformed"):
         RecordedSteps(reader)
+
+
+def test_what_was_delivered_has_to_be_bytes(tmp_path: Path) -> None:
+    """SQLite keeps a value of any type, and a file may come from anybody."""
+    with closing(sqlite3.connect(record_conversation(tmp_path / "x.db"))) as connection:
+        sql = "INSERT INTO faults_fired (seq, rule, action, received, delivered) VALUES (7,?,?,?,?)"
+        connection.execute(sql, ("r", "a", b"x", 5))
+        connection.commit()
+    expected = pytest.raises(DamagedRecording, match="what was delivered of frame 7 is int")
+    with RecordingReader(tmp_path / "x.db") as reader, expected:
+        RecordedSteps(reader).wire(7)
