@@ -25,7 +25,9 @@ def main(arguments: list[str]) -> int:
         return 2
     directory = Path(recordings_directory(os.environ))
     try:
-        with RecordingReader(resolve(arguments[0], directory, Path.cwd())) as reader:
+        with RecordingReader(
+            resolve(arguments[0], directory, Path.cwd()), unredacted=True
+        ) as reader:
             client = ScriptedClient(RecordedSteps(reader))
             code = play(client, arguments[2:])
     except AcpProxyError as e:

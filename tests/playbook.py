@@ -78,7 +78,7 @@ class RecordedTranscript:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._reader = RecordingReader(path)
+        self._reader = RecordingReader(path, unredacted=True)
         script = self.script()
         seqs = [row[0] for row in self._reader.connection.execute(_FRAMES)]
         self.numbers: dict[int, int] = {seq: number for number, seq in enumerate(seqs, 1)}

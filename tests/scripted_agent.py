@@ -78,7 +78,7 @@ def verify(
         leaves: whether it leaves at last, if the recorded agent did.
         **options: of the engine.
     """
-    with RecordingReader(path) as reader:
+    with RecordingReader(path, unredacted=True) as reader:
         return verify_reader(reader, act, choose, leaves=leaves, **options)
 
 

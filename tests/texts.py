@@ -43,13 +43,13 @@ def _rows(connection: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
 
 def text_of(path: Path) -> bytes:
     """The text form of a recording."""
-    with RecordingReader(path) as reader:
+    with RecordingReader(path, unredacted=True) as reader:
         return b"".join(write_transcript(reader))
 
 
 def rows_of_recording(path: Path) -> Rows:
     """Every row of a recording."""
-    with RecordingReader(path) as reader:
+    with RecordingReader(path, unredacted=True) as reader:
         return rows_of(reader.connection)
 
 
@@ -76,7 +76,7 @@ def assert_comes_back(path: Path) -> bytes:
     assert rows_of_text(text) == rows
     for ascii_only in (True, False):
         assert rows_of_text(spelled_anew(text, ascii_only=ascii_only)) == rows
-    with RecordingReader(Path("x.jsonl"), io.BytesIO(text)) as reader:
+    with RecordingReader(Path("x.jsonl"), io.BytesIO(text), unredacted=True) as reader:
         assert b"".join(write_transcript(reader)) == text
     return text
 

@@ -122,7 +122,7 @@ def _methods(word: str) -> list[str]:
 
     with (
         suppress(AcpProxyError, OSError),
-        RecordingReader(resolve(word, recordings(), Path.cwd())) as reader,
+        RecordingReader(resolve(word, recordings(), Path.cwd()), unredacted=True) as reader,
     ):
         return sorted({*request_methods(reader), "session/update"})
     return []

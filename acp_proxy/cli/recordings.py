@@ -6,13 +6,15 @@ import time
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.redaction import is_unredacted
 from acp_proxy.plain_files import open_plain
 from acp_proxy.store.lookup import LatestRecording, latest, latest_running, resolve
 
 if TYPE_CHECKING:
+    from acp_proxy.store.masked_rows import Level, Watch
     from acp_proxy.store.reader import RecordingReader
 
 # A replay finds its recording here and then has to answer quickly, so what it does not need is
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
 STDIN = Path("standard input")
 """The path of a recording that was read from standard input, as messages name it."""
 _POLL_S = 0.25
+
+
+class _Masking(TypedDict):
+    """How a reader masks; see `RecordingReader`."""
+
+    unredacted: bool
+    level: "Level | None"
+    watch: "Watch"
 
 
 def working_directory() -> Path:
@@ -59,14 +69,25 @@ def wait_for_running() -> Path:
     return _path_with_warning(found, "running")
 
 
-def open_recording(word: str, *, follow: bool = False) -> "RecordingReader":
+def open_recording(
+    word: str,
+    *,
+    follow: bool = False,
+    unredacted: bool = False,
+    level: "Level | None" = None,
+    watch: "Watch | None" = None,
+) -> "RecordingReader":
     """Opens a recording by path, name, start of its id, as the latest, or from standard input.
 
-    Prints the reader's warning on stderr, if it has one.
+    Secrets are masked, unless ``--unredacted`` was given. Prints on stderr how many are, and the
+    reader's warning, if it has one.
 
     Args:
         word: what the user wrote.
         follow: whether ``latest`` means one that is running, and waits for one.
+        unredacted: whether secrets are never masked, since nothing of them is printed.
+        level: what is masked, also in a recording that was masked; nothing is said of it then.
+        watch: shows how far masking is; a progress bar by default.
 
     Raises:
         NoSuchRecording: no recording matches the word, or several do.
@@ -76,15 +97,41 @@ def open_recording(word: str, *, follow: bool = False) -> "RecordingReader":
     from acp_proxy.cli.render.output import warn
     from acp_proxy.store.reader import RecordingReader
 
+    masking: _Masking = {
+        "unredacted": unredacted or is_unredacted(),
+        "level": level,
+        "watch": watch or _watch,
+    }
     if word == "-":
-        reader = RecordingReader(STDIN, read_stdin())
+        reader = RecordingReader(STDIN, read_stdin(), **masking)
     elif follow and word == "latest":
-        reader = _open(wait_for_running())
+        reader = _open(wait_for_running(), masking)
     else:
-        reader = _open(find_recording(word))
+        reader = _open(find_recording(word), masking)
     if reader.warning is not None:
         warn(reader.warning)
+    if level is not None:
+        return reader
+    if reader.masked_rows is not None:
+        note_masked(reader.masked_rows.count, f"in {reader.path}")
+    elif is_unredacted() and reader.is_masked:
+        warn(f"{reader.path} was masked when it was made; what is masked is not in it")
     return reader
+
+
+def note_masked(count: int, where: str) -> None:
+    """Warns that secrets are masked which the file holds, if there are any.
+
+    Args:
+        count: how many.
+        where: in what.
+    """
+    from acp_proxy.cli.render.output import warn
+    from acp_proxy.wording import counted
+
+    if count:
+        verb, them = ("is", "it") if count == 1 else ("are", "them")
+        warn(f"{counted(count, 'value')} {where} {verb} masked; --unredacted shows {them}")
 
 
 def file_of(reader: "RecordingReader") -> Path:
@@ -106,19 +153,25 @@ def read_stdin() -> Iterable[bytes]:
     return progress(sys.stdin.buffer, label="reading")
 
 
-def _open(path: Path) -> "RecordingReader":
+def _open(path: Path, masking: _Masking) -> "RecordingReader":
     from acp_proxy.cli.render.output import progress
     from acp_proxy.store.reader import RecordingReader
     from acp_proxy.store.text_import import is_transcript
 
     if not is_transcript(path):
-        return RecordingReader(path)
+        return RecordingReader(path, **masking)
     with ExitStack() as files:
         try:
             lines = files.enter_context(open_plain(path))
         except OSError:
-            return RecordingReader(path)  # which raises with the reason
-        return RecordingReader(path, progress(lines, label="reading"))
+            return RecordingReader(path, **masking)  # which raises with the reason
+        return RecordingReader(path, progress(lines, label="reading"), **masking)
+
+
+def _watch(rows: Iterable[Any], total: int) -> Iterable[Any]:
+    from acp_proxy.cli.render.output import progress
+
+    return progress(rows, total, label="masking")
 
 
 def _path_with_warning(found: LatestRecording, reason: str) -> Path:

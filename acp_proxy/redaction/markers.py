@@ -5,6 +5,8 @@ markers within one recording, so that a reader still sees where the same token w
 key is random and is deleted with the recording's log, so nobody can try values against a marker.
 """
 
+import base64
+import binascii
 import hashlib
 import re
 
@@ -17,6 +19,14 @@ MARKER = re.compile(rf"\[redacted:([a-z]+):([0-9a-f]{{{2 * HASH_SIZE}}})\]")
 """A marker; its groups are the kind of the secret and the hash."""
 MARKER_BYTES = re.compile(MARKER.pattern.encode())
 """The same in the bytes of a line."""
+
+
+def decoded_base64(text: str) -> str:
+    """Returns what is encoded in a text; nothing if that is not base64."""
+    try:
+        return base64.b64decode(text, validate=True).decode("utf-8", "surrogateescape")
+    except (binascii.Error, ValueError):
+        return ""
 
 
 class Markers:

@@ -378,6 +378,7 @@ class Redactor:
         """Returns what is masked in a text, and remembers it."""
         spans = [_Span(start, end, marker) for start, end, marker in self._values.find(text)]
         found = patterns.find(text, loose=loose)
+        masked = [match.span() for match in MARKER.finditer(text)] if "[redacted:" in text else []
         for pattern in self._extra:
             for match in pattern.finditer(text):
                 group = 1 if pattern.groups and match[1] is not None else 0
@@ -385,7 +386,8 @@ class Redactor:
                     found.append(Found(match.start(group), match.end(group), "secret"))
         for start, end, kind in found:
             value = text[start:end]
-            if not MARKER.search(value) and not _REFERENCE.fullmatch(value):
+            is_masked = any(start < last and first < end for first, last in masked)
+            if not is_masked and not _REFERENCE.fullmatch(value):
                 spans.append(_Span(start, end, self._remember(value, kind, named=True)))
         return _joined(spans)
 

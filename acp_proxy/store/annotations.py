@@ -94,7 +94,9 @@ def _edit(path: Path, column: str, value: str | None) -> None:
 
 
 def _edit_row(path: Path, column: str, value: str | None) -> None:
-    with RecordingReader(path) as reader:  # which finishes what a dead recorder left
+    with RecordingReader(
+        path, unredacted=True
+    ) as reader:  # which finishes what a dead recorder left
         known = reader.recording.id
     if not path.exists() or not path.stat().st_size:
         raise CannotAnnotate(path, "its recorder has only just begun; try again")

@@ -28,7 +28,6 @@ _CODED = {
     "kind": ("f.kind", {kind.value: code for kind, code in KIND_CODES.items()}),
 }
 _LABELLED = ("method", "session", "tool_call", "terminal")
-_COLUMNS = {"size": "length(f.raw)", "latency_ns": "e.latency_ns"}
 _REQUEST = KIND_CODES[Kind.REQUEST]
 _MOST_TESTS = 400
 """SQLite follows 1,000 levels, one for each ``OR``; a longer filter is tested on each row."""
@@ -69,13 +68,14 @@ _OPEN = "1"
 _UNKNOWN = Where(_OPEN, exact=False)
 
 
-def translate(condition: Condition, labels: str, every: str) -> Where:
+def translate(condition: Condition, labels: str, every: str, size: str = "length(f.raw)") -> Where:
     """Translates a condition.
 
     Args:
         condition: of a filter.
         labels: the table of labels, or a SELECT in parentheses.
         every: the labels of the whole recording, of which the table of rows may be a part.
+        size: SQL for the size of a line.
     """
     match condition:
         case Among(column, values) if column in _CODED:
@@ -88,15 +88,16 @@ def translate(condition: Condition, labels: str, every: str) -> Where:
         case Like(column, pattern) if _is_simple(pattern):
             return _text(column, _LIKE, (pattern, pattern), labels, every)
         case Compare(column, operator, bound) if operator in _OPERATORS:
-            return Where(f"{_COLUMNS.get(column, f'f.{column}')} {operator} ?", (bound,))
+            named = {"size": size, "latency_ns": "e.latency_ns"}
+            return Where(f"{named.get(column, f'f.{column}')} {operator} ?", (bound,))
         case Present(column):
             return Where(f"f.{column} IS NOT NULL")
         case Every(parts):
-            return _joined(" AND ", parts, labels, every) if parts else Where(_OPEN)
+            return _joined(" AND ", parts, labels, every, size) if parts else Where(_OPEN)
         case Some(parts):
-            return _joined(" OR ", parts, labels, every) if parts else Where("0")
+            return _joined(" OR ", parts, labels, every, size) if parts else Where("0")
         case No(part):
-            inner = translate(part, labels, every)
+            inner = translate(part, labels, every, size)
             if not inner.exact or inner.levels == _MOST_LEVELS:
                 return _UNKNOWN
             sql = f"NOT coalesce(({inner.sql}), 0)"
@@ -138,8 +139,8 @@ def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: s
     return Where(f"({sql} OR (f.kind = {_REQUEST} AND f.seq IN ({asked})))", values * 2)
 
 
-def _joined(word: str, parts: tuple[Condition, ...], labels: str, every: str) -> Where:
-    translated = [translate(part, labels, every) for part in parts]
+def _joined(word: str, parts: tuple[Condition, ...], labels: str, every: str, size: str) -> Where:
+    translated = [translate(part, labels, every, size) for part in parts]
     tests = sum(part.tests for part in translated)
     levels = 1 + max(part.levels for part in translated)
     if tests > _MOST_TESTS or levels > _MOST_LEVELS:

@@ -6,10 +6,11 @@ received what was delivered of the agent's frames, and the frames that faults ma
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from acp_proxy.protocol.peers import Stream
+from acp_proxy.store.checked_values import Row
 from acp_proxy.store.rows import Rows
 from acp_proxy.store.schema import DELIVERED_CODES, STREAM_CODES
 
@@ -73,6 +74,11 @@ class FaultedFrames:
             if data.endswith(newline.encode()):
                 return bytes(data[: -len(newline)]), newline
         return bytes(data), ""
+
+
+def fired_faults(rows: Rows) -> Iterator[Row]:
+    """Yields what came and what went out where faults fired."""
+    return rows.query("SELECT seq, received, delivered FROM faults_fired ORDER BY seq, rowid")
 
 
 def has_fired_faults(rows: Rows) -> bool:

@@ -45,7 +45,8 @@ def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRu
     """
     execute = table.connection.execute
     last_before = f"SELECT seq, t_ns FROM {table.rows} WHERE seq < ? ORDER BY seq DESC LIMIT 1"
-    raw = f"CASE WHEN f.kind != {_STDERR} AND length(f.raw) <= {_LARGEST} THEN f.raw END"
+    lines = table.lines
+    raw = f"CASE WHEN f.kind != {_STDERR} AND {lines.size} <= {_LARGEST} THEN {lines.line} END"
     sql = (
         f"SELECT f.seq, f.t_ns, f.flags & 3, f.kind, {raw}, p.seq, p.t_ns"
         f" FROM {table.rows} AS f LEFT JOIN {table.rows} AS p ON p.seq = f.seq - 1"

@@ -20,7 +20,15 @@ from acp_proxy.filters.conditions import Condition
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.recording import FrameHead, Payload
 from acp_proxy.store.batch_members import members_of
-from acp_proxy.store.checked_values import RAW, LineTooLarge, Mistyped, Row, is_excerpt, select
+from acp_proxy.store.checked_values import (
+    AS_STORED,
+    LineColumns,
+    LineTooLarge,
+    Mistyped,
+    Row,
+    is_excerpt,
+    select,
+)
 from acp_proxy.store.conditions import Where, translate, with_batches
 from acp_proxy.store.schema import KIND_CODES, KIND_NAMES, STREAM_NAMES, frame_columns, frames_from
 
@@ -33,10 +41,9 @@ _OF_EXCHANGE = (
     " CASE WHEN f.kind = 2 AND m.text = 'terminal/create'"
     " THEN (SELECT terminal FROM frames WHERE seq = e.response_seq) END AS answer_terminal"
 )
-_COLUMNS = f"{frame_columns(RAW)}, {_OF_EXCHANGE}"
 _HEAD = (
     "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.exchange, f.session, f.turn, f.tool_call,"
-    " f.terminal, length(f.raw)"
+    " f.terminal"
 )
 _PAYLOAD = "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.session, f.turn, f.tool_call"
 _PIECE = 1 << 20
@@ -62,6 +69,9 @@ class FrameTable:
     """The table of texts, or a SELECT in parentheses."""
     every: str
     """The texts of the whole recording, likewise."""
+    lines: LineColumns = AS_STORED
+    masked: str | None = None
+    """A database that has lines in place of some of these, masked."""
 
     def frames(self, chosen: Filter, after: int = 0) -> Iterator[Row]:
         """Streams the frames that a filter matches, in order; see `Rows.frames`.
@@ -91,7 +101,7 @@ class FrameTable:
         if not where.exact:
             names = FrameHead._fields
             return (FrameHead._make(row[n] for n in names) for row in self.frames(chosen))
-        heads = _heads(self._select(_HEAD, where), self._texts())
+        heads = _heads(self._select(f"{_HEAD}, {self.lines.size}", where), self._texts())
         if chosen is EVERYTHING:
             return heads
         return (h for h in heads if h.kind != "batch" or self._matches_batch(h.seq, chosen))
@@ -106,7 +116,7 @@ class FrameTable:
         where = self._where(chosen.condition)
         if not where.exact:
             return (_payload_of(row, largest) for row in self.frames(chosen))
-        raw = f"CASE WHEN length(f.raw) <= {largest:d} THEN f.raw END"
+        raw = f"CASE WHEN {self.lines.size} <= {largest:d} THEN {self.lines.line} END"
         payloads = _payloads(self._select(f"{_PAYLOAD}, {raw}", where), self._texts())
         if chosen is EVERYTHING:
             return payloads
@@ -115,6 +125,8 @@ class FrameTable:
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads one line piece by piece."""
         schema, _, table = self.rows.partition(".")
+        if self.masked is not None and self._is_masked(seq):
+            schema = self.masked
         with self.connection.blobopen(table, "raw", seq, readonly=True, name=schema) as blob:
             while piece := blob.read(_PIECE):
                 yield piece
@@ -122,6 +134,10 @@ class FrameTable:
     def has(self, seq: int) -> bool:
         """Whether a frame is in this table."""
         sql = f"SELECT 1 FROM {self.rows} WHERE seq = ?"
+        return self.connection.execute(sql, (seq,)).fetchone() is not None
+
+    def _is_masked(self, seq: int) -> bool:
+        sql = f"SELECT 1 FROM {self.masked}.frame_rows WHERE seq = ?"
         return self.connection.execute(sql, (seq,)).fetchone() is not None
 
     def count(self) -> int:
@@ -148,7 +164,7 @@ class FrameTable:
 
     def _where(self, condition: Condition) -> Where:
         """A condition in SQL; with batches, if there are any, since that takes no index."""
-        where = translate(condition, self.labels, self.every)
+        where = translate(condition, self.labels, self.every, self.lines.size)
         batch = f"SELECT 1 FROM {self.rows} WHERE kind > 1 AND kind = {_BATCH} LIMIT 1"
         has_batches = self.connection.execute(batch).fetchone() is not None
         return with_batches(where) if has_batches else where
@@ -159,7 +175,9 @@ class FrameTable:
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
         """Streams at least the frames beyond a number for which a condition holds."""
-        select_from = f"SELECT {_COLUMNS} FROM {frames_from(self.rows, self.labels)} {_EXCHANGE}"
+        lines = self.lines
+        columns = f"{frame_columns(lines.raw, lines.size, lines.masked)}, {_OF_EXCHANGE}"
+        select_from = f"SELECT {columns} FROM {frames_from(self.rows, self.labels)} {_EXCHANGE}"
         if where.is_open:
             every = f"{select_from} WHERE f.seq > ? ORDER BY f.seq"
             yield from select(self.connection, every, (after,))

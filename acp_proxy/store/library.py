@@ -16,9 +16,11 @@ from attrs import frozen
 from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.plain_files import is_plain
+from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
 from acp_proxy.store import database
 from acp_proxy.store.reader import RecordingReader, is_text
+from acp_proxy.store.views import LEVELS
 
 TEXT_SUFFIX = ".jsonl"
 """Of the text form; a file that is named so and does not begin so is something else."""
@@ -50,9 +52,11 @@ class ListedRecording:
     frames: int = 0
     turns: int = 0
     first_prompt: bytes | None = None
-    """The first ``session/prompt`` request, as it was sent."""
+    """The start of the first ``session/prompt`` request."""
     size: int = 0
     """Bytes on disk, its log included."""
+    masked: int = 0
+    """How many secrets are masked in this that the file holds."""
 
     @property
     def started_at(self) -> str:
@@ -76,24 +80,28 @@ def paths(directory: Path) -> list[Path]:
 
 
 def list_recordings(
-    directory: Path, has_problem: ProblemCheck | None = None
+    directory: Path, has_problem: ProblemCheck | None = None, *, unredacted: bool = False
 ) -> list[ListedRecording]:
     """Reads the recordings of a directory, newest first; unreadable ones are last.
 
     Args:
         directory: where to look; one that does not exist has no recordings.
         has_problem: checks each conversation; without it, none is checked.
+        unredacted: whether to show secrets that are in the files.
     """
-    found = (read_listed(path, has_problem) for path in paths(directory))
+    found = (read_listed(path, has_problem, unredacted=unredacted) for path in paths(directory))
     return sorted(found, key=lambda listed: listed.started_at, reverse=True)
 
 
-def read_listed(path: Path, has_problem: ProblemCheck | None = None) -> ListedRecording:
+def read_listed(
+    path: Path, has_problem: ProblemCheck | None = None, *, unredacted: bool = False
+) -> ListedRecording:
     """Reads what a list shows of one recording; a broken one has a problem in place of its row.
 
     Args:
         path: the recording.
         has_problem: as for `list_recordings`.
+        unredacted: as for `list_recordings`.
     """
     # Imported late: a replay looks for its recording here, and reads no list.
     from acp_proxy.store.exchange_queries import turn_count
@@ -101,22 +109,57 @@ def read_listed(path: Path, has_problem: ProblemCheck | None = None) -> ListedRe
     from acp_proxy.store.frame_queries import first_prompt
 
     try:
-        with RecordingReader(path) as reader:
+        # Only the beginning of the conversation is looked through for secrets: a list is quick.
+        with RecordingReader(path, unredacted=True) as reader:
             checked, why_unchecked = _check(reader, has_problem)
+            recording, prompt, masked = reader.recording, first_prompt(reader, _MOST_OF_PROMPT), 0
+            if not (unredacted or recording.redaction in LEVELS):
+                recording, prompt, masked = _mask_start(reader, _MOST_OF_PROMPT)
             return ListedRecording(
                 path,
-                reader.recording,
+                recording,
                 reader.live,
                 reader.warning or why_unchecked,
                 checked,
                 has_fired_faults(reader),
                 reader.count(),
                 turn_count(reader),
-                first_prompt(reader, _MOST_OF_PROMPT),
+                prompt,
                 disk_size(path),
+                masked,
             )
     except UnreadableRecording as e:
         return ListedRecording(path, None, problem=str(e), size=disk_size(path))
+
+
+def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | None, int]:
+    """Masks what a list shows of a recording; reads only how it begins.
+
+    Args:
+        rows: the recording, as it is stored.
+        most: the largest size of the prompt, in bytes.
+
+    Returns:
+        The recording's row, the start of its first prompt, and how many values are masked there.
+
+    Raises:
+        UnreadableRecording: the file is damaged.
+    """
+    # Imported late: most recordings were masked when they were made.
+    from acp_proxy.redaction.redactor import Redactor, RedactorState, apply
+    from acp_proxy.store.frame_queries import conversation_start
+    from acp_proxy.store.masked_rows import LARGE, masked_recording
+
+    redactor = Redactor(RedactorState(os.urandom(16).hex()))
+    recording = masked_recording(rows.recording, redactor)
+    count, prompt = redactor.count, None
+    for stream, raw in conversation_start(rows, LARGE):
+        before = redactor.count
+        prompt = apply(raw, redactor.line(Stream(stream), raw))
+        in_prompt = redactor.count - before
+    if prompt is None:
+        return recording, None, count
+    return recording, prompt[:most], count + in_prompt
 
 
 def _check(
@@ -136,7 +179,7 @@ def read_recording(path: Path) -> Recording:
         from acp_proxy.store.text_import import header_of
 
         return header_of(path)
-    with RecordingReader(path) as reader:
+    with RecordingReader(path, unredacted=True) as reader:
         return reader.recording
 
 

@@ -23,14 +23,17 @@ from acp_proxy.store.database import is_sqlite
 from acp_proxy.store.log_reader import LogMoved
 from acp_proxy.store.rows import Rows
 from acp_proxy.store.side_files import WAL, check_plain, check_side_files
-from acp_proxy.store.views import MissingTable, attach_tail, make_views
+from acp_proxy.store.views import LEVELS, MissingTable, attach_tail, is_masked, make_views
 
 if TYPE_CHECKING:
     from acp_proxy.store.log_reader import LogReader
     from acp_proxy.store.log_recovery import LogTail
+    from acp_proxy.store.masked_rows import Level, Watch
 
 # What only a log or the text form needs is imported when there is one: a replay starts sooner.
 
+_MARKER_KEY = os.urandom(16).hex()
+"""Of all recordings that a command masks, so that equal secrets have equal markers in a diff."""
 _TRIES = 20
 _LONGEST_PAUSE_S = 0.1
 
@@ -41,14 +44,27 @@ class RecordingReader(Rows):
     Attributes:
         live: whether its recorder is still running.
         warning: something that the user should know about the file, or None.
+        unredacted: whether secrets are shown that are in the file.
     """
 
-    def __init__(self, path: Path, source: Iterable[bytes] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        source: Iterable[bytes] | None = None,
+        *,
+        unredacted: bool = False,
+        level: "Level | None" = None,
+        watch: "Watch | None" = None,
+    ) -> None:
         """Opens the recording whose database or text form is at ``path``.
 
         Args:
             path: its path, which need not exist while there is a log; used in error messages.
             source: the lines of its text form, to be read in place of a file.
+            unredacted: whether to show secrets that are in the file. Otherwise they are masked,
+                unless they were when the recording was made.
+            level: what to mask, also in a recording that was masked.
+            watch: shows how far masking is.
 
         Raises:
             UnreadableRecording: see `errors`.
@@ -58,6 +74,8 @@ class RecordingReader(Rows):
         self._source = source
         self.live = False
         self.warning: str | None = None
+        self.unredacted = unredacted
+        self._level, self._watch = level, watch
         self._tail: LogTail | None = None
         self.tables = []
         self._files = contextlib.ExitStack()
@@ -78,6 +96,11 @@ class RecordingReader(Rows):
         """The number of the newest frame or event while the recorder runs, else 0."""
         return self._tail.newest if self._tail is not None else 0
 
+    @property
+    def is_masked(self) -> bool:
+        """Whether it was masked when it was made."""
+        return self.recording.redaction in LEVELS and self.masked_rows is None
+
     def in_one_place(self) -> "RecordingReader":
         """Returns the recording with all of its rows in the main tables: itself, or a copy.
 
@@ -88,7 +111,8 @@ class RecordingReader(Rows):
             return self
         from acp_proxy.store.text_export import write_transcript
 
-        return self._files.enter_context(RecordingReader(self.path, write_transcript(self)))
+        copy = RecordingReader(self.path, write_transcript(self), unredacted=True)
+        return self._files.enter_context(copy)
 
     def refresh(self) -> None:
         """Brings a live recording up to date; cheap while nothing new came."""
@@ -97,6 +121,7 @@ class RecordingReader(Rows):
         with self._closed_on_failure():
             try:
                 self._tail.read()
+                self._mask()
                 if self._tail.has_recorder:
                     return
             except LogMoved:
@@ -150,7 +175,7 @@ class RecordingReader(Rows):
 
     def _open_once(self) -> None:
         log_path = Path(f"{self._place}{LOG_SUFFIX}")
-        self._tail, self.live = None, False
+        self._tail, self.live, self.masked_rows = None, False, None
         if self._source is not None or is_text(self.path) or self._should_be_text():
             self._open_text()
             return
@@ -199,7 +224,7 @@ class RecordingReader(Rows):
         self._own(connection)
         if database.is_empty(connection):
             raise NotARecording(self.path, "it is empty")
-        self.tables = make_views(self.connection, tail=False)
+        self._name_rows()
         if self.recording.state in ("recording", "unindexed"):
             self.warning = f"{self.path}{LOG_SUFFIX} is missing: what was not indexed yet is lost"
 
@@ -212,7 +237,7 @@ class RecordingReader(Rows):
             read_transcript(source, self.path, self.connection)
         except sqlite3.Error as e:  # of a file that is ours alone
             raise UnreadableRecording(self.path, f"its rows cannot be kept ({e})") from None
-        self.tables = make_views(self.connection, tail=False)
+        self._name_rows()
         if self.recording.state in ("recording", "unindexed"):
             self.warning = f"{self.path} was exported before the recording had ended"
 
@@ -235,10 +260,38 @@ class RecordingReader(Rows):
         except MissingTable as e:
             raise DamagedRecording(self.path, f"it has no table {e}") from None
         self._tail = LogTail(self.connection, log)
-        self.tables = make_views(self.connection, tail=True)
+        self._name_rows()
         self._tail.read()
         if not self.live:
             self._tail.settle()
+        self._mask()
+
+    def _name_rows(self) -> None:
+        """Makes the contract's names; masks what is there, unless more of it is to come."""
+        has_tail = self._tail is not None
+        if self._is_masked_here(("main",)):
+            from acp_proxy.store.masked_rows import mask
+
+            schemas = ("tail", "main") if has_tail else ("main",)
+            self.masked_rows = mask(self.connection, schemas, _MARKER_KEY, self._level)
+        is_masked_here = self.masked_rows is not None
+        self.tables = make_views(self.connection, tail=has_tail, masked=is_masked_here)
+        if not has_tail:
+            self._mask()
+
+    def _mask(self) -> None:
+        """Masks what is new."""
+        schemas = ("tail", "main") if self._tail is not None else ("main",)
+        if self.masked_rows is not None and self._is_masked_here(schemas):
+            self.masked_rows.read(self._watch)
+
+    def _is_masked_here(self, schemas: tuple[str, ...]) -> bool:
+        """Whether secrets are masked while the recording is read."""
+        if self.unredacted:
+            return False
+        if self._level is not None:
+            return True
+        return not any(is_masked(self.connection, schema) for schema in schemas)
 
 
 def is_text(path: Path) -> bool:

@@ -11,7 +11,6 @@ from acp_proxy.protocol.dialects import DRAFT, FORK
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.store import database
-from acp_proxy.store.checked_values import RAW_OR_NULL
 from acp_proxy.store.fired_faults import FaultedFrames
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import ENDING_KINDS, ended_by_itself_at, events
@@ -34,8 +33,8 @@ FROM frame_rows AS f
   LEFT JOIN exchanges AS e ON e.id = f.exchange
 WHERE f.seq > ? AND f.flags & 3 < 3
 """
-_WIRE = f"""
-SELECT f.seq, {RAW_OR_NULL}, f.flags, f.t_ns, f.kind, m.text
+_WIRE = """
+SELECT f.seq, {}, f.flags, f.t_ns, f.kind, m.text
 FROM frame_rows AS f LEFT JOIN labels AS m ON m.id = f.method
 WHERE f.seq >= ? AND f.flags & 3 = ? ORDER BY f.seq LIMIT ?
 """
@@ -62,6 +61,7 @@ class RecordedSteps:
         self._reader = reader
         self._connection = reader.connection
         self._path = reader.path
+        self._wire = _WIRE.format(reader.tables[0].lines.raw_or_null)
         self._after = 0
         self._wires: dict[int, Wire] = {}
         self._held = 0
@@ -130,7 +130,7 @@ class RecordedSteps:
             self._held = 0
         size = 0
         ahead = _AHEAD if stream == _AGENT else 1
-        for row in self._connection.execute(_WIRE, (seq, stream, ahead)):
+        for row in self._connection.execute(self._wire, (seq, stream, ahead)):
             number, raw, flags, t_ns, kind, method = row
             if raw is None:
                 if number != seq:

@@ -7,7 +7,7 @@ import operator
 import sqlite3
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from attrs import fields
 
@@ -27,6 +27,9 @@ from acp_proxy.store.checked_values import (
 )
 from acp_proxy.store.frame_runs import frame_runs
 from acp_proxy.store.frame_table import FrameTable
+
+if TYPE_CHECKING:
+    from acp_proxy.store.masked_rows import MaskedRows
 
 LARGEST = 4 << 20
 """Bytes of the largest line that a search holds."""
@@ -70,11 +73,13 @@ class Rows:
         path: the recording's path, for error messages.
         connection: a database in which the contract's names, as views, name all there is.
         tables: the frames, in one table or, while a log is left, in two.
+        masked_rows: what is masked while it is read; None if nothing is.
     """
 
     path: Path
     connection: sqlite3.Connection
     tables: list[FrameTable]
+    masked_rows: "MaskedRows | None" = None
 
     @property
     def recording(self) -> Recording:
@@ -91,7 +96,8 @@ class Rows:
                 " ".join(json.loads(recording.command))
             except Exception:  # whatever a foreign or damaged value makes them raise
                 break
-            return recording
+            masked = self.masked_rows
+            return recording if masked is None else masked.recording(recording)
         raise DamagedRecording(self.path, "it does not say what was recorded")
 
     def query(self, sql: str, parameters: Any = ()) -> Iterator[Row]:

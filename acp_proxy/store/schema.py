@@ -43,12 +43,15 @@ def _case(column: str, codes: dict[str, int]) -> str:
 _NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10) ELSE '' END"
 
 
-def frame_columns(raw: str = "f.raw", size: str = "length(f.raw)") -> str:
+def frame_columns(
+    raw: str = "f.raw", size: str = "length(f.raw)", masked: str = "(f.flags >> 6) & 1"
+) -> str:
     """Returns the columns of the view ``frames``, from the names of `frames_from`.
 
     Args:
         raw: SQL for the line.
         size: SQL for its size.
+        masked: SQL for whether something in it is masked.
     """
     return f"""
   f.seq, 'acp' AS channel,
@@ -58,7 +61,7 @@ def frame_columns(raw: str = "f.raw", size: str = "length(f.raw)") -> str:
   m.text AS method, f.rpc_id, f.exchange, s.text AS session, f.turn, c.text AS tool_call,
   t.text AS terminal, {size} AS size, {raw} AS raw, {_NEWLINE} AS newline, f.parse_error,
   {_case("(f.flags >> 4) & 3", DELIVERED_CODES)} AS delivered, f.fault,
-  (f.flags >> 6) & 1 AS masked
+  {masked} AS masked
 """.strip()
 
 
@@ -83,6 +86,7 @@ def frames_select(
     labels: str = "labels",
     raw: str = "f.raw",
     size: str = "length(f.raw)",
+    masked: str = "(f.flags >> 6) & 1",
 ) -> str:
     """Returns the SELECT of the view ``frames``.
 
@@ -91,8 +95,9 @@ def frames_select(
         labels: see `frames_from`.
         raw: see `frame_columns`.
         size: see `frame_columns`.
+        masked: see `frame_columns`.
     """
-    return f"SELECT {frame_columns(raw, size)}\nFROM {frames_from(rows, labels)}"
+    return f"SELECT {frame_columns(raw, size, masked)}\nFROM {frames_from(rows, labels)}"
 
 
 # 200 characters take 800 bytes at the most. What may not be UTF-8 is joined from code points, since

@@ -1,24 +1,40 @@
 """Makes the contract's names in an open connection: views in a file may be anybody's code.
 
 While a log is left, the rows have a tail in an attached database, ``tail``, with the same tables;
-then each name is rows and tail together.
+then each name is rows and tail together. What is masked while it is read is in another one,
+``masked``; its lines, events and fired faults stand in place of those in the file (`masked_rows`).
 """
 
 import sqlite3
 
-from acp_proxy.store.checked_values import LINE_START, RAW, RAW_OR_NULL, SIZE, check_labels, limit
+from acp_proxy.store.checked_values import (
+    AS_STORED,
+    LINE_START,
+    LineColumns,
+    check_labels,
+    limit,
+)
 from acp_proxy.store.frame_table import FrameTable
 from acp_proxy.store.schema import TABLES, VIEWS, frames_select
 
-_LATER = 1 << 40
+LEVELS = ("secrets", "private")
+"""Values of ``recording.redaction`` with which a recording was masked when it was made."""
+MASKED = "masked"
+"""The database with what is masked."""
+LATER = 1 << 40
+"""Where the numbers of fired faults begin that are in the tail."""
+_PLACE = f"FROM {MASKED}.frame_rows AS k WHERE k.seq = f.seq"
+MASKED_LINES = LineColumns(
+    line=f"coalesce((SELECT k.raw {_PLACE}), f.raw)",
+    size=f"coalesce((SELECT length(k.raw) {_PLACE}), length(f.raw))",
+    masked=f"max((f.flags >> 6) & 1, EXISTS (SELECT 1 {_PLACE}))",
+)
+"""Lines, masked."""
+
 _LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
 _ROW = (
     "seq, flags, kind, t_ns, lag_ns, method, rpc_id, exchange, session, turn, tool_call, terminal,"
-    f" parse_error, fault, {RAW_OR_NULL} AS raw, {SIZE} AS size"
-)
-# A line that is too large is left out here already: what is put together would be held whole.
-_ROWS = " UNION ALL ".join(
-    f"SELECT {_ROW} FROM {schema}.frame_rows AS f" for schema in ("main", "tail")
+    " parse_error, fault"
 )
 _OF_ROWS = f"coalesce(f.raw, {LINE_START})"
 
@@ -47,39 +63,70 @@ def attach_tail(connection: sqlite3.Connection) -> None:
     connection.commit()
 
 
-def make_views(connection: sqlite3.Connection, *, tail: bool) -> list[FrameTable]:
+def is_masked(connection: sqlite3.Connection, schema: str = "main") -> bool:
+    """Whether a recording was masked when it was made.
+
+    Args:
+        connection: an open recording.
+        schema: the database that has its row.
+
+    Raises:
+        sqlite3.Error: the file is damaged.
+    """
+    row = connection.execute(f"SELECT redaction FROM {schema}.recording LIMIT 1").fetchone()
+    return row is not None and row[0] in LEVELS
+
+
+def make_views(
+    connection: sqlite3.Connection, *, tail: bool, masked: bool = False
+) -> list[FrameTable]:
     """Makes the contract's names; returns the tables of frames.
 
     Args:
         connection: an open recording.
         tail: whether a tail is attached.
+        masked: whether a database with what is masked is attached.
 
     Raises:
         sqlite3.Error: it cannot be read.
     """
+    lines = MASKED_LINES if masked else AS_STORED
+    schemas = ("tail", "main") if tail else ("main",)
+    limit(connection, *((MASKED, *schemas) if masked else schemas))
     if tail:
-        limit(connection, "tail", "main")
-        views = _tailed(connection)
+        views = _tailed(connection, lines)
     else:
-        limit(connection, "main")
         check_labels(connection, "main.labels")
-        views = {"frames": frames_select("main.frame_rows", "main.labels", RAW)}
+        columns = lines.raw, lines.size, lines.masked
+        views = {"frames": frames_select("main.frame_rows", "main.labels", *columns)}
+    if masked:
+        views |= _masked(schemas)
     for name in ("timeline", "unanswered", "latency"):
         views[name] = VIEWS[name]
     for name, select in views.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
     connection.commit()
     every = _LABELS if tail else "main.labels"
-    tables = [FrameTable(connection, "main.frame_rows", "main.labels", every)]
-    return [*tables, FrameTable(connection, "tail.frame_rows", every, every)] if tail else tables
+    labels = {"main": "main.labels", "tail": every}
+    place = MASKED if masked else None
+    return [
+        FrameTable(connection, f"{name}.frame_rows", labels[name], every, lines, place)
+        for name in reversed(schemas)
+    ]
 
 
-def _tailed(connection: sqlite3.Connection) -> dict[str, str]:
+def _tailed(connection: sqlite3.Connection, lines: LineColumns) -> dict[str, str]:
+    # A line that is too large is left out here already: what is put together would be held whole.
+    rows = " UNION ALL ".join(
+        f"SELECT {_ROW}, {lines.raw_or_null} AS raw, {lines.size} AS size"
+        f" FROM {schema}.frame_rows AS f"
+        for schema in ("main", "tail")
+    )
     views = {
-        "frame_rows": _ROWS,
-        "frames": frames_select(f"({_ROWS})", _LABELS, _OF_ROWS, "f.size"),
+        "frame_rows": rows,
+        "frames": frames_select(f"({rows})", _LABELS, _OF_ROWS, "f.size", lines.masked),
         "faults_fired": "SELECT rowid, * FROM main.faults_fired UNION ALL"
-        f" SELECT rowid + {_LATER}, * FROM tail.faults_fired",
+        f" SELECT rowid + {LATER}, * FROM tail.faults_fired",
         "events": "SELECT * FROM main.events UNION ALL SELECT * FROM tail.events",
         "recording": _merged_recording(connection),
     }
@@ -103,3 +150,30 @@ def _merged_recording(connection: sqlite3.Connection) -> str:
         " LEFT JOIN main.recording AS m ON m.id = t.id UNION ALL SELECT * FROM main.recording"
         " WHERE id NOT IN (SELECT id FROM tail.recording)"
     )
+
+
+def _masked(schemas: tuple[str, ...]) -> dict[str, str]:
+    """The views of events and fired faults, masked."""
+    events = " UNION ALL ".join(
+        f"SELECT e.seq, e.t_ns, e.kind, coalesce((SELECT k.data FROM {MASKED}.events AS k"
+        f" WHERE k.seq = e.seq), e.data) AS data FROM {schema}.events AS e"
+        for schema in schemas
+    )
+    fired = " UNION ALL ".join(
+        f"SELECT f.rowid + {first_place(schema)} AS rowid, f.seq, f.rule, f.action,"
+        f" {_fired('received', schema)}, {_fired('delivered', schema)}"
+        f" FROM {schema}.faults_fired AS f"
+        for schema in schemas
+    )
+    return {"events": events, "faults_fired": fired}
+
+
+def _fired(column: str, schema: str) -> str:
+    place = f"k.place = f.rowid + {first_place(schema)}"
+    found = f"SELECT k.{column} FROM {MASKED}.faults_fired AS k WHERE {place}"
+    return f"coalesce(({found}), f.{column}) AS {column}"
+
+
+def first_place(schema: str) -> int:
+    """Returns what is added to the number of a row of fired faults."""
+    return LATER if schema == "tail" else 0

@@ -170,7 +170,7 @@ def decoded(frames: Any) -> Iterator[dict[str, Any]]:
 
 def raw_frames(path: Path) -> Iterator[bytes]:
     """The frames of a recording."""
-    with RecordingReader(path) as reader:
+    with RecordingReader(path, unredacted=True) as reader:
         script = RecordedSteps(reader)
         while steps := script.read():
             yield from (script.wire(step.seq).raw for step in steps)

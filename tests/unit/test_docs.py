@@ -123,6 +123,8 @@ def variables() -> dict[str, str]:
         if re.match("acp-proxy (inspect |replay|verify|faults )", name):
             words = name.removeprefix("acp-proxy ").split()
             for option in options(command):
+                if not option.allow_from_autoenv:
+                    continue
                 assert option.name is not None
                 within = words[1:] if words[0] == "inspect" else words
                 variable = "_".join(["ACP_PROXY", *within, option.name]).upper()

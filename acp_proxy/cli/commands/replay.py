@@ -136,7 +136,10 @@ def _play(paths: dict[str, Path], options: ReplayOptions, run: "_Run") -> report
 
     source, sink = take_stdio()
     with contextlib.ExitStack() as stack:
-        readers = {word: stack.enter_context(RecordingReader(path)) for word, path in paths.items()}
+        readers = {
+            word: stack.enter_context(RecordingReader(path, unredacted=True))
+            for word, path in paths.items()
+        }
         replays = {word: Replay(RecordedSteps(reader), options) for word, reader in readers.items()}
         choice = RecordingChoice(list(replays.values()))
         run.play(choice, source, sink)

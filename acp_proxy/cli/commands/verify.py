@@ -105,7 +105,7 @@ def verify(
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
     with _exit_on_signals(), ExitStack() as stack:
-        reader = stack.enter_context(open_recording(recording))
+        reader = stack.enter_context(open_recording(recording, unredacted=True))
         if reader.live:
             warn(f"{reader.path} is still being recorded; later frames are not played")
         client = RecordedClient(RecordedSteps(reader, as_sent=True))
@@ -123,7 +123,7 @@ def verify(
         )
         engine = Verification(client, options)
         outcome = _play(engine, command, new, grace)
-        fresh = stack.enter_context(RecordingReader(new))
+        fresh = stack.enter_context(RecordingReader(new, unredacted=True))
         if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
             fresh.close()
             new.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.cli.render.styled_text import Piece, Screen, fit
 from acp_proxy.safe_text import visible
 from acp_proxy.transcript.spelling import make_visible
@@ -61,8 +62,11 @@ def say(text: str = "", **style: Any) -> None:
 
 
 def warn(text: str) -> None:
-    """Prints a line of text on stderr after the name of the program, or an empty line."""
-    _print_error(f"acp-proxy: {visible(text)}\n" if text else "\n")
+    """Prints a line of text on stderr after the name of the program, or an empty line.
+
+    Secrets in it are masked, as in what the command prints otherwise.
+    """
+    _print_error(f"acp-proxy: {visible(without_secrets(text))}\n" if text else "\n")
 
 
 def show_status(text: str) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from acp_proxy.inspection.audit.paths import cut
 from acp_proxy.inspection.audit.values import AuditedServer, AuditedSession
 from acp_proxy.inspection.describe.values import Value, part, parts, word
+from acp_proxy.redaction.markers import MARKER
 
 _MOST = 100
 """Directories and MCP servers of a session that are read."""
@@ -111,7 +112,7 @@ def _server(server: Value, seq: int) -> AuditedServer:
 def _without_secrets(url: str) -> str:
     """The URL without what may identify a user."""
     try:
-        parts_ = urlsplit(url)
+        parts_ = urlsplit(MARKER.sub("masked", url))  # its brackets are none of an address
         host = parts_.netloc.rpartition("@")[2]
     except ValueError:
         return "(not a URL)"

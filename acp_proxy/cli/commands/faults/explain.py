@@ -7,6 +7,7 @@ from attrs import asdict
 
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_recording
+from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.faults.dry_run import DryRun, FaultHit, PassedFrame
 from acp_proxy.faults.manual import sentence
@@ -34,6 +35,7 @@ _ARROWS = {"to-agent": "→", "to-client": "←"}
               help="An additional rule; can be given several times.")  # fmt: skip
 @click.option("--seed", type=int, metavar="N", help="The seed of the random generator.")
 @click.option("--json", is_flag=True, help="One JSON object.")
+@unredacted_option
 def explain(
     plan: str, rec: str | None, fault: tuple[str, ...], seed: int | None, json: bool
 ) -> None:
@@ -106,10 +108,9 @@ def _say(plan: Plan, run: DryRun | None) -> None:
 
 
 def _frames(word: str) -> Iterator[PassedFrame]:
-    from acp_proxy.cli.recordings import find_recording
-    from acp_proxy.store.reader import RecordingReader
+    from acp_proxy.cli.recordings import open_recording
 
-    with RecordingReader(find_recording(word)) as reader:
+    with open_recording(word) as reader:
         for row in reader.frames():
             if row["stream"] != "stderr":
                 yield PassedFrame(

@@ -3,6 +3,7 @@
 import click
 
 from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
+from acp_proxy.cli.redaction import unredacted_option
 
 _COMMANDS = {
     "list": "list_:list_",
@@ -12,6 +13,8 @@ _COMMANDS = {
     "audit": "audit:audit",
     "diff": "diff:diff",
     "export": "export:export",
+    "redact": "redact:redact",
+    "secrets": "secrets:secrets",
     "import": "import_:import_",
     "search": "search:search",
     "note": "annotate:note",
@@ -36,6 +39,7 @@ Examples:
     invoke_without_command=True,
     context_settings=CONTEXT,
 )
+@unredacted_option
 @click.pass_context
 def inspect(ctx: click.Context) -> None:
     """Look at recordings.

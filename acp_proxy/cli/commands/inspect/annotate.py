@@ -5,6 +5,7 @@ import click
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.options import recording_argument, recording_name
 from acp_proxy.cli.recordings import find_recording
+from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.store import annotations
 from acp_proxy.store.reader import RecordingReader
@@ -25,6 +26,7 @@ from acp_proxy.store.reader import RecordingReader
 @recording_argument
 @click.argument("text", required=False)
 @click.option("--clear", is_flag=True, help="Remove the note.")
+@unredacted_option
 def note(rec: str, text: str | None, clear: bool) -> None:
     """Write a note into a recording; without TEXT, print the one that is there.
 
@@ -41,7 +43,7 @@ def note(rec: str, text: str | None, clear: bool) -> None:
     if text is not None or clear:
         annotations.set_note(path, None if clear else text)
         return
-    with RecordingReader(path) as reader:
+    with RecordingReader(path, unredacted=is_unredacted()) as reader:
         words = reader.recording.note
     if words:
         for line in words.split("\n"):
@@ -70,7 +72,7 @@ def rename(rec: str, name: str, keep_file: bool) -> None:
     it; nothing is ever replaced. While the recorder runs, and elsewhere, the file stays.
     """
     path = find_recording(rec)
-    with RecordingReader(path) as reader:
+    with RecordingReader(path, unredacted=True) as reader:
         before, live = reader.recording.name, reader.live
     at_home = path.absolute().parent == recordings()
     moved = annotations.rename(path, name, moves=at_home and not live and not keep_file)

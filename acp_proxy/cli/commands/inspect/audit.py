@@ -6,8 +6,13 @@ from operator import attrgetter
 import click
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options import filter_argument, number_option, recording_argument
+from acp_proxy.cli.options import (
+    filter_argument,
+    number_option,
+    recording_argument,
+)
 from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, progress, say_json, warn
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.inspection.audit.audit import audit as read_audit
@@ -36,6 +41,7 @@ Examples:
     "--top",
     text="How many rows of each table to show; unless given, 20 on a terminal and all elsewhere.",
 )
+@unredacted_option
 def audit(
     rec: str, filter_words: tuple[str, ...], json: bool, markdown: bool, top: int | None
 ) -> None:

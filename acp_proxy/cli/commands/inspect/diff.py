@@ -17,6 +17,7 @@ from acp_proxy.cli.options import (
 )
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.recordings import file_of, open_recording
+from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, stdout_screen, warn
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import EVERYTHING, parse
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 @click.option("--learn", is_flag=True, help="Print the options with which A and B are equal.")
 @click.option("--json", is_flag=True, help="One JSON object per difference.")
 @file_option("--junit", text="Write the differences as JUnit XML, too.")
+@unredacted_option
 def diff(
     rec: str,
     other: str,

@@ -7,9 +7,14 @@ import click
 
 from acp_proxy.cli.commands.inspect.pytest_export import Turns, export_test, turns_type
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options import file_option, filter_argument, recording_argument
+from acp_proxy.cli.options import (
+    file_option,
+    filter_argument,
+    recording_argument,
+)
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, progress, say
 from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
 from acp_proxy.inspection.frames import line_parts
@@ -62,6 +67,7 @@ _STREAMS = {
     "-o", "--output", text="Where to write, in place of standard output. The file must not exist."
 )
 @click.option("--force", is_flag=True, help="Replace the file that --output names.")
+@unredacted_option
 def export(
     rec: str,
     filter_words: tuple[str, ...],

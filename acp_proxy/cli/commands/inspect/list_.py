@@ -18,6 +18,8 @@ from acp_proxy.cli.options import (
     directory_of_recordings,
     number_option,
 )
+from acp_proxy.cli.recordings import note_masked
+from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.render.output import Page, say, say_json, stdout_screen, warn
 from acp_proxy.cli.render.styled_text import Ink
 from acp_proxy.cli.render.table import Cell, Column, cell, table
@@ -99,6 +101,7 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
 )
 @number_option("-n", "--newest", text="Only the newest N of these.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
+@unredacted_option
 def list_(
     directory: Path | None,
     cwd: Path | None,
@@ -120,6 +123,7 @@ def list_(
     if json:
         for entry in found:
             say_json(_form(entry))
+        _note_masked(found)
         return
     if not every:
         warn(
@@ -157,7 +161,9 @@ def overview(directory: Path) -> None:
 def checked_entries(directory: Path) -> list[ListedRecording]:
     """Reads a directory's recordings, newest first, and whether `inspect show` finds problems."""
     now = time.monotonic_ns()
-    return list_recordings(directory, lambda reader: is_troubled(reader, now))
+    return list_recordings(
+        directory, lambda reader: is_troubled(reader, now), unredacted=is_unredacted()
+    )
 
 
 def _print_recordings(found: Sequence[ListedRecording]) -> None:
@@ -173,6 +179,11 @@ def _print_recordings(found: Sequence[ListedRecording]) -> None:
     for entry in found:
         if entry.problem is not None:
             warn(entry.problem)
+    _note_masked(found)
+
+
+def _note_masked(found: Sequence[ListedRecording]) -> None:
+    note_masked(sum(entry.masked for entry in found), "in this list")
 
 
 def _cells(entry: ListedRecording, recording: Recording, now: datetime | None) -> list[Cell]:
@@ -249,5 +260,6 @@ def _is_within(made_in: str, directory: Path) -> bool:
 
 
 def _form(entry: ListedRecording) -> dict[str, object]:
-    form = asdict(entry, recurse=False, filter=lambda field, _: field.name != "first_prompt")
+    hidden = ("first_prompt", "masked")
+    form = asdict(entry, recurse=False, filter=lambda field, _: field.name not in hidden)
     return form | {"path": str(entry.path)}

@@ -10,8 +10,13 @@ import click
 from attrs import frozen
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options import filter_argument, number_option, recording_argument
+from acp_proxy.cli.options import (
+    filter_argument,
+    number_option,
+    recording_argument,
+)
 from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, stdout_screen, warn
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.filters import Filter, all_of, parse
@@ -47,6 +52,7 @@ _TAIL = 4
 @click.option("--follow", "-f", is_flag=True,
               help="Wait for more while the recorder runs; latest is then one that runs, or the"
               " next.")  # fmt: skip
+@unredacted_option
 def log(
     rec: str,
     filter_words: tuple[str, ...],

@@ -185,7 +185,7 @@ def _prove(lines: list[bytes], reader: RecordingReader, what: str) -> None:
     from acp_proxy.engine.agent.report import text
     from acp_proxy.testing.rehearsal import rehearse
 
-    with RecordingReader(reader.path, iter(lines)) as trimmed:
+    with RecordingReader(reader.path, iter(lines), unredacted=True) as trimmed:
         found = rehearse(trimmed)
     if found.verdict != "clean":
         why = next((line for line in text(found)[1:] if line), found.verdict)

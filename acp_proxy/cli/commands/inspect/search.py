@@ -1,24 +1,23 @@
 """``acp-proxy inspect search``: find a text in recordings."""
 
 import json
-import signal
 import sys
-import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, nullcontext
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import FrameType
 
 import click
 
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.options import complete_filter, complete_source, number_option
-from acp_proxy.cli.recordings import find_recording
+from acp_proxy.cli.recordings import find_recording, note_masked
+from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.render.matches import MatchPrinter, printer_for
 from acp_proxy.cli.render.output import progress, warn
-from acp_proxy.errors import BadPattern, UnreadableRecording
+from acp_proxy.cli.time_limit import END, TimeLimit
+from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import Filter, parse
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Searcher
@@ -29,10 +28,6 @@ from acp_proxy.store.library import paths, started_at
 from acp_proxy.store.reader import RecordingReader
 
 _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
-_TICK_S = 1.0
-"""Seconds of processor time that a piece of text may take; it is given up after one to two."""
-_END = 0
-"""In place of a frame's number: the end of a message, which is searched after all frames."""
 
 
 @click.command(
@@ -45,8 +40,8 @@ _END = 0
           a regular expression in the newest recording
       acp-proxy inspect search -w 'dir:to-client turn:2' TODO hello.db
           only messages of the agent in the second turn
-      acp-proxy inspect search -l sk-ant- ~/recordings
-          which recordings have it: a secret that should not be there
+      acp-proxy inspect search -l 'rate limit' ~/recordings
+          which recordings have it
       acp-proxy inspect search --json -m 1 Traceback | jq .path
           the first match of each recording, for a program
 
@@ -67,6 +62,7 @@ _END = 0
 )
 @number_option("-m", "--max-count", text="At most N matches of each recording.")
 @click.option("--json", is_flag=True, help="One JSON object per match.")
+@unredacted_option
 def search(
     pattern: str,
     where: tuple[str, ...],
@@ -100,7 +96,7 @@ def search(
     places = list(_places(where))
     printer = printer_for(places, where, as_json=json, count=count, names=files_with_matches)
     limit = 1 if files_with_matches else max_count
-    time_limit = _TimeLimit()
+    time_limit = TimeLimit()
     with time_limit.running() if regex else nullcontext():
 
         def hits_of(reader: RecordingReader) -> Generator[SearchHit, None, None]:
@@ -117,15 +113,18 @@ def _search(
     printer: MatchPrinter,
 ) -> int:
     found = unreadable = False
+    masked = 0
     for path in places:
         try:
-            with RecordingReader(path) as reader:
+            with RecordingReader(path, unredacted=is_unredacted()) as reader:
                 recording = reader.recording
+                masked += reader.masked_rows.count if reader.masked_rows is not None else 0
                 with closing(hits_of(reader)) as hits:
                     found |= printer.print_all(path, recording, islice(hits, limit))
         except UnreadableRecording as e:
             warn(str(e))
             unreadable = True
+    note_masked(masked, "in what was searched")
     return _TROUBLE if unreadable else _FOUND if found else _NOT_FOUND
 
 
@@ -147,7 +146,7 @@ def _places(words: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _hits(
-    reader: RecordingReader, searcher: Searcher, chosen: Filter, limit: "_TimeLimit"
+    reader: RecordingReader, searcher: Searcher, chosen: Filter, limit: TimeLimit
 ) -> Generator[SearchHit, None, None]:
     """Searches the frames and events of a recording in their order."""
     total = reader.count() if sys.stderr.isatty() else None
@@ -162,7 +161,7 @@ def _hits(
                 found = searcher.feed(place)
         if found:
             yield from found
-    with limit.at(_END):
+    with limit.at(END):
         found = searcher.finish()
     yield from found
 
@@ -180,7 +179,7 @@ def _in_order(events: Iterator[Payload], frames: Iterable[Payload]) -> Iterator[
     yield from events
 
 
-def _pieces(reader: RecordingReader, seq: int, limit: "_TimeLimit") -> Iterator[bytes]:
+def _pieces(reader: RecordingReader, seq: int, limit: TimeLimit) -> Iterator[bytes]:
     return limit.counted(reader.pieces(seq))
 
 
@@ -193,59 +192,3 @@ def _events(reader: RecordingReader, chosen: Filter) -> Iterator[Payload]:
 def _text(event: Payload) -> str:
     """Returns an event as the timeline shows it."""
     return f"{event.kind} {describe_event(event.kind, json.loads(event.raw or b'{}'))}"
-
-
-class _TimeLimit:
-    """Ends the search of a frame or event that takes too long.
-
-    Regular expressions can backtrack for ever: ``(a+)+$``. A timer counts processor time, so
-    neither a pager nor a slow disk uses the limit up. At each tick the search must have advanced
-    since the last one. Python handles signals while it matches, so the exception ends the match
-    itself, as Ctrl-C does.
-    """
-
-    def __init__(self) -> None:
-        self._steps = 0
-        self._steps_at_tick = -1
-        self._place: int | None = None
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Applies the limit while the block runs; only the main thread can have one."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.signal(signal.SIGVTALRM, self._tick)
-        signal.setitimer(signal.ITIMER_VIRTUAL, _TICK_S, _TICK_S)
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-            signal.signal(signal.SIGVTALRM, before)
-
-    def at(self, place: int) -> "_TimeLimit":
-        """Returns a context for the search of one frame or event; between two there is no limit."""
-        self._steps += 1
-        self._place = place
-        return self
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        self._place = None
-
-    def counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yields the pieces of a large frame, each of which may take as long as a frame."""
-        for piece in pieces:
-            self._steps += 1
-            yield piece
-
-    def _tick(self, _signal: int, _frame: FrameType | None) -> None:
-        if self._place is not None and self._steps == self._steps_at_tick:
-            place = "the end of a message" if self._place == _END else f"#{self._place}"
-            raise BadPattern(
-                f"bad pattern: given up at {place}, which took more than {_TICK_S:g} s of "
-                "processor time; avoid repeats within repeats, such as (a+)+"
-            )
-        self._steps_at_tick = self._steps

@@ -8,6 +8,7 @@ import click
 
 from acp_proxy.cli.options import recording_argument
 from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, say_json
 from acp_proxy.cli.render.summary_screen import show_summary
 from acp_proxy.inspection.diagnosis.summary import summarize
@@ -24,6 +25,7 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @recording_argument
 @click.option("--json", is_flag=True, help="Print one JSON object.")
+@unredacted_option
 def show(rec: str, json: bool) -> None:
     """Summarize a recording: who talked, how it went, what is wrong, how it ended.
 

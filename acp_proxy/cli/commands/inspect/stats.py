@@ -6,8 +6,13 @@ import click
 from attrs import evolve
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options import filter_argument, number_option, recording_argument
+from acp_proxy.cli.options import (
+    filter_argument,
+    number_option,
+    recording_argument,
+)
 from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, say_json, stdout_screen, warn
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.inspection.measures.statistics import (
@@ -51,6 +56,7 @@ _STEPS = 30
     default=10,
     text="How many tool calls and turns to list: the heaviest, and the slowest.",
 )
+@unredacted_option
 def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None, top: int) -> None:
     """Show how much passed, how quick answers were, and where the time went.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.commands.inspect import search
+from acp_proxy.cli import time_limit
 from acp_proxy.errors import BadPattern
 from acp_proxy.store import rows
 from acp_proxy.store.schema import VERSION
@@ -216,7 +216,7 @@ def test_a_pattern_that_never_ends_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One line names the frame, and what to avoid; only processor time counts."""
-    monkeypatch.setattr(search, "_TICK_S", 0.02)
+    monkeypatch.setattr(time_limit, "_TICK_S", 0.02)
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("a" * 200 + "!")))
         recorder.close()
@@ -232,7 +232,7 @@ def test_a_pattern_that_never_ends_is_given_up(
 
 def test_a_search_that_goes_on_has_no_limit() -> None:
     """Only what stays at one place for two ticks is given up; what waits for output is nowhere."""
-    limit = search._TimeLimit()
+    limit = time_limit.TimeLimit()
     tick = partial(limit._tick, signal.SIGVTALRM, None)
     for _ in range(3):
         tick()

@@ -1,0 +1,100 @@
+"""``acp-proxy inspect secrets``: what is masked in recordings, and where."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+from attrs import asdict
+
+from acp_proxy.cli.options import complete_recording
+from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.render.output import say, say_json, warn
+from acp_proxy.errors import UnreadableRecording
+from acp_proxy.inspection.secrets import MaskedValue, masked_values
+from acp_proxy.store.masked_rows import Level
+from acp_proxy.wording import counted
+
+_MOST_PLACES = 5
+"""Places of one value that a person is shown."""
+
+
+@click.command(
+    short_help="List what is masked in recordings, and where.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect secrets latest
+          what is masked, or would be, and where
+      acp-proxy inspect secrets --check tests/recordings/*.jsonl
+          a gate for CI and pre-commit: fails if a file holds a secret
+      acp-proxy inspect secrets --json latest | jq -r .pointer | sort | uniq -c
+          for a program: every place
+
+    Exit code: 0, or with --check 1 if a file holds a secret; 2 if a recording cannot be read.
+    """,
+)
+@click.argument("recs", metavar="REC...", nargs=-1, required=True,
+                shell_complete=complete_recording)  # fmt: skip
+@click.option("--check", is_flag=True, help="Exit with 1 if a file holds a secret that is not "
+              "masked in it.")  # fmt: skip
+@click.option("--json", is_flag=True, help="One JSON object per place.")
+def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
+    """List what is masked in recordings, and where; never a secret itself.
+
+    Each value has a marker, such as [redacted:token:1f0c9a3e], which is the same wherever the value
+    occurs in that recording. A value is masked in the file, or the file holds it and it is masked
+    in what acp-proxy prints. `inspect redact` makes a copy that does not hold it.
+    """
+    held = unreadable = False
+    for word in recs:
+        try:
+            held |= _show(word, check=check, as_json=json, with_name=len(recs) > 1)
+        except UnreadableRecording as e:
+            warn(str(e))
+            unreadable = True
+    sys.exit(2 if unreadable else 1 if held and check else 0)
+
+
+def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
+    """Prints the values of one recording; returns whether its file holds any."""
+    with open_recording(word, level=Level()) as reader:
+        found = list(masked_values(reader))
+        path = reader.path
+    held = len({value.marker for value in found if value.in_file})
+    if as_json:
+        for value in found:
+            say_json({"path": str(path), **asdict(value)})
+    elif not check:
+        if with_name:
+            say(str(path), bold=True)
+        _say(found)
+    if held and check:
+        verb = "is" if held == 1 else "are"
+        warn(
+            f"{path} holds {counted(held, 'secret')} that {verb} not masked;"
+            f" `acp-proxy inspect redact {_quoted(path)} -o FILE` makes a masked copy"
+        )
+    return bool(held)
+
+
+def _say(found: Iterable[MaskedValue]) -> None:
+    """Prints a line for each value, with the places where it occurs."""
+    by_marker: dict[str, list[MaskedValue]] = {}
+    for value in found:
+        by_marker.setdefault(value.marker, []).append(value)
+    if not by_marker:
+        say("nothing is masked")
+    for marker, values in by_marker.items():
+        where = "in the file itself" if values[0].in_file else "masked in the file"
+        say(f"{marker}  {counted(len(values), 'place')}, {where}")
+        for value in values[:_MOST_PLACES]:
+            number = "" if value.seq is None else f"#{value.seq} "
+            say(f"    {number}{value.place} {value.pointer or ''}".rstrip())
+        if len(values) > _MOST_PLACES:
+            say(f"    and {len(values) - _MOST_PLACES} more")
+
+
+def _quoted(path: Path) -> str:
+    import shlex
+
+    return shlex.quote(str(path))

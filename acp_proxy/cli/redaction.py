@@ -1,0 +1,39 @@
+"""Whether a command shows secrets, and messages without them."""
+
+import os
+
+import click
+
+_UNREDACTED = "acp_proxy.unredacted"
+"""Where click's contexts keep it; a group and its commands share it."""
+
+
+def is_unredacted() -> bool:
+    """Whether the command shows secrets."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_UNREDACTED))
+
+
+def without_secrets(text: str) -> str:
+    """Returns a message without its secrets, unless the command shows them."""
+    if is_unredacted():
+        return text
+    from acp_proxy.redaction.redactor import Redactor, RedactorState  # late: most print none
+
+    return Redactor(RedactorState(os.urandom(16).hex())).text(text)
+
+
+def _show_secrets(ctx: click.Context, _param: object, value: bool) -> None:
+    if value:
+        ctx.meta[_UNREDACTED] = True
+
+
+unredacted_option = click.option(
+    "--unredacted",
+    is_flag=True,
+    expose_value=False,
+    allow_from_autoenv=False,
+    callback=_show_secrets,
+    help="Show the secrets that the file holds.",
+)
+"""What it sets is read by `is_unredacted`, so no command passes it on."""

@@ -1,0 +1,70 @@
+"""Ends the use of a person's regular expression that takes too long."""
+
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from acp_proxy.errors import BadPattern
+
+_TICK_S = 1.0
+"""Seconds of processor time that a piece of text may take; it is given up after one to two."""
+END = 0
+"""In place of a frame's number: the end of a message, which is searched after all frames."""
+
+
+class TimeLimit:
+    """Ends the search of a frame or event that takes too long.
+
+    Regular expressions can backtrack for ever: ``(a+)+$``. A timer counts processor time, so
+    neither a pager nor a slow disk uses the limit up. At each tick the search must have advanced
+    since the last one. Python handles signals while it matches, so the exception ends the match
+    itself, as Ctrl-C does.
+    """
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._steps_at_tick = -1
+        self._place: int | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Applies the limit while the block runs; only the main thread can have one."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGVTALRM, self._tick)
+        signal.setitimer(signal.ITIMER_VIRTUAL, _TICK_S, _TICK_S)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
+
+    def at(self, place: int) -> "TimeLimit":
+        """Returns a context for the search of one frame or event; between two there is no limit."""
+        self._steps += 1
+        self._place = place
+        return self
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self._place = None
+
+    def counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Yields the pieces of a large frame, each of which may take as long as a frame."""
+        for piece in pieces:
+            self._steps += 1
+            yield piece
+
+    def _tick(self, _signal: int, _frame: FrameType | None) -> None:
+        if self._place is not None and self._steps == self._steps_at_tick:
+            place = "the end of a message" if self._place == END else f"#{self._place}"
+            raise BadPattern(
+                f"bad pattern: given up at {place}, which took more than {_TICK_S:g} s of "
+                "processor time; avoid repeats within repeats, such as (a+)+"
+            )
+        self._steps_at_tick = self._steps

@@ -1,0 +1,332 @@
+"""Masks a recording while it is read that was not masked when it was made.
+
+All lines are looked at once, in their order, before anything is shown. What is masked goes into a
+temporary database, ``masked``: lines, events and fired faults that stand in place of those in the
+file. The views that name what a recording has (`views`) prefer them, so that readers know nothing
+of masking, and a recording without secrets costs nothing but the look.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from attrs import evolve, frozen
+
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording import Recording
+from acp_proxy.redaction.markers import MARKER, decoded_base64
+from acp_proxy.redaction.redactor import Edits, Redactor, RedactorState, apply, apply_to_pieces
+from acp_proxy.store.checked_values import HELD, limited
+from acp_proxy.store.schema import NEWLINE_CODES, STREAM_CODES
+from acp_proxy.store.views import MASKED, MASKED_LINES, first_place
+
+LARGE = 2 << 20
+"""Bytes from which on a line is not held, as in the indexer."""
+
+_PIECE = 1 << 20
+_TABLES = (
+    "frame_rows (seq INTEGER PRIMARY KEY, raw BLOB)",
+    "events (seq INTEGER PRIMARY KEY, data TEXT)",
+    "faults_fired (place INTEGER PRIMARY KEY, received BLOB, delivered BLOB)",
+)
+_STREAMS = {code: stream for stream, code in STREAM_CODES.items()}
+_NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
+_PLAIN_FIELDS = {"id", "connection_id", "parent", "stream", "name", "tool_version", "platform"}
+"""Fields of events that hold no text of anybody else."""
+
+_TEXTS = (
+    "cwd", "end_reason", "fault_plan", "note", "client_name", "client_version", "agent_name",
+    "agent_version",
+)  # fmt: skip
+"""Columns of the recording's row that may hold text of anybody."""
+
+Watch = Callable[[Iterable[Any], int], Iterable[Any]]
+"""Passes rows on, of which there are so many, and shows how far it is."""
+
+
+@frozen
+class Level:
+    """What is masked."""
+
+    private: bool = False
+    """Whether prompts, messages and contents of files are masked as well."""
+    paths: tuple[tuple[str, ...], ...] = ()
+    extra: tuple[Any, ...] = ()
+    """Patterns; see `Redactor`."""
+
+    @property
+    def name(self) -> str:
+        """What ``recording.redaction`` says of it."""
+        return "private" if self.private else "secrets"
+
+
+def mask(
+    connection: sqlite3.Connection,
+    schemas: tuple[str, ...],
+    marker_key: str,
+    level: Level | None = None,
+) -> "MaskedRows":
+    """Prepares a connection for rows that are masked while they are read.
+
+    Args:
+        connection: the recording, outside of any transaction.
+        schemas: the databases that have rows: the tail, if there is one, and the file.
+        marker_key: of the markers, in hexadecimal digits.
+        level: what is masked; secrets by default.
+
+    Raises:
+        sqlite3.Error: there is no place for a temporary file.
+    """
+    what = level or Level()
+    redactor = Redactor(
+        RedactorState(marker_key), private=what.private, paths=what.paths, extra=what.extra
+    )
+    return MaskedRows(connection, redactor, schemas, level)
+
+
+def masked_recording(recording: Recording, redactor: Redactor) -> Recording:
+    """Returns a recording's row without its secrets.
+
+    Args:
+        recording: the row.
+        redactor: of the same recording.
+    """
+    words = json.loads(recording.command)
+    masked = redactor.command(words)
+    changes: dict[str, Any] = (
+        {} if masked == words else {"command": json.dumps(masked, ensure_ascii=False)}
+    )
+    for name in _TEXTS:
+        value = getattr(recording, name)
+        if isinstance(value, str):
+            changes[name] = redactor.text(value)
+    return evolve(recording, **changes)
+
+
+class MaskedRows:
+    """The rows of one recording in which something is masked.
+
+    Args:
+        connection: the recording, outside of any transaction.
+        redactor: looks for secrets.
+        schemas: the databases that have rows: the tail, if there is one, and the file.
+        level: what is masked; secrets by default.
+
+    Attributes:
+        count: how many values were masked.
+        made: the markers that stand in place of them.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        redactor: Redactor,
+        schemas: tuple[str, ...],
+        level: Level | None = None,
+    ) -> None:
+        self._connection = connection
+        self._redactor = redactor
+        self._schemas = schemas[::-1]
+        self._level, self._is_asked = (level or Level()).name, level is not None
+        self._after = 0
+        self._fired_after = dict.fromkeys(schemas, 0)
+        self._recordings: dict[Recording, Recording] = {}
+        self.count = 0
+        self.made: set[str] = set()
+        connection.execute(f"ATTACH '' AS {MASKED}")  # a temporary file, in memory while small
+        for table in _TABLES:
+            connection.execute(f"CREATE TABLE {MASKED}.{table}")
+
+    def read(self, watch: Watch | None = None) -> None:
+        """Masks what is new in the recording.
+
+        Args:
+            watch: shows how far it is.
+
+        Raises:
+            sqlite3.Error: the file is damaged, or nothing can be kept.
+        """
+        is_own = not self._connection.in_transaction  # otherwise somebody holds the rows
+        for schema in self._schemas:
+            rows: Iterable[Any] = self._rows(schema)
+            self._read(schema, rows if watch is None else watch(rows, self._size(schema)))
+        if is_own:
+            self._connection.commit()
+        self.count = self._redactor.count
+
+    def recording(self, recording: Recording) -> Recording:
+        """Returns the recording's row as it may be shown."""
+        known = self._recordings.get(recording)
+        if known is None:
+            before = self._redactor.count
+            known = masked_recording(recording, self._redactor)
+            self._note(str(recording), str(known))
+            self._redactor.count = before  # most of it is counted in events
+            is_private = recording.redaction == "private"
+            if (known != recording or self.count or self._is_asked) and not is_private:
+                known = evolve(known, redaction=self._level)
+            self._recordings = {recording: known}
+        return known
+
+    def _size(self, schema: str) -> int:
+        sql = f"SELECT count(*) FROM {schema}.frame_rows WHERE seq > ?"
+        return int(self._connection.execute(sql, (self._after,)).fetchone()[0])
+
+    def _rows(self, schema: str) -> sqlite3.Cursor:
+        return self._connection.execute(
+            f"SELECT seq, flags & 3, CASE WHEN length(raw) <= {LARGE} THEN raw END, length(raw)"
+            f" FROM {schema}.frame_rows WHERE seq > ? ORDER BY seq",
+            (self._after,),
+        )
+
+    def _read(self, schema: str, rows: Iterable[Any]) -> None:
+        others = self._others(schema)
+        upcoming = next(others, None)
+        made = self._made(schema)
+        line = self._redactor.line
+        for seq, code, raw, size in rows:
+            while upcoming is not None and upcoming[0] < seq:
+                upcoming[1]()
+                upcoming = next(others, None)
+            self._after = max(self._after, seq)
+            stream = _STREAMS.get(code)
+            if stream is None or not isinstance(size, int):
+                continue  # a row that nobody of ours has written, and nobody shows
+            if not isinstance(raw, bytes) or seq in made:
+                pieces = partial(self._pieces, schema, seq)
+                edits = self._redactor.large(stream, pieces)
+                if edits:
+                    self._keep_large(seq, size, pieces, edits)
+                    self._note_edits(edits)
+            elif edits := line(stream, raw, partial(self._following, schema, seq, code)):
+                self._keep(seq, apply(raw, edits))
+                self._note_edits(edits)
+        while upcoming is not None:
+            upcoming[1]()
+            upcoming = next(others, None)
+
+    def _others(self, schema: str) -> Iterator[tuple[int, Callable[[], None]]]:
+        """Yields what masks events and fired faults, with the number after which it is time."""
+        execute = self._connection.execute
+        events = execute(f"SELECT seq FROM {schema}.events WHERE seq > ?", (self._after,))
+        found = [(seq, partial(self._event, schema, seq)) for (seq,) in events]
+        fired = execute(
+            f"SELECT rowid, seq FROM {schema}.faults_fired WHERE rowid > ? ORDER BY rowid",
+            (self._fired_after[schema],),
+        )
+        for place, seq in fired:
+            self._fired_after[schema] = place
+            if isinstance(seq, int):
+                found.append((seq, partial(self._fired, schema, place, seq)))
+        found.sort(key=lambda one: one[0])
+        self._after = max([self._after, *(seq for seq, _ in found)])
+        return iter(found)
+
+    def _made(self, schema: str) -> set[int]:
+        """Returns the numbers of frames that faults made up: they are no part of a longer text."""
+        sql = f"SELECT seq FROM {schema}.faults_fired WHERE received IS NULL"
+        return {seq for (seq,) in self._connection.execute(sql)}
+
+    def _following(self, schema: str, seq: int, code: int) -> Iterator[bytes]:
+        """Yields the lines of a stream after a number."""
+        for each in self._schemas[self._schemas.index(schema) :]:
+            rows = self._connection.execute(
+                f"SELECT raw FROM {each}.frame_rows WHERE seq > ? AND flags & 3 = ?"
+                f" AND length(raw) <= {LARGE} ORDER BY seq",
+                (seq, code),
+            )
+            yield from (raw for (raw,) in rows if isinstance(raw, bytes))
+
+    def _pieces(self, schema: str, seq: int) -> Iterator[bytes]:
+        blobopen = self._connection.blobopen
+        with blobopen("frame_rows", "raw", seq, readonly=True, name=schema) as blob:
+            while piece := blob.read(_PIECE):
+                yield piece
+
+    def _keep(self, seq: int, line: bytes) -> None:
+        values = (seq, line)
+        self._connection.execute(f"INSERT INTO {MASKED}.frame_rows VALUES (?, ?)", values)
+
+    def _keep_large(
+        self, seq: int, size: int, pieces: Callable[[], Iterable[bytes]], edits: Edits
+    ) -> None:
+        size += sum(len(edit.new) - (edit.end - edit.start) for edit in edits)
+        sql = f"INSERT INTO {MASKED}.frame_rows VALUES (?, zeroblob(?))"
+        with limited(self._connection):
+            self._connection.execute(sql, (seq, size))
+        with self._connection.blobopen("frame_rows", "raw", seq, name=MASKED) as blob:
+            for piece in apply_to_pieces(pieces(), edits):
+                blob.write(piece)
+
+    def _event(self, schema: str, seq: int) -> None:
+        sql = f"SELECT data FROM {schema}.events WHERE seq = ?"
+        (data,) = self._connection.execute(sql, (seq,)).fetchone()
+        try:
+            fields = json.loads(data)
+        except (ValueError, TypeError, RecursionError):
+            return
+        if isinstance(fields, dict) and (masked := self._fields(fields)) != fields:
+            values = (seq, json.dumps(masked))
+            self._connection.execute(f"INSERT INTO {MASKED}.events VALUES (?, ?)", values)
+            self._note(data, values[1])
+
+    def _fields(self, fields: dict[str, Any]) -> dict[str, Any]:
+        masked = {}
+        for name, value in fields.items():
+            masked[name] = value
+            if name == "command" and isinstance(value, list):
+                masked[name] = self._redactor.command([str(word) for word in value])
+            elif isinstance(value, str) and name not in _PLAIN_FIELDS:
+                masked[name] = self._redactor.text(value)
+        return masked
+
+    def _fired(self, schema: str, place: int, seq: int) -> None:
+        """Masks the bytes that came and those that went out; most are those of the frame."""
+        columns = (
+            f"CASE WHEN length({name}) <= {HELD} THEN {name} END"
+            for name in ("received", "delivered")
+        )
+        received, delivered = self._connection.execute(
+            f"SELECT {', '.join(columns)} FROM {schema}.faults_fired WHERE rowid = ?", (place,)
+        ).fetchone()
+        stream, raw, masked = self._frame(seq)
+        found = [
+            value
+            if not isinstance(value, bytes)
+            else masked + value[len(raw) :]
+            if value[: len(raw)] == raw and value[len(raw) :] in _NEWLINES.values()
+            else self._alone(stream, value)
+            for value in (received, delivered)
+        ]
+        if found != [received, delivered]:
+            sql = f"INSERT INTO {MASKED}.faults_fired VALUES (?, ?, ?)"
+            self._connection.execute(sql, (place + first_place(schema), *found))
+
+    def _frame(self, seq: int) -> tuple[Stream, bytes, bytes]:
+        """Returns the stream of a frame, its line, and the line masked; not of a large one."""
+        for schema in self._schemas:
+            row = self._connection.execute(
+                f"SELECT f.flags & 3, f.raw, {MASKED_LINES.line} FROM {schema}.frame_rows AS f"
+                f" WHERE f.seq = ? AND length(f.raw) <= {HELD}",
+                (seq,),
+            ).fetchone()
+            if row is not None and isinstance(row[1], bytes):
+                return _STREAMS.get(row[0], Stream.STDERR), row[1], row[2]
+        return Stream.TO_CLIENT, b"", b""
+
+    def _alone(self, stream: Stream, line: bytes) -> bytes:
+        raw = line.removesuffix(b"\n").removesuffix(b"\r")
+        edits = self._redactor.large(stream, lambda: (raw,))
+        self._note_edits(edits)
+        return apply(raw, edits) + line[len(raw) :]
+
+    def _note_edits(self, edits: Edits) -> None:
+        for edit in edits:
+            text = edit.new.decode("utf-8", "replace")
+            self._note("", text if MARKER.search(text) else decoded_base64(text))
+
+    def _note(self, before: str, after: str) -> None:
+        known = {match[0] for match in MARKER.finditer(before)}
+        self.made |= {match[0] for match in MARKER.finditer(after)} - known

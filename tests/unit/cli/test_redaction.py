@@ -1,0 +1,63 @@
+"""What commands print is without secrets, unless they are asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commands import complaint, run
+from tests.log_writer import record_conversation
+from tests.planted import ENV, KEY, SECRETS, record_planted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS = (
+    ("inspect", "show"),
+    ("inspect", "log"),
+    ("inspect", "stats"),
+    ("inspect", "audit"),
+    ("inspect", "export"),
+    ("inspect", "search", "e"),
+    ("faults", "explain", "--fault", "drop where=kind:response", "-"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_command_masks_what_it_prints(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """It says once on stderr how many values it has masked."""
+    result = run(*command, record_planted(tmp_path / "x.db"))
+    assert not any(secret in result.output for secret in (*SECRETS, KEY[14:]))
+    assert result.stderr.count("--unredacted shows them") == 1
+    assert "--unredacted" not in result.stdout
+
+
+def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
+    """There is none without secrets; of a masked recording it is said that they are gone."""
+    plain = record_conversation(tmp_path / "plain.db")
+    assert run("inspect", "show", plain).stderr == ""
+    assert run("inspect", "show", plain, "--unredacted").stderr == ""
+    path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
+    assert run("inspect", "show", path).stderr == ""
+    shown = run("inspect", "show", path, "--unredacted")
+    assert "masked when it was made" in shown.stderr
+    assert "[redacted:env:" in shown.stdout
+
+
+def test_unredacted_shows_what_the_file_holds(tmp_path: Path) -> None:
+    """Also in a list, and in the overview."""
+    path = record_planted(tmp_path / "x.db")
+    assert ENV in run("inspect", "log", path, "--unredacted").stdout
+    assert ENV in run("inspect", "list", tmp_path, "--unredacted").stdout
+    assert ENV in run("--unredacted", home=tmp_path).stdout
+    assert ENV in run("inspect", "--unredacted", home=tmp_path).stdout
+    assert ENV not in run(home=tmp_path).output
+    assert ENV not in run("inspect", "list", "--json", tmp_path).output
+
+
+def test_an_error_shows_no_secret() -> None:
+    """The values of options and arguments are masked in messages."""
+    words = complaint("inspect", "show", f"--api-key={KEY}")
+    assert KEY not in words
+    assert KEY not in complaint("inspect", "show", KEY)
