@@ -94,7 +94,8 @@ def export(
     FILTER chooses frames and events, as in `inspect log`. The file that -o makes is readable by
     its owner alone, and appears when it is whole.
 
-    A recording holds everything that was sent, secrets included: look before you share one.
+    Secrets are masked, unless --unredacted is given; prompts and contents of files are not, see
+    `inspect redact`.
     """
     if format == "pytest":
         if filter_words or dir is not None or output is None or str(output) == "-":
