@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 import click
+from attrs import evolve
 
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import file_option, recording_argument
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
+from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.cli.render.styled_text import pad
@@ -85,6 +87,7 @@ def sweep(
         has_seed = not plan or load_plan(plan).seed is not None
         options = [] if has_seed else [f"--seed={seed}"]
         run = run_client(recording, client, plan, timeout, options)
+        run = evolve(run, output=without_secrets(run.output))
         runs.append(run)
         say_json(run) if json else _say(run, longest)
         if run.untested is not None:

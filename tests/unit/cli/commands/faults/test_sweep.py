@@ -13,6 +13,7 @@ from attrs import evolve
 
 from acp_proxy.runtime.sweep import ClientRun, client_command, outcome_of
 from tests.commands import complaint, run
+from tests.planted import KEY
 
 TOUR = Path(__file__).parents[5] / "recordings" / "tour.db"
 
@@ -187,3 +188,14 @@ def test_a_caught_error_is_not_a_crash(complaints: bytes, outcome: str) -> None:
     assert outcome_of(1, complaints, is_silent=False) == outcome
     assert outcome_of(0, complaints, is_silent=False) == "finished"
     assert outcome_of(-11, b"", is_silent=True) == "crashed"
+
+
+@pytest.mark.slow
+def test_a_sweep_shows_no_secret_of_a_client(sweep: list[str]) -> None:
+    """What the client wrote is in reports without its secrets."""
+    Path("client.py").write_text(f"import sys\nsys.exit('refused: {KEY}')\n")
+    options = ["--plans", "@agent-hangs", "--timeout", "60", "--junit", "out.xml", "--json"]
+    result = run(*sweep, *options, "--client", client("plain"))
+    assert result.exit_code == 2
+    assert "refused: " in result.stdout
+    assert KEY not in result.output + Path("out.xml").read_text()
