@@ -22,7 +22,7 @@ STREAMS: tuple[Stream, ...] = ("to-agent", "to-client", "stderr")
 def test_a_captured_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
     """Both peers receive what was captured, byte for byte, and the recording has the same."""
     recording = Recording(tmp_path / "talk.db")
-    record = [str(acp_proxy), "record", "-o", str(recording.path), "--"]
+    record = [str(acp_proxy), "record", "--redact", "none", "-o", str(recording.path), "--"]
     agent = [*PLAYER, "agent", str(path)]
     done = subprocess.run(
         [*PLAYER, "client", "--deadline", str(DEADLINE_S), str(path), "--", *record, *agent],
