@@ -1,8 +1,8 @@
 """Finds secrets in free text: keys of providers, tokens, credentials, and values with such names.
 
 Each thing that is looked for has a needle, a word that is always in it: the beginning of a key, the
-name of a value, `://` of an URL. `Fingerprints` says where needles may stand, and a reader looks at
-what is there. So a text without needles, which is nearly all text, is left after one pass, and the
+name of a value, `://` of an URL. An automaton says where needles stand, and a reader looks at what
+is there. So a text without needles, which is nearly all text, is left after one pass, and the
 time for others grows with the number of needles and with nothing else: a reader follows a run of
 characters only, and does not read the same run over and over (`_Search.may_read`).
 
@@ -17,12 +17,11 @@ from binascii import Error
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import product
 from typing import NamedTuple
 
-from acp_proxy.redaction.fingerprints import Fingerprints, fingerprint_of
 from acp_proxy.redaction.key_formats import ALPHABETS, KeyFormat, key_formats
 from acp_proxy.redaction.names import kind_of_name
+from acp_proxy.redaction.needles import Needles
 from acp_proxy.redaction.randomness import is_example, is_placeholder, is_random, is_varied
 
 LONGEST = 1 << 14
@@ -162,19 +161,10 @@ class _Needle(NamedTuple):
     """A word that is in every secret of one form."""
 
     word: str
-    offset: int
-    """Of its fingerprint."""
     exact: bool
     """In this case only."""
     read: _Reader | None
     """Looks at the text from the word on; None if it is for text that is not decoded yet."""
-
-    def stands(self, text: str, start: int) -> bool:
-        """Whether the word stands at a place."""
-        if start < 0:
-            return False
-        there = text[start : start + len(self.word)]
-        return (there if self.exact else there.lower()) == self.word
 
 
 def find(text: str, *, loose: bool) -> list[Found]:
@@ -196,27 +186,18 @@ def may_hold(line: bytes) -> bool:
     Never False if `find` finds something in it or in a string of it, or if it may have a member
     whose name means a secret, or one named `env`, `headers`, `credentials` or `url`.
     """
-    text = None
-    for place in _fingerprints().places(line):
-        if text is None:
-            text = line.decode("latin-1")
-        for needle in _needles().get(text[place : place + 3], ()):
-            if needle.stands(text, place - needle.offset):
-                return True
-    return False
+    return _automaton().are_in(line)
 
 
 def _found(search: _Search) -> list[Found]:
-    text = search.text
+    text, needles = search.text, _needles()
     found: list[Found] = []
-    for place in _fingerprints().places(text.encode("latin-1", "replace")):
-        for needle in _needles().get(text[place : place + 3], ()):
-            start = place - needle.offset
-            if needle.read is None or not needle.stands(text, start):
-                continue
-            if one := needle.read(search, start):
-                found.append(one)
-                break
+    for number, start in _automaton().places(text.encode("latin-1", "replace")):
+        needle = needles[number]
+        if needle.read is None or (needle.exact and not text.startswith(needle.word, start)):
+            continue
+        if one := needle.read(search, start):
+            found.append(one)
     return _merged(sorted(found)) if len(found) > 1 else found
 
 
@@ -232,39 +213,32 @@ def _merged(found: list[Found]) -> list[Found]:
 
 
 @cache
-def _needles() -> dict[str, tuple[_Needle, ...]]:
-    """All needles by their fingerprints, in every case that they may have."""
-    by_gram: dict[str, list[_Needle]] = defaultdict(list)
-
-    def add(word: str, read: _Reader | None, *, exact: bool = False) -> None:
-        gram = fingerprint_of(word, exact=exact)
-        needle = _Needle(word, word.index(gram), exact, read)
-        cases = [{c} if exact else {c, c.upper()} for c in gram]
-        for spelling in map("".join, product(*cases)):
-            by_gram[spelling].append(needle)
-
+def _needles() -> tuple[_Needle, ...]:
     formats: dict[str, list[KeyFormat]] = defaultdict(list)
     for row in key_formats():
         formats[row.prefix.partition("/")[0]].append(row)
-    for word, rows in formats.items():
-        add(word, _key_reader(rows), exact=True)
-    for name in _NAMES:
-        add(name, _read_assignment)
-    add("eyJ", _read_jwt, exact=True)
-    add("BEGIN ", _read_pem, exact=True)
-    add("bearer", _read_bearer)
-    add("basic", _read_basic)
-    add("://", _read_user_info)
-    add("--user", _read_curl_user)
-    add(" -u", _read_curl_user)
-    for word in _PLACES:
-        add(word, None)
-    return {gram: tuple(needles) for gram, needles in by_gram.items()}
+    return (
+        *(_Needle(word, True, _key_reader(rows)) for word, rows in formats.items()),
+        *(_Needle(name, False, _read_assignment) for name in _NAMES),
+        _Needle("eyJ", True, _read_jwt),
+        _Needle("BEGIN ", True, _read_pem),
+        _Needle("bearer", False, _read_bearer),
+        _Needle("basic", False, _read_basic),
+        _Needle("://", False, _read_user_info),
+        _Needle("--user", False, _read_curl_user),
+        _Needle(" -u", False, _read_curl_user),
+        *(_Needle(word, False, None) for word in _PLACES),
+    )
 
 
 @cache
-def _fingerprints() -> Fingerprints:
-    return Fingerprints(_needles())
+def _automaton() -> Needles:
+    return Needles(words())
+
+
+def words() -> list[bytes]:
+    """Returns words of which one is in whatever may have anything to mask, see `may_hold`."""
+    return [needle.word.encode() for needle in _needles()]
 
 
 def _key_reader(rows: list[KeyFormat]) -> _Reader:
@@ -494,6 +468,8 @@ def tail(text: str) -> int:
     Returns:
         The index; the length of the text if nothing at its end goes on in what follows.
     """
+    if not ends_open(text) and not may_hold(text[-LONGEST:].encode("utf-8", "replace")):
+        return len(text)
     search = _Search(text[-LONGEST:], loose=True)
     there = search.text
     found = _found(search)
@@ -507,6 +483,36 @@ def tail(text: str) -> int:
     if escape := _patterns().escape.search(there[max(0, start - 12) : start]):
         start -= len(escape[0])
     return len(text) - len(there) + start
+
+
+def ends_open(text: str) -> bool:
+    """Whether the end of a text without needles may be the beginning of a secret; fast.
+
+    True when in doubt.
+    """
+    end = text[-_LONGEST_CUT:]
+    if not end.isalpha() and any(char in end for char in "-_:\\%\x1b"):
+        return True
+    last = end[-3:]
+    if not last.islower() and not last.isupper() and any(map(str.isupper, last[1:])):
+        return True  # a part of a name may begin with the capital letter
+    lowered = end.lower()
+    if any(lowered.endswith(word) for word in _endings().get(lowered[-3:], ())):
+        return True
+    return lowered[-2:] in _endings() and not end[-3:-2].isalnum()
+
+
+_LONGEST_CUT = 24
+
+
+@cache
+def _endings() -> dict[str, tuple[str, ...]]:
+    """Beginnings of needles by their last three characters; those of two by themselves."""
+    exact, folded, _ = _beginnings()
+    found: dict[str, list[str]] = defaultdict(list)
+    for word in {word.lower() for word in exact | folded if len(word) > 1}:
+        found[word[-3:]].append(word[-_LONGEST_CUT:])
+    return {end: tuple(words) for end, words in found.items()}
 
 
 def _partial(search: _Search) -> Iterator[int]:
@@ -536,10 +542,9 @@ def _begins_part(text: str, start: int) -> bool:
 def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
     """Beginnings of needles, those in any case apart, and how long the longest is."""
     words: dict[bool, set[str]] = {True: set(), False: set()}
-    for needles in _needles().values():
-        for needle in needles:
-            if needle.read is not None:
-                beginnings = (needle.word[:end] for end in range(1, len(needle.word)))
-                words[needle.exact].update(beginnings)
+    for needle in _needles():
+        if needle.read is not None:
+            beginnings = (needle.word[:end] for end in range(1, len(needle.word)))
+            words[needle.exact].update(beginnings)
     longest = max(map(len, words[True] | words[False]))
     return frozenset(words[True]), frozenset(words[False]), longest

@@ -6,9 +6,7 @@ into several of them can be found in the whole and masked in each.
 
 import base64
 import binascii
-from typing import Any
-
-from attrs import frozen
+from typing import Any, NamedTuple
 
 from acp_proxy.protocol.chunks import ChunkSplitter
 from acp_proxy.protocol.json_text import json_or_none
@@ -26,9 +24,8 @@ _PUSHED = {
 """Where pushed output stands, and whether it is encoded."""
 
 
-@frozen
-class Piece:
-    """One piece of a text."""
+class Piece(NamedTuple):
+    """One piece of a text; a tuple, since there may be a million."""
 
     key: str
     """What the pieces of one text have in common."""
@@ -37,6 +34,8 @@ class Piece:
     """The place of its bytes in the line, without the quotes."""
     literal: bytes
     """Its bytes as they are written in JSON."""
+    around: bytes
+    """The line without them; the same object for pieces that differ in nothing else."""
     is_encoded: bool = False
     """Whether it is written in base64."""
 
@@ -63,7 +62,8 @@ class PieceReader:
             if chunk is not None:
                 start = chunk.at + 1
                 literal = raw[start : len(raw) - (len(chunk.rest) - start)]
-                return Piece(self._key(raw, chunk.rest, chunk.update), chunk.text, start, literal)
+                key = self._key(raw, chunk.rest, chunk.update)
+                return Piece(key, chunk.text, start, literal, chunk.rest)
         if any(push in raw for push in _PUSHES):
             return _pushed(raw)
         return None
@@ -98,4 +98,5 @@ def _pushed(raw: bytes) -> Piece | None:
         text = data.decode("utf-8", "surrogateescape")
     labels = read(raw)
     key = f"{labels.method} {labels.update} {labels.session} {labels.tool_call} {labels.terminal}"
-    return Piece(key, text, string.start, string.raw, is_encoded)
+    around = raw[: string.start] + raw[string.end :]
+    return Piece(key, text, string.start, string.raw, around, is_encoded)

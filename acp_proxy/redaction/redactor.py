@@ -27,6 +27,7 @@ from acp_proxy.redaction import patterns
 from acp_proxy.redaction.json_strings import Decoded, JsonString, StringWalk
 from acp_proxy.redaction.markers import MARKER, Markers
 from acp_proxy.redaction.names import is_secret_name
+from acp_proxy.redaction.needles import Needles
 from acp_proxy.redaction.patterns import Found
 from acp_proxy.redaction.pieces import Piece, PieceReader
 from acp_proxy.redaction.places import METHODS, Treatment, kind_of, of_variable, rule_for
@@ -108,14 +109,10 @@ class _Span(NamedTuple):
     new: str
 
 
-@define
-class _Stream:
-    """The end of a stream of pieces."""
-
-    left: str = ""
-    """Its last characters."""
-    spans: list[tuple[int, int, str]] = field(factory=list)
-    """What is masked in the pieces to come, counted from their beginning."""
+_Stream = tuple[str, list[tuple[int, int, str]]]
+"""The last characters of a stream of pieces, and what is masked in the pieces to come, counted from
+their beginning: a tuple, since there may be a million."""
+_NOTHING: _Stream = ("", [])
 
 
 @define
@@ -162,6 +159,9 @@ class Redactor:
             self._values.add(value, marker, named=True)
         self._pieces = PieceReader()
         self._pieces_ahead = PieceReader()
+        self._needles: Needles | None = None  # of the values that are known
+        self._harmless = b""
+        """What stands around a piece and holds nothing."""
         self.count = 0
         """How many values were masked."""
 
@@ -179,7 +179,7 @@ class Redactor:
         if stream is Stream.STDERR:
             return self._stderr_line(raw)
         if not self._paths and (piece := self._pieces.read(raw)) is not None:
-            return self._piece(raw, piece, following)
+            return self._piece(piece, following)
         if not (self._is_thorough or self._may_hold(raw)):
             return ()
         return self.large(stream, lambda: (raw,))
@@ -244,7 +244,11 @@ class Redactor:
         return self._state
 
     def _may_hold(self, raw: bytes) -> bool:
-        return patterns.may_hold(raw) or self._values.occur_in(raw)
+        """Whether a line or a text may hold anything to mask; quick, and True when in doubt."""
+        if self._needles is None:
+            self._needles = Needles([*patterns.words(), *self._values.words()])
+            self._harmless = b""
+        return self._needles.are_in(raw)
 
     def _counted(self, edits: Iterable[Edit]) -> Edits:
         merged = _merged(edits)
@@ -253,16 +257,17 @@ class Redactor:
 
     # Pieces of text
 
-    def _piece(self, raw: bytes, piece: Piece, following: Following) -> Edits:
+    def _piece(self, piece: Piece, following: Following) -> Edits:
         """Returns the edits of a line that is a piece of a longer text."""
-        before, after = raw[: piece.start], raw[piece.end :]
         around: Edits = ()
-        if self._may_hold(before) or self._may_hold(after):
-            rest = before + after
-            around = tuple(
-                edit if edit.end <= piece.start else _moved(edit, len(piece.literal))
-                for edit in self.large(Stream.TO_CLIENT, lambda: (rest,))
-            )
+        if piece.around is not self._harmless or self._needles is None:
+            if self._may_hold(piece.around):
+                around = tuple(
+                    edit if edit.end <= piece.start else _moved(edit, len(piece.literal))
+                    for edit in self.large(Stream.TO_CLIENT, lambda: (piece.around,))
+                )
+            else:
+                self._harmless = piece.around
         if self._private:
             spans = [_Span(0, len(piece.text), _blank(piece.text))] if piece.text else []
         else:
@@ -277,9 +282,14 @@ class Redactor:
 
     def _spans_of_piece(self, piece: Piece, following: Following) -> list[_Span]:
         """Returns what is masked in a piece, by what is before and behind it."""
-        stream = self._state.streams.get(piece.key, _Stream())
-        joined = stream.left + piece.text
-        begin, end = len(stream.left), len(joined)
+        left, spans = self._state.streams.get(piece.key, _NOTHING)
+        joined = left + piece.text
+        begin, end = len(left), len(joined)
+        may_hold = self._is_thorough or self._may_hold(joined.encode("utf-8", "replace"))
+        ends_open = patterns.ends_open(joined) or self._values.ends_open(joined)
+        if not (may_hold or spans or ends_open):
+            self._keep(piece.key, (joined[-CONTEXT:], []))
+            return []
         tail = self._tail(joined)
         if tail < end:
             for more in self._following(piece.key, following):
@@ -287,12 +297,10 @@ class Redactor:
                 tail = self._tail(joined)
                 if tail >= end or len(joined) > end + _MOST_TEXT:
                     break
-        found = []
-        if self._is_thorough or self._may_hold(joined.encode("utf-8", "replace")):
-            found = self._spans(joined, loose=False)
+        found = self._spans(joined, loose=False)
         if tail < end == len(joined):
             found += self._cut_off(joined, tail)
-        known = [_Span(begin + a, begin + b, new) for a, b, new in stream.spans]
+        known = [_Span(begin + a, begin + b, new) for a, b, new in spans]
         own, later = [], []
         for span in _joined([*known, *found]):
             if span.end > begin and span.start < end:
@@ -303,12 +311,11 @@ class Redactor:
             if span.end > end:
                 new = span.new if span.start >= end else ""
                 later.append((max(span.start - end, 0), span.end - end, new))
-        self._keep(piece.key, _Stream(joined[max(0, end - CONTEXT) : end], later))
+        self._keep(piece.key, (joined[max(0, end - CONTEXT) : end], later))
         return own
 
     def _keep(self, key: str, stream: _Stream) -> None:
         streams = self._state.streams
-        streams.pop(key, None)
         streams[key] = stream
         if len(streams) > _MOST_STREAMS:
             del streams[next(iter(streams))]
@@ -393,8 +400,12 @@ class Redactor:
 
     def _remember(self, value: str, kind: str, *, named: bool) -> str:
         marker = self._values.markers.get(value) or self._markers.of(kind, value)
-        self._values.add(value, marker, named=named)
+        self._add(value, marker, named=named)
         return marker
+
+    def _add(self, value: str, marker: str, *, named: bool) -> None:
+        if self._values.add(value, marker, named=named):
+            self._needles = None
 
     def _secret(self, text: str, kind: str, *, named: bool = True) -> list[_Span]:
         """Returns what is masked in a text that is a secret as a whole."""
@@ -410,7 +421,7 @@ class Redactor:
             self._remember_basic(secret, marker)
         if ";" in text and "=" in text:
             for cookie in _COOKIE.finditer(text):
-                self._values.add(cookie[1], marker, named=False)
+                self._add(cookie[1], marker, named=False)
         self._spans(secret, loose=True)  # a URL with a password, for instance
         return [_Span(start, len(text), marker)]
 
@@ -420,8 +431,8 @@ class Redactor:
             user, _, password = base64.b64decode(code).decode().partition(":")
         except (binascii.Error, ValueError):
             return
-        self._values.add(f"{user}:{password}", marker, named=True)
-        self._values.add(password, marker, named=True)
+        self._add(f"{user}:{password}", marker, named=True)
+        self._add(password, marker, named=True)
 
 
 _WINDOW, _OVERLAP = 1 << 20, 16 << 10

@@ -19,6 +19,8 @@ from acp_proxy.redaction.randomness import is_random
 
 BEGINNING = 3
 """Characters of a secret that a piece of text must end with to be its beginning."""
+_WORD = 8
+"""Characters of a form that are looked for in a line to see whether it may be there."""
 SHORTEST = 8
 """Characters of the shortest value that is looked for."""
 LONGEST = 64 << 10
@@ -47,10 +49,11 @@ class SecretValues:
     _pattern: re.Pattern[str] | None = None
     _by_first: dict[str, list[str]] = field(factory=dict)
     _longest: int = 0
-    _raw_forms: tuple[bytes, ...] = ()
+    _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
+    """Beginnings of forms that are too short to have one of the words, by their ends."""
 
-    def add(self, value: str, marker: str, *, named: bool) -> None:
-        """Adds a secret.
+    def add(self, value: str, marker: str, *, named: bool) -> bool:
+        """Adds a secret; returns whether it is looked for from now on.
 
         Args:
             value: as it was found.
@@ -59,9 +62,9 @@ class SecretValues:
                 person would write is looked for elsewhere.
         """
         if value in self.markers or len(self.markers) >= MOST or MARKER.fullmatch(value):
-            return
+            return False
         if not _is_distinct(value, named=named):
-            return
+            return False
         self.markers[value] = marker
         whole = [value] if len(value) <= LONGEST else []
         lines = [line.strip() for line in value.splitlines()] if "\n" in value else []
@@ -69,12 +72,22 @@ class SecretValues:
             for form in _forms(part):
                 self.forms.setdefault(form, marker)
         self._pattern = None
+        return True
 
-    def occur_in(self, raw: bytes) -> bool:
-        """Whether a line may hold a value; never False if it does, unless it is escaped."""
+    def words(self) -> list[bytes]:
+        """Returns words of which one is in each line of JSON, or text, that holds a value."""
+        words = set()
+        for form in self.forms:
+            raw = form.encode("utf-8", "surrogateescape")
+            # A line of JSON may have it in escapes; the longest part without any shows it.
+            words |= {raw[:_WORD], max(_ESCAPED.split(raw), key=len)[:_WORD]}
+        return [word for word in words if word]
+
+    def ends_open(self, text: str) -> bool:
+        """Whether the end of a text without `words` may be the beginning of a value; fast."""
         if self._pattern is None and self.forms:
             self._prepare()
-        return any(form in raw for form in self._raw_forms)
+        return text.endswith(self._beginnings.get(text[-BEGINNING:], ()))
 
     def find(self, text: str) -> list[Found]:
         """Returns where values stand in a text, in order, and their markers as kinds."""
@@ -105,11 +118,12 @@ class SecretValues:
         self._pattern = re.compile("|".join(map(re.escape, longest_first)))
         self._longest = len(longest_first[0])
         self._by_first = {}
+        self._beginnings = {}
         for form in longest_first:
             self._by_first.setdefault(form[0], []).append(form)
-        # A line of JSON has a value in escapes; the longest part without any shows it.
-        raw = (form.encode("utf-8", "surrogateescape") for form in longest_first)
-        self._raw_forms = tuple({max(_ESCAPED.split(form), key=len) for form in raw})
+            for size in range(BEGINNING, _WORD):
+                end = form[size - BEGINNING : size]
+                self._beginnings[end] = (*self._beginnings.get(end, ()), form[:size])
 
 
 def _is_distinct(value: str, *, named: bool) -> bool:
