@@ -69,6 +69,8 @@ class Message:
     state: str | None = None
     """The session state of a ``state_update`` (v2)."""
     error_code: int | None = None
+    text: str | None = None
+    """The text of the content of a session update, if it is one block of text."""
     members: "tuple[Message, ...]" = ()
     """The messages of a batch."""
     raw: bytes | None = None
@@ -137,10 +139,13 @@ def _label(message: Message, params: Params) -> None:
         message.state = update.state
         message.stop_reason = update.stopReason
         message.mode = update.currentModeId
+        if type(update.content) is Block and update.content.type == "text":
+            message.text = update.content.text
     elif message.method == UPDATE and params.type is not None:  # draft-1.0
         message.update = params.type
         if isinstance(params.data, Update):
             message.mode = params.data.currentMode
+            message.text = params.data.content if type(params.data.content) is str else None
             if params.type in TOOL_CALLS:
                 message.tool_call, message.status = params.data.id, params.data.status
     elif params.toolCall is not None:

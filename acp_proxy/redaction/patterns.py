@@ -491,21 +491,22 @@ def ends_open(text: str) -> bool:
     True when in doubt.
     """
     end = text[-_LONGEST_CUT:]
-    if not end.isalpha() and any(char in end for char in "-_:\\%\x1b"):
+    word = end[end.rfind(" ") + 1 :]
+    if not word:
+        return False
+    if not (word.isalpha() and word[1:].islower()) and _PART_OF_NAME.search(word):
         return True
-    last = end[-3:]
-    if not last.islower() and not last.isupper() and any(map(str.isupper, last[1:])):
-        return True  # a part of a name may begin with the capital letter
-    lowered = end.lower()
-    if any(lowered.endswith(word) for word in _endings().get(lowered[-3:], ())):
+    end = end.lower()
+    if end.endswith(_ENDINGS.get(end[-3:], ())):
         return True
-    return lowered[-2:] in _endings() and not end[-3:-2].isalnum()
+    return end[-2:] in _ENDINGS and not end[-3:-2].isalnum()
 
 
 _LONGEST_CUT = 24
+_PART_OF_NAME = re.compile(r"[-_:\\%\x1b]|[a-z][A-Z].?$")
+"""What may stand before the beginning of a part of a name; an escape; or the end of a scheme."""
 
 
-@cache
 def _endings() -> dict[str, tuple[str, ...]]:
     """Beginnings of needles by their last three characters; those of two by themselves."""
     exact, folded, _ = _beginnings()
@@ -548,3 +549,6 @@ def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
             words[needle.exact].update(beginnings)
     longest = max(map(len, words[True] | words[False]))
     return frozenset(words[True]), frozenset(words[False]), longest
+
+
+_ENDINGS = _endings()

@@ -14,7 +14,9 @@ from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.redaction.json_strings import Decoded, StringWalk
 
 _MOST_KNOWN = 256
-_PUSHES = (b"terminal_output_chunk", b'"terminal/output"', b"tool_call_content_chunk")
+PUSHES = frozenset({"terminal_output_chunk", "tool_call_content_chunk", "terminal/output"})
+"""The updates and the method by which an agent sends output in pieces."""
+_PUSHES = tuple(word.encode() for word in PUSHES)
 _PUSHED = {
     ("params", "update", "data"): True,  # terminal_output_chunk (v2), in base64
     ("params", "update", "content", "text"): False,

@@ -22,19 +22,23 @@ from typing import Any, NamedTuple
 
 from attrs import define, field
 
+from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.updates import CHUNKS
 from acp_proxy.redaction import patterns
 from acp_proxy.redaction.json_strings import Decoded, JsonString, StringWalk
 from acp_proxy.redaction.markers import MARKER, Markers
 from acp_proxy.redaction.names import is_secret_name
 from acp_proxy.redaction.needles import Needles
 from acp_proxy.redaction.patterns import Found
-from acp_proxy.redaction.pieces import Piece, PieceReader
+from acp_proxy.redaction.pieces import PUSHES, Piece, PieceReader
 from acp_proxy.redaction.places import METHODS, Treatment, kind_of, of_variable, rule_for
 from acp_proxy.redaction.values import SecretValues
 
 CONTEXT = 32
 """Characters before a piece of text that are looked at together with it."""
+_SEAM = 24
+"""Characters before and after the place where a text was cut that are looked at together."""
 _MOST_TEXT = 16 << 10
 """Characters of following pieces with which a piece is decided."""
 _MOST_LINES = 400
@@ -165,19 +169,28 @@ class Redactor:
         self.count = 0
         """How many values were masked."""
 
-    def line(self, stream: Stream, raw: bytes, following: Following = lambda: iter(())) -> Edits:
+    def line(
+        self,
+        stream: Stream,
+        raw: bytes,
+        following: Following = lambda: iter(()),
+        message: Message | None = None,
+    ) -> Edits:
         """Returns the edits of a line.
 
         Args:
             stream: where it was read.
             raw: its bytes, without the newline.
             following: gives the lines after it, if they are needed.
+            message: the line as it was read, if it was.
 
         Raises:
             NotYet: of ``following``; the line is as good as not fed.
         """
         if stream is Stream.STDERR:
             return self._stderr_line(raw)
+        if message is not None and self._is_harmless(raw, message):
+            return ()
         if not self._paths and (piece := self._pieces.read(raw)) is not None:
             return self._piece(piece, following)
         if not (self._is_thorough or self._may_hold(raw)):
@@ -256,6 +269,31 @@ class Redactor:
         return merged
 
     # Pieces of text
+
+    def _is_harmless(self, raw: bytes, message: Message) -> bool:
+        """Whether nothing is to be masked in a line, as nearly always; the quick way."""
+        if self._is_thorough or message.update in PUSHES or message.method in PUSHES:
+            return False
+        if self._may_hold(raw):
+            return False
+        text = message.text
+        if message.update not in CHUNKS or text is None:
+            return True
+        key = f"{message.update} {message.session}"
+        left, spans = self._state.streams.get(key, _NOTHING)
+        if spans:
+            return False
+        if (
+            left
+            and not text[:1].isspace()
+            and self._may_hold((left[-_SEAM:] + text[:_SEAM]).encode("utf-8", "replace"))
+        ):
+            return False
+        joined = (left + text)[-CONTEXT:]
+        if patterns.ends_open(joined) or self._values.ends_open(joined):
+            return False
+        self._keep(key, (joined, []))
+        return True
 
     def _piece(self, piece: Piece, following: Following) -> Edits:
         """Returns the edits of a line that is a piece of a longer text."""

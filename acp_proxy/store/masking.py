@@ -13,9 +13,10 @@ from typing import Any
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.forms import converter
 from acp_proxy.protocol.framing import Line, LineFramer
+from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.markers import KEY_SIZE
-from acp_proxy.redaction.redactor import Edits, Following, NotYet, Redactor, RedactorState, apply
+from acp_proxy.redaction.redactor import Edits, NotYet, Redactor, RedactorState, apply
 from acp_proxy.store.log_reader import LogReader
 
 LOOKAHEAD = 1 << 20
@@ -45,24 +46,44 @@ class Masking:
         self.level = level
         self.waits = waits
         self.redactor = Redactor(state, private=level == "private")
+        self._lines: list[Line] = []
+        self._framer = LineFramer()
+        self._offset = 0
 
     def dump(self) -> bytes:
         """Returns the payload of the record from which `load` continues."""
         stored = {"level": self.level, "state": converter.unstructure(self.redactor.snapshot())}
         return converter.dumps(stored).encode()
 
-    def line(self, stream: Stream, raw: bytes, following: Following) -> bytes:
+    def begin(self, lines: list[Line], framer: LineFramer, offset: int) -> None:
+        """Begins with the lines of a chunk, so that `line` finds what follows each.
+
+        Args:
+            lines: all of them, in order.
+            framer: of their stream, behind them.
+            offset: where the log goes on after the chunk.
+        """
+        self._lines, self._framer, self._offset = lines, framer, offset
+
+    def line(
+        self, stream: Stream, raw: bytes, message: Message | None, number: int | None
+    ) -> bytes:
         """Returns a line as it may be stored.
 
         Args:
             stream: where it was read.
             raw: its bytes without the newline.
-            following: gives the lines that follow.
+            message: the line as it was read; None on stderr.
+            number: how many lines of the chunk it ends; None if nothing follows it.
 
         Raises:
-            NotYet: they are not known yet.
+            NotYet: what follows it decides, and is not known yet.
         """
-        return apply(raw, self.redactor.line(stream, raw, following))
+
+        def following() -> Iterator[bytes]:
+            return iter(()) if number is None else self._following(stream, number)
+
+        return apply(raw, self.redactor.line(stream, raw, following, message))
 
     def large(self, stream: Stream, pieces: Callable[[], Iterable[bytes]]) -> Edits:
         """Returns what is masked in a line that is not held.
@@ -94,32 +115,19 @@ class Masking:
                 masked[name] = value
         return masked
 
-    def following(
-        self, stream: Stream, lines: list[Line], framer: LineFramer, offset: int
-    ) -> Iterator[bytes]:
-        """Yields the lines of a stream that follow one, without their newlines.
-
-        Args:
-            stream: the stream.
-            lines: the first of them, which are framed already.
-            framer: what is left of the record that has them.
-            offset: where the log goes on after that record.
-
-        Raises:
-            NotYet: the log ends before the stream does.
-        """
-        for line in lines:
+    def _following(self, stream: Stream, number: int) -> Iterator[bytes]:
+        """Yields the lines of a stream that follow one, without their newlines."""
+        for line in self._lines[number:]:
             yield self._bytes(line)
-        framer = framer.copy()
-        end = self._log.end
-        for record in self._log.records(offset, LOOKAHEAD):
+        framer, end = self._framer.copy(), self._log.end
+        for record in self._log.records(self._offset, LOOKAHEAD):
             is_of_stream = record.stream == _OF_STREAM[stream]
             if record.kind in _LAST or (record.kind == capture_log.END and is_of_stream):
                 return
             if record.kind == capture_log.DATA and is_of_stream:
                 for line in framer.feed(record.payload, record.offset, record.t_ns):
                     yield self._bytes(line)
-        if self.waits and end - offset < LOOKAHEAD:
+        if self.waits and end - self._offset < LOOKAHEAD:
             raise NotYet
 
     def _bytes(self, line: Line) -> bytes:

@@ -6,7 +6,7 @@ change the recording's row. What no recorder writes is skipped, and never raises
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -19,7 +19,7 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.redaction.redactor import Following, NotYet, apply_to_pieces
+from acp_proxy.redaction.redactor import NotYet, apply_to_pieces
 from acp_proxy.store import masking
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.log_reader import EVENT_KINDS, LogReader, LogRecord, event_data, number
@@ -38,10 +38,6 @@ _STREAMS = {
 }
 _STDERR = Stream.STDERR  # looking it up takes a while
 _Fields = dict[str, Any]
-
-
-def _nothing() -> Iterator[bytes]:
-    return iter(())
 
 
 class _ReadLine(NamedTuple):
@@ -150,17 +146,12 @@ class RecordHandler:
     ) -> None:
         """Adds the lines of a chunk when it is certain what is masked in each of them."""
         assert self.masking is not None
-        framer = self._state.framers[stream]
+        self.masking.begin(lines, self._state.framers[stream], record.end)
         mark = self.masking.redactor.mark()
         try:
             read = [
-                self._read(
-                    stream,
-                    line,
-                    raw,
-                    partial(self.masking.following, stream, lines[n + 1 :], framer, record.end),
-                )
-                for n, (line, raw) in enumerate(zip(lines, bodies, strict=True))
+                self._read(stream, line, raw, number)
+                for number, (line, raw) in enumerate(zip(lines, bodies, strict=True), 1)
             ]
         except NotYet:
             self._state.framers[stream] = before
@@ -192,20 +183,28 @@ class RecordHandler:
         stream: Stream,
         line: Line,
         raw: bytes | None = None,
-        following: Following = _nothing,
+        number: int | None = None,
     ) -> "_ReadLine":
-        """Reads a line, masked; what is read from it is read from the masked line."""
+        """Reads a line, masked; what is read from it is read from the masked line.
+
+        Args:
+            stream: where it was read.
+            line: its place.
+            raw: its bytes, if they are at hand.
+            number: how many lines of its chunk are read with it; None if nothing follows it.
+        """
         if raw is None and line.size > LARGE:
             return self._outlined(stream, line)
         whole = self._log.read_segments(line.segments) if raw is None else raw
         newline = _newline_of(line, whole)
         held = whole[: len(whole) - len(newline)]
+        message = Message(Kind.STDERR) if stream is _STDERR else read(held)
         received = None
         if self.masking is not None:
-            masked = self.masking.line(stream, held, following)
-            received = len(held) if masked is not held else None
-            held = masked
-        message = Message(Kind.STDERR) if stream is _STDERR else read(held)
+            masked = self.masking.line(stream, held, message, number)
+            if masked is not held:
+                received, held = len(held), masked
+                message = message if stream is _STDERR else read(held)
         return _ReadLine(message, newline, held, received)
 
     def _outlined(self, stream: Stream, line: Line) -> "_ReadLine":
