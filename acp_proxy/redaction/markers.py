@@ -9,6 +9,7 @@ import base64
 import binascii
 import hashlib
 import re
+from collections.abc import Mapping
 
 HASH_SIZE = 4
 """Bytes of a marker's hash."""
@@ -49,3 +50,26 @@ class Markers:
         data = value.encode("utf-8", "surrogatepass")
         digest = hashlib.blake2b(data, key=self.key, digest_size=HASH_SIZE).hexdigest()
         return f"[redacted:{kind}:{digest}]"
+
+
+class NumberedMarkers(Markers):
+    """Markers of a live conversation, with a number in place of the hash.
+
+    They are the same in each run, and since they are made without the secret, they tell nothing
+    about it. They are good for one redactor only.
+
+    Args:
+        known: markers of secrets that have one already.
+    """
+
+    def __init__(self, known: Mapping[str, str] | None = None) -> None:
+        super().__init__(b"")
+        self._known = known or {}
+        self._numbers: dict[str, int] = {}
+
+    def of(self, kind: str, value: str) -> str:
+        """Returns the marker of a secret; the same value has the same number."""
+        if (marker := self._known.get(value)) is not None:
+            return marker
+        number = self._numbers.setdefault(value, len(self._numbers) + 1)
+        return f"[redacted:{kind}:{number:0{2 * HASH_SIZE}x}]"

@@ -142,6 +142,7 @@ class Redactor:
         private: whether prompts, messages and contents of files are masked as well.
         paths: JSON pointers of values that are masked besides; ``*`` stands for any member.
         extra: patterns that are masked besides; of one with a group, the first group.
+        markers: makes the markers; None for those of the state's key.
     """
 
     def __init__(
@@ -151,9 +152,10 @@ class Redactor:
         private: bool = False,
         paths: tuple[tuple[str, ...], ...] = (),
         extra: tuple[re.Pattern[str], ...] = (),
+        markers: Markers | None = None,
     ) -> None:
         self._state = state
-        self._markers = Markers(bytes.fromhex(state.key))
+        self._markers = markers or Markers(bytes.fromhex(state.key))
         self._private = private
         self._paths = paths
         self._extra = extra
@@ -196,6 +198,16 @@ class Redactor:
         if not (self._is_thorough or self._may_hold(raw)):
             return ()
         return self.large(stream, lambda: (raw,))
+
+    def alone(self, raw: bytes) -> Edits:
+        """Returns the edits of a line that is looked at by itself, out of its order.
+
+        Args:
+            raw: its bytes, without the newline.
+        """
+        if not (self._is_thorough or self._may_hold(raw)):
+            return ()
+        return self.large(Stream.TO_AGENT, lambda: (raw,))
 
     def large(self, stream: Stream, pieces: Pieces) -> Edits:
         """Returns the edits of a line that is not held.

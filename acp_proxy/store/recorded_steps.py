@@ -69,6 +69,7 @@ class RecordedSteps:
             self._faulted = FaultedFrames(self._connection)
         self.agent_left_at = ended_by_itself_at(events(reader, *ENDING_KINDS))
         self.dialect = reader.recording.dialect
+        self.redaction = reader.recording.redaction
 
     def read(self) -> list[Step]:
         """Returns the next steps in recorded order; none at the end.

@@ -41,7 +41,7 @@ class ClientMessages:
         if message.kind is Kind.BLANK:
             return
         for member in message.members or (message,):
-            yield from self._take(ClientMessage(member, self.lines))
+            yield from self._take(ClientMessage(member, self.lines, self._state.masking))
 
     def _take(self, live: ClientMessage) -> Iterator[Command]:
         match live.message.kind:

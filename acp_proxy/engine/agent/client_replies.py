@@ -97,6 +97,7 @@ class ClientReplies:
             )
         if request.ask.method in (_WAIT, _RELEASE):
             self._follow_terminal(request, live)
+        self._state.divergences.note_masked(comparison.secrets, lane, recorded.seq)
         self._schedule.match(recorded)
 
     def _follow_terminal(self, request: OpenAgentRequest, live: ClientMessage) -> None:

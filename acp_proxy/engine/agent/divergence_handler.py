@@ -53,6 +53,7 @@ class DivergenceHandler:
         elif step.key in self._schedule.exempt.overdue:
             summary = f"{what} came after the replay had stopped waiting for it"
             self.note(DivergenceKind.LATE, lane, summary, live, seq=step.seq)
+        self._state.divergences.note_masked(match.comparison.secrets, lane, step.seq)
         self._schedule.match(step)
         return lane, step
 
@@ -144,6 +145,8 @@ class DivergenceHandler:
         if conflict is not None:
             seq = conflict.step.seq
             summary = f"{conflict.step.method} #{seq}: the client chose another value before"
+            if conflict.comparison.contradictions:
+                summary = f"{conflict.step.method} #{seq}: not the same secrets are equal"
             return DivergenceKind.BINDING_CONFLICT, seq, summary
         if (again := self._matcher.find_played(live)) is not None:
             summary = f"the client sent {method} #{again.seq} once more than recorded"

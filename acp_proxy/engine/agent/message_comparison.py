@@ -6,6 +6,7 @@ from attrs import define, field
 
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Comparison, Difference, shown
+from acp_proxy.engine.shared.masking import Masking
 from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.protocol.dialects import FORK, OPENING
 from acp_proxy.protocol.json_text import json_or_none
@@ -22,12 +23,15 @@ class ClientMessage:
     message: Message
     line: int
     """The line's number, counted from 1."""
+    _masking: Masking | None = None
     value: Any = field(init=False)
-    """The message, decoded."""
+    """The message without its secrets, decoded."""
 
     @value.default
     def _decoded(self) -> Any:
-        return json_or_none(self.raw)
+        if self._masking is None:
+            return json_or_none(self.raw)
+        return self._masking.value(self.raw, places_of(self.message.kind, self.message.method))
 
     @property
     def raw(self) -> bytes:
@@ -43,7 +47,14 @@ class ClientMessage:
 class MessageComparer:
     """Reads recorded messages, and compares them with live ones and with each other."""
 
-    def __init__(self, script: Script, bindings: Bindings, ignored: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        script: Script,
+        bindings: Bindings,
+        ignored: tuple[str, ...],
+        masking: Masking | None = None,
+    ) -> None:
+        self._masking = masking or Masking(script.redaction)
         self._script = script
         self._bindings = bindings
         self._comparer = Comparer(bindings, ignored)
@@ -54,8 +65,8 @@ class MessageComparer:
         return self._script.wire(step.seq).message_of(step)
 
     def value(self, step: Step) -> Any:
-        """Returns a recorded message, decoded."""
-        return json_or_none(self.raw(step))
+        """Returns a recorded message without its secrets, decoded."""
+        return self._masking.value(self.raw(step), places_of(step.kind, step.method))
 
     def compare(self, step: Step, live: ClientMessage) -> Comparison:
         """Compares a recorded message with a live one.
@@ -66,9 +77,13 @@ class MessageComparer:
         """
         recorded = self.value(step)
         if step.kind in ("invalid", "blank") or recorded is None or live.value is None:
-            line = self.raw(step)
-            texts = (shown(raw.decode(errors="replace")) for raw in (line, live.raw))
-            return Comparison([] if line == live.raw else [Difference("", *texts)])
+            lines = self.raw(step), live.raw
+            if lines[0] == lines[1]:
+                return Comparison()
+            old, new = (self._masking.masked(line).decode(errors="replace") for line in lines)
+            if old == new:
+                return Comparison([Difference("", shown(old), shown(new))])
+            return self._comparer.values(old, new)
         comparison = _compared(self._comparer, step, recorded, live.value)
         if step.method in OPENING and _has_session_to_bind(step):
             old, new = step.session or "", live.message.session or ""
@@ -86,7 +101,7 @@ class MessageComparer:
         """
         if (one.kind, one.method) != (two.kind, two.method):
             return False
-        found = _compared(self._unbound, one, self.value(one), self.value(two))
+        found = _compared(self._unbound, one, *(json_or_none(self.raw(s)) for s in (one, two)))
         return found.is_match if one.is_reply else not found.without(SESSION_ID).differences
 
 

@@ -5,7 +5,13 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.shared.divergence import SHOWN, Divergence, DivergenceReporter, Rank
+from acp_proxy.engine.shared.divergence import (
+    SHOWN,
+    Divergence,
+    DivergenceReporter,
+    Rank,
+    masked_lines,
+)
 from acp_proxy.safe_text import visible
 from acp_proxy.wording import counted
 
@@ -113,7 +119,7 @@ def _fault_lines(found: ReplayReport) -> list[str]:
 
 def _replay_lines(found: ReplayReport) -> list[str]:
     if found.verdict == "clean" and not found.withheld:
-        return []
+        return masked_lines(found.divergences)
     lines = [f"replay of {found.recording}: {headline(found)}"]
     blocks = REPORTER.blocks(found.divergences, found.left_out)
     lines += [line for block in blocks for line in ("", *block)]
@@ -123,7 +129,7 @@ def _replay_lines(found: ReplayReport) -> list[str]:
     if found.bindings and blocks:
         lines += ["", "the client's own values:"]
         lines += [f"  {old} is now {new}" for old, new in found.bindings.items()]
-    return lines + _withheld_lines(found)
+    return lines + masked_lines(found.divergences) + _withheld_lines(found)
 
 
 def _withheld_lines(found: ReplayReport) -> list[str]:

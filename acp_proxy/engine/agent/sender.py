@@ -48,6 +48,7 @@ class AgentSender:
             self.sent += 1
             if self._state.script.dialect == V2:
                 self._look_for_idle(wire)
+            self._state.masking.note(shown.raw)
             yield Send(shown.raw + wire.newline.encode(), ready.seq)
         if ready.step is not None:
             self._note_requests(ready.step, shown.withheld)

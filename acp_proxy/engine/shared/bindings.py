@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 
 from attrs import define, evolve, field
 
+from acp_proxy.engine.shared.secret_pairs import SecretPairs
 from acp_proxy.protocol.typed_places import Place
 
 _SCHEME = "file://"
@@ -38,6 +39,8 @@ class Bindings:
     """Ids of the client's messages; each may be bound again at any time."""
     released: set[str] = field(factory=set)
     """Recorded terminals that were released, so that a client may use their ids again."""
+    secrets: SecretPairs | None = None
+    """Secrets; None if texts with secrets have to be the same."""
     _tables: dict[Place, dict[str, str]] = field(init=False)
 
     @_tables.default

@@ -6,18 +6,21 @@ is bound to; where the client may choose, a new value is a proposal to bind it, 
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from attrs import define, evolve, field, frozen
 
 from acp_proxy.engine.shared.bindings import Bindings, path_in
+from acp_proxy.engine.shared.secret_pairs import SecretPair, has_secret, pairs_in
 from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.json_text import parts_of, pointer
 from acp_proxy.protocol.typed_places import Place, Places
 
+Mask = Callable[[tuple[str, ...], Any], Any]
+"""Returns a part of a message without its secrets, by its path."""
 HIDDEN = "(hidden)"
 """What reports show in the place of a credential."""
 _MISSING = object()
@@ -46,6 +49,10 @@ class Comparison:
     """Values to bind if the messages are paired: place, recorded, live."""
     conflicts: list[Difference] = field(factory=list)
     """Values that the client chose, although it chose others for them before."""
+    secrets: list[SecretPair] = field(factory=list)
+    """Secrets that were not compared, to be paired if the messages are."""
+    contradictions: list[Difference] = field(factory=list)
+    """Secrets that are paired with others already."""
 
     @property
     def is_equal(self) -> bool:
@@ -55,12 +62,12 @@ class Comparison:
     @property
     def is_match(self) -> bool:
         """Whether the messages can be paired."""
-        return not self.differences and not self.conflicts
+        return not (self.differences or self.conflicts or self.contradictions)
 
     @property
     def all_differences(self) -> tuple[Difference, ...]:
-        """The differences, and then the conflicts."""
-        return (*self.differences, *self.conflicts)
+        """The differences, then the conflicts, then the contradictions."""
+        return (*self.differences, *self.conflicts, *self.contradictions)
 
     def without(self, pointer: str) -> "Comparison":
         """Returns the comparison without the differences at a JSON pointer."""
@@ -68,25 +75,42 @@ class Comparison:
 
     def bind_to(self, bindings: Bindings) -> bool:
         """Binds the proposed values; returns False if one is in conflict with an earlier one."""
-        if self.conflicts:
+        if self.conflicts or self.contradictions:
             return False
         for place, recorded, live in self.proposals:
             bindings.bind(place, recorded, live)
+        if bindings.secrets is not None:
+            for pair in self.secrets:
+                bindings.secrets.add(pair)
         return True
 
 
 class Comparer:
-    """Compares messages but for some JSON pointers; ``*`` in one is any key or item."""
+    """Compares messages but for some JSON pointers; ``*`` in one is any key or item.
 
-    def __init__(self, bindings: Bindings, ignored: Iterable[str] = ()) -> None:
+    Args:
+        bindings: the live values of recorded ones.
+        ignored: the pointers.
+        mask: what a difference shows of a part of a message, by its path; None if messages are
+            masked before they are compared.
+    """
+
+    def __init__(
+        self, bindings: Bindings, ignored: Iterable[str] = (), mask: Mask | None = None
+    ) -> None:
         self._bindings = bindings
+        self._mask = mask
         self.ignored = [*map(parts_of, ignored)]
         """The parts of the pointers."""
 
     @property
     def after_rewriting(self) -> "Comparer":
         """A comparer for recorded messages that were rewritten, as by `Bindings.rewritten`."""
-        return Comparer(self._bindings.after_rewriting, map(pointer, self.ignored))
+        return Comparer(self._bindings.after_rewriting, map(pointer, self.ignored), mask=self._mask)
+
+    def values(self, recorded: Any, live: Any) -> Comparison:
+        """Compares two values that are no messages."""
+        return self._compared((), recorded, live, None)
 
     def params(self, method: str | None, recorded: Any, live: Any, places: Places) -> Comparison:
         """Compares the params of two messages of one method.
@@ -114,7 +138,11 @@ class Comparer:
             {name: _member(message, name) for name in ("result", "error")}
             for message in (recorded, live)
         )
-        return self._compared((), old, new, places)
+        found = self._compared((), old, new, places)
+        # Content of answers is only reported, so a secret in it cannot count more than a text.
+        return evolve(
+            found, differences=[*found.differences, *found.contradictions], contradictions=[]
+        )
 
     def _handshakes(self, old: Any, new: Any) -> Comparison:
         """Compares the params of initialize in a form that all dialects share."""
@@ -144,7 +172,9 @@ class Comparer:
             if comparison.differences and roots:  # paths below a directory that it only now names
                 bindings = evolve(self._bindings, roots={**self._bindings.roots, **roots})
                 again = Comparison()
-                Comparer(bindings, map(pointer, self.ignored))._walk(again, path, old, new, places)
+                Comparer(bindings, map(pointer, self.ignored), mask=self._mask)._walk(
+                    again, path, old, new, places
+                )
                 comparison.differences = again.differences
         except RecursionError:
             deep = Difference(pointer(path), "(nested too deeply)", "(nested too deeply)")
@@ -169,9 +199,34 @@ class Comparer:
             for place in range(max(len(old), len(new))):
                 inner = (_item(old, place), _item(new, place), _inner(places, "*"))
                 self._walk(found, (*path, str(place)), *inner)
+        elif self._pair_secrets(found, path, old, new):
+            return
         elif not (_is_same(old, new) or self._is_moved(old, new)):
-            texts = (shown(_without_free(value, places)) for value in (old, new))
+            parts = (_without_free(value, places) for value in (old, new))
+            texts = (shown(self._mask(path, p) if self._mask is not None else p) for p in parts)
             found.differences.append(Difference(pointer(path), *texts))
+
+    def _pair_secrets(self, found: Comparison, path: tuple[str, ...], old: Any, new: Any) -> bool:
+        """Compares two texts of which the recorded one has secrets, but for these."""
+        known = self._bindings.secrets
+        if known is None or not has_secret(old) or not isinstance(new, str):
+            return False
+        pairs = pairs_in(old, new, pointer(path))
+        for pair in pairs or ():
+            if known.contradicts(pair, found.secrets):
+                both = f"{pair.marker}, which is another secret elsewhere"
+                found.contradictions.append(Difference(pair.pointer, both, pair.shown))
+            else:
+                found.secrets.append(pair)
+        return pairs is not None
+
+    def _pair_free(self, found: Comparison, path: tuple[str, ...], old: Any, new: Any) -> None:
+        """Pairs the secrets of values that are not compared, as far as they are alike."""
+        if self._bindings.secrets is not None:
+            inner = Comparison(secrets=[*found.secrets])
+            self._walk(inner, path, old, new, None)
+            new_pairs = inner.secrets[len(found.secrets) :]
+            found.secrets += [evolve(pair, is_free=True) for pair in new_pairs]
 
     def _is_moved(self, old: Any, new: Any) -> bool:
         """Whether two strings are one path in the recorded directory and in the live one."""
@@ -184,6 +239,8 @@ class Comparer:
         are_texts = isinstance(old, str) and isinstance(new, str)
         if place is Place.MESSAGE and are_texts:
             found.proposals.append((place, old, new))
+        if place is Place.FREE:
+            self._pair_free(found, path, old, new)
         if place in (Place.FREE, Place.ID, Place.MESSAGE):
             return True
         if not are_texts:
@@ -196,7 +253,8 @@ class Comparer:
             self._settle_choice(found, path, place, old, new)
             return True
         expected = self._bindings.live(place, old)
-        if expected != new and not (place is Place.URI and _meant(expected) == _meant(new)):
+        is_same = expected == new or (place is Place.URI and _meant(expected) == _meant(new))
+        if not (is_same or self._pair_secrets(found, path, expected, new)):
             found.differences.append(Difference(pointer(path), shown(expected), shown(new)))
         return True
 

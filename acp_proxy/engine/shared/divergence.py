@@ -11,6 +11,8 @@ from typing import Protocol
 from attrs import frozen
 
 from acp_proxy.engine.shared.comparison import Difference
+from acp_proxy.engine.shared.masking import Masking
+from acp_proxy.engine.shared.secret_pairs import SecretPair
 
 ERROR_CODE = -31999
 """Of the error that answers a request which diverged; ACP and JSON-RPC claim -32768 to -32000."""
@@ -48,6 +50,7 @@ class DivergenceKind(StrEnum):
     LATE = "late"
     DRIFT = "drift"
     UNANSWERED = "unanswered"
+    MASKED = "masked"
     PERMISSION_DIFFERS = "permission-differs"
 
 
@@ -57,6 +60,7 @@ INFORMATION = {
     DivergenceKind.DRIFT,
     DivergenceKind.UNANSWERED,
     DivergenceKind.SERVED,
+    DivergenceKind.MASKED,
 }
 """Kinds that are reported for information, and do not count."""
 
@@ -124,9 +128,15 @@ class DivergingLane(Protocol):
 
 
 class DivergenceLog:
-    """Keeps and ranks the divergences of one replay or verification."""
+    """Keeps and ranks the divergences of one replay or verification.
 
-    def __init__(self) -> None:
+    Args:
+        masking: masks what the peer said in them; None if that holds no secrets.
+    """
+
+    def __init__(self, masking: Masking | None = None) -> None:
+        self._masking = masking
+        self._not_compared: set[str] = set()
         self.found: list[Divergence] = []
         self.left_out = 0
         """How many more there were."""
@@ -175,6 +185,9 @@ class DivergenceLog:
             of_handshake: whether every later divergence follows from this one.
             is_harmless: whether it is for information, although others of its kind are not.
         """
+        if self._masking is not None:
+            summary = self._masking.text(summary)
+            came = None if came is None else self._masking.masked(came)
         divergence = Divergence(
             kind=kind,
             rank=Rank.INFO if is_harmless else self._rank(kind, lane, of_handshake),
@@ -195,6 +208,22 @@ class DivergenceLog:
             self.left_out += 1
         return divergence
 
+    def note_masked(self, pairs: Iterable[SecretPair], lane: DivergingLane, seq: int) -> None:
+        """Notes, once for each secret, that it was not compared.
+
+        Args:
+            pairs: secrets of a message that matched.
+            lane: its lane.
+            seq: the number of the recorded frame.
+        """
+        is_recorded = self._masking is not None and self._masking.is_recorded
+        for pair in pairs:
+            is_new = not pair.is_same and pair.recorded not in self._not_compared
+            if is_new and (is_recorded or not pair.is_free):
+                self._not_compared.add(pair.recorded)
+                summary = f"{pair.pointer} #{seq}: {pair.marker} is masked, and was not compared"
+                self.note(DivergenceKind.MASKED, lane, summary, seq=seq)
+
     def _rank(self, kind: DivergenceKind, lane: DivergingLane, of_handshake: bool) -> Rank:
         if kind in INFORMATION:
             return Rank.INFO
@@ -203,6 +232,13 @@ class DivergenceLog:
         self.has_stalled |= kind is DivergenceKind.STALL
         self._handshake_failed |= of_handshake
         return Rank.CASCADE if follows else Rank.PRIMARY
+
+
+def masked_lines(divergences: Iterable[Divergence]) -> list[str]:
+    """Says which secrets were not compared."""
+    found = [one.summary for one in divergences if one.kind is DivergenceKind.MASKED]
+    rest = len(found) - SHOWN
+    return found[:SHOWN] + ([f"... and {rest} more are masked"] if rest > 0 else [])
 
 
 def root_cause(divergences: Iterable[Divergence]) -> Divergence | None:

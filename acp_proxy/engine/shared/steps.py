@@ -135,6 +135,8 @@ class Script(Protocol):
     """The number at which the agent ended its output by itself; None if the end of its input or a
     signal stopped it, or if that is not known."""
     dialect: str | None
+    redaction: str | None
+    """What was masked in it: ``secrets``, ``private`` or ``none``; None before there was that."""
 
     def read(self) -> list[Step]:
         """Returns the next steps in recorded order; none at the end."""

@@ -1,0 +1,120 @@
+"""Pairs the secrets of a recording with those of a live peer, one to one.
+
+A recording has a marker in place of a secret, and a live peer has a secret of its own there, which
+is masked before it is compared. So what is compared is the text around the two; which secret it is
+counts only in that the same one is met by the same one, in the whole run.
+"""
+
+from attrs import define, field, frozen
+
+from acp_proxy.redaction.markers import MARKER
+
+_SIGN = "[redacted:"
+
+
+@frozen
+class SecretPair:
+    """A recorded secret, and what the live peer has in its place."""
+
+    pointer: str
+    """Where both stand, from the message's root."""
+    marker: str
+    """Of the recorded one."""
+    recorded: str
+    """What is the same in all markers of that secret."""
+    live: str
+    """The same of the live one; text, if it was not recognized as a secret."""
+    shown: str
+    """The live one in reports."""
+    is_free: bool = False
+    """Whether any value would do there, whatever it is."""
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both are known to be the same secret."""
+        return self.recorded == self.live
+
+
+@define
+class SecretPairs:
+    """The pairs that were found.
+
+    Attributes:
+        are_echoed: whether a recorded marker in a live message is that of the recording, since the
+            live peer was sent the marker. It stands for itself then, besides its pair.
+    """
+
+    are_echoed: bool = True
+    _live: dict[str, str] = field(factory=dict)
+    _recorded: dict[str, str] = field(factory=dict)
+
+    def contradicts(self, pair: SecretPair, others: list[SecretPair]) -> bool:
+        """Whether either side of a pair has another partner already.
+
+        Args:
+            pair: the pair.
+            others: pairs of the same message.
+        """
+        if self._is_echo(pair):
+            return False
+        known = self._live.get(pair.recorded), self._recorded.get(pair.live)
+        if known != (None, None):
+            return known != (pair.live, pair.recorded)
+        mine = (pair.recorded, pair.live)
+        others = [one for one in others if not self._is_echo(one)]
+        return any(
+            one.recorded == pair.recorded or one.live == pair.live
+            for one in others
+            if (one.recorded, one.live) != mine
+        )
+
+    def add(self, pair: SecretPair) -> None:
+        """Keeps a pair that contradicts no other."""
+        if not self._is_echo(pair):
+            self._live.setdefault(pair.recorded, pair.live)
+            self._recorded.setdefault(pair.live, pair.recorded)
+
+    def _is_echo(self, pair: SecretPair) -> bool:
+        return self.are_echoed and pair.is_same
+
+
+def has_secret(text: object) -> bool:
+    """Whether a value is a text with a marker in it."""
+    return isinstance(text, str) and _SIGN in text and MARKER.search(text) is not None
+
+
+def without_hash(text: str) -> str:
+    """Returns a text in which all markers are alike, to be looked up by."""
+    return MARKER.sub(_SIGN, text) if _SIGN in text else text
+
+
+def pairs_in(recorded: str, live: str, pointer: str) -> list[SecretPair] | None:
+    """Returns the pairs of two texts; None if anything but the secrets differs.
+
+    Args:
+        recorded: a text with markers.
+        live: a text that was masked as well.
+        pointer: where both stand.
+    """
+    markers = [*MARKER.finditer(recorded)]
+    ends = [*(marker.start() for marker in markers), len(recorded)]
+    starts = [0, *(marker.end() for marker in markers)]
+    first, *rest = (recorded[a:b] for a, b in zip(starts, ends, strict=True))
+    if not markers or not live.startswith(first):
+        return None
+    pairs, at = [], len(first)
+    for number, (marker, text) in enumerate(zip(markers, rest, strict=True), 1):
+        own = MARKER.match(live, at)
+        least = at + 1 if own is None else own.end()
+        if number < len(markers):
+            end = live.find(text, least)
+        else:
+            end = len(live) - len(text) if live.endswith(text) else -1
+        if end < least:
+            return None
+        is_marker = own is not None and own.end() == end
+        token = own[2] if own is not None and is_marker else f"={live[at:end]}"
+        shown = live[at:end] if is_marker else "(a text)"
+        pairs.append(SecretPair(pointer, marker[0], marker[2], token, shown))
+        at = end + len(text)
+    return pairs
