@@ -9,15 +9,17 @@ import re
 from acp_proxy.difference.rules import PlaceRule
 from acp_proxy.protocol.json_text import parts_of
 from acp_proxy.protocol.vocabulary import Role, pointers
+from acp_proxy.redaction.markers import MARKER
 
 SESSION, CALL, TERMINAL, MESSAGE, PATH = "session", "call", "term", "message", "path"
 PLAN, STEP, ELICITATION, CONNECTION = "plan", "step", "elicitation", "connection"
 REQUEST, TURN, PROCESS, UUID, OUTPUT = "request", "turn", "process", "uuid", "output"
+SECRET = "secret"
 
 NAMED = "value"
 """The kind of the values that the user names; a value is the same in all such places."""
 
-GLOBAL = (SESSION, PATH)
+GLOBAL = (SESSION, PATH, SECRET)
 """Kinds of which a value means the same in every session."""
 
 _KINDS: dict[str, tuple[Role, ...]] = {
@@ -83,10 +85,11 @@ RULES = (
 
 PHRASES = {
     OUTPUT: ("Chunk ID: ", re.compile(r"\bChunk ID: ([0-9a-f]{6})\b")),
+    SECRET: ("[redacted:", re.compile(f"({MARKER.pattern})")),
     PROCESS: (") panicked at ", re.compile(r"\bthread '[^'\n]*' \((\d+)\) panicked at ")),
 }
-"""Values that some programs write into the texts of what their tools put out, by kind: words that
-stand beside each of them, and the pattern that finds it."""
+"""Values inside of texts, by kind: words that stand beside each of them, and the pattern that finds
+it. Some programs write such values into what their tools put out; markers stand for secrets."""
 
 TITLES = ("/params/update/title", "/result/sessions/*/title")
 """Where a session's title stands in `TITLED`. Agents make it of the prompt and cut it somewhere, so

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from acp_proxy.engine.shared.divergence import Divergence, root_cause
+from acp_proxy.engine.shared.divergence import Divergence, masked_lines, root_cause
 from acp_proxy.safe_text import visible
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ def replay_suite(found: "ReplayReport") -> str:
     is_incomplete = found.verdict == "incomplete"
     failure = Failure("incomplete", headline(found)) if is_incomplete else None
     lanes = lane_cases(f"replay.{found.recording}", found.divergences, REPORTER.lines_of)
-    whole = Case("replay", found.recording, failure)
+    output = masked_lines(found.divergences) or None
+    whole = Case("replay", found.recording, failure, output=output)
     return suite(f"acp-proxy replay {found.recording}", [whole, *lanes])
 
 

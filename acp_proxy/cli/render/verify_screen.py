@@ -17,7 +17,7 @@ from acp_proxy.difference.result import Diff, DiffEntry, Field
 from acp_proxy.engine.client import report as plays
 from acp_proxy.engine.client.report import PlayReport
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.engine.shared.divergence import Rank
+from acp_proxy.engine.shared.divergence import Rank, masked_lines
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
@@ -175,7 +175,7 @@ def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
 def _print_conversation(found: PlayReport) -> None:
     for line in plays.text(found):
         say(line)
-    for line in plays.early(found):
+    for line in (*plays.early(found), *masked_lines(found.divergences)):
         warn(line)
 
 
@@ -190,6 +190,7 @@ def _cases_of(report: VerifyReport) -> Iterator[Case]:
     whole = failure_of(of_connection, plays.REPORTER.lines_of)
     if report.verdict == "incomplete":
         whole = Failure("incomplete", _RESULTS["incomplete"])
-    yield Case("verify", "conversation", whole)
+    output = masked_lines(report.conversation.divergences) or None
+    yield Case("verify", "conversation", whole, output=output)
     sessions = [one for one in counted if one.lane != "connection"]
     yield from lane_cases("verify", sessions, plays.REPORTER.lines_of)

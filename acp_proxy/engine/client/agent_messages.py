@@ -21,6 +21,7 @@ from acp_proxy.engine.shared.steps import REPLIES
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.typed_places import places_of
 from acp_proxy.protocol.updates import UPDATE
 
 
@@ -45,6 +46,7 @@ class AgentMessages:
             return
         self._state.output.lines += 1
         self._state.output.recent_lines += 1
+        self._state.masking.note_live(raw)
         if message.kind is Kind.INVALID:
             self._take_garbage(raw)
         elif message.kind is Kind.BATCH:
@@ -183,7 +185,10 @@ class _AgentRequests:
                 self._held.append((message, line))
                 return
             lane = lane or self._state.recording.lanes[None]
-        yield from self._take(AgentRequest(message, json_or_none(message.raw or b""), line, lane))
+        raw = message.raw or b""
+        places = places_of("request", message.method)
+        masked = self._state.masking.value(raw, places)
+        yield from self._take(AgentRequest(message, json_or_none(raw), masked, line, lane))
 
     def release(self) -> Iterator[Command]:
         """Takes the requests that were held back and whose lane is known now."""
@@ -199,7 +204,7 @@ class _AgentRequests:
         lane = live.lane or self._state.sessions.last
         token, value = live.message.rpc_id, live.value
         if live.method == READ and (text := self._state.files.content(value)) is not None:
-            path = params_of(value).get("path")
+            path = params_of(live.masked).get("path")
             summary = f"the agent read {path}, unlike in the recording; it got the known contents"
             self._note(DivergenceKind.SERVED, lane, summary, live)
             yield reply(token, {"content": text})
@@ -226,10 +231,15 @@ class _AgentRequests:
         token, raw = live.message.rpc_id or "null", live.message.raw or b""
         self._state.output.note_progress()
         self._state.answers.add(LiveRequest(match.request, token, raw, scope))
+        if live.method != PERMISSION:
+            lane = self._state.recording.lanes[match.request.step.lane]
+            found = self._matcher.compare(match.request, live)
+            found.bind_to(self._state.bindings)
+            self._state.divergences.note_masked(found.secrets, lane, match.request.step.seq)
         self._matcher.note_made(match.request)
 
     def _note_unmatched(self, live: AgentRequest, lane: ClientLane) -> Divergence:
-        what = f"the agent asked {live.method}{_subject(live.value)}"
+        what = f"the agent asked {live.method}{_subject(live.masked)}"
         if (used := self._matcher.used_up(live)) is not None:
             summary = f"{what} more often than recorded"
             return self._note(DivergenceKind.EXHAUSTED, lane, summary, live, (used,))

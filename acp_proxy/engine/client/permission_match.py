@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from math import nan as NAN  # noqa: N812
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from acp_proxy.engine.client.permission_scope import (
     differences,
@@ -27,6 +27,7 @@ from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.recorded_requests import RecordedRequest
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Difference, shown
+from acp_proxy.engine.shared.masking import Masking
 from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.updates import FINAL, UPDATE
@@ -133,11 +134,14 @@ class _RecordedScope:
 class PermissionMatcher:
     """Compares permission requests."""
 
-    def __init__(self, recording: RecordedClient, bindings: Bindings) -> None:
+    def __init__(
+        self, recording: RecordedClient, bindings: Bindings, masking: Masking | None = None
+    ) -> None:
+        self._masking = masking or Masking(recording.script.redaction)
         self.calls = ToolCalls(null_clears=recording.is_v2)
         """The tool calls that the live agent has announced."""
         self._recording = recording
-        self._bindings = bindings
+        self._bindings = evolve(bindings, secrets=None)  # nothing is granted by a mask
         self._recorded: dict[int, _RecordedScope] | None = None
 
     def live(self, request: Any) -> Any:
@@ -146,7 +150,7 @@ class PermissionMatcher:
 
     def title(self, request: Any) -> str:
         """Returns the name of a live request in reports."""
-        return _shown(self._title(request))
+        return _shown(self._masking.text(self._title(request)))
 
     def recorded(self, recorded: RecordedRequest) -> Any:
         """Returns the scope of a recorded request with the live directories."""
@@ -158,7 +162,7 @@ class PermissionMatcher:
 
     def recorded_title(self, recorded: RecordedRequest) -> str:
         """Returns the name of a recorded request in reports."""
-        return _shown(self._scope_of(recorded).title)
+        return _shown(self._masking.text(self._scope_of(recorded).title))
 
     def have_same_title(self, recorded: RecordedRequest, request: Any) -> bool:
         """Whether a recorded request and a live one have the same title, and have one at all.
@@ -193,7 +197,7 @@ class PermissionMatcher:
         return PermissionMatch(self._differences(self._scope_of(recorded).answered, live))
 
     def _differences(self, recorded: Any, live: Any) -> tuple[Difference, ...]:
-        return differences(recorded, live, self._bindings)
+        return differences(recorded, live, self._bindings, self._masking.part)
 
     def _title(self, request: Any) -> str:
         return title_of(request, self.calls.announced(request))

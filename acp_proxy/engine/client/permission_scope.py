@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.comparison import Comparer, Difference, shown
+from acp_proxy.engine.shared.comparison import Comparer, Difference, Mask, shown
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import member, params_of
 from acp_proxy.protocol.typed_places import places_of
@@ -58,18 +58,21 @@ def scope(request: Any, announced: Mapping[str, Any]) -> Any:
         return None
 
 
-def differences(recorded: Any, live: Any, bindings: Bindings) -> tuple[Difference, ...]:
+def differences(
+    recorded: Any, live: Any, bindings: Bindings, mask: Mask | None = None
+) -> tuple[Difference, ...]:
     """Returns the differences of two scopes; none if they are the same.
 
     Args:
         recorded: as of `scope`.
         live: as of `scope`.
         bindings: the live names of recorded values.
+        mask: what is shown of a part of a scope, as of `Comparer`.
     """
     deep = (Difference("/params", "(nested too deeply)", "(nested too deeply)"),)
     if recorded is None or live is None:
         return deep
-    comparer = Comparer(bindings)
+    comparer = Comparer(bindings, mask=mask)
     if not _differences(comparer, recorded, live, {}):
         return ()
     try:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from attrs import define, field
 
+from acp_proxy.engine.shared.secret_pairs import without_hash
 from acp_proxy.engine.shared.steps import Ask, Script, Step
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.typed_places import Place
@@ -162,14 +163,19 @@ class RecordedMessages:
         exchange = request.ask.exchange
         if exchange in self._held:
             return self._held[exchange]
-        wire = self._script.wire(request.step.seq)
-        is_batch = request.step.kind == "batch"
-        value = json_or_none(wire.request_of(request.ask).raw or b"" if is_batch else wire.raw)
-        if len(wire.raw) <= _SMALL:
+        raw = self.raw(request)
+        value = json_or_none(raw)
+        if len(raw) <= _SMALL:
             self._held[exchange] = value
             if len(self._held) > _HELD:
                 self._held.popitem(last=False)
         return value
+
+    def raw(self, request: RecordedRequest) -> bytes:
+        """Returns a request of the agent as it was written."""
+        wire = self._script.wire(request.step.seq)
+        is_batch = request.step.kind == "batch"
+        return wire.request_of(request.ask).raw or b"" if is_batch else wire.raw
 
 
 def as_it_is(_: Place, value: str) -> str:
@@ -218,6 +224,7 @@ def _hash(value: Any, places: Any, live: Live, ignored: Sequence[tuple[str, ...]
 def _live_value(value: str, place: Any, live: Live) -> str:
     if place in (Place.SESSION, Place.ROOT):
         return ""
+    value = without_hash(value)
     if isinstance(place, Place):
         value = live(place, value)
     return unquote(value) if place is Place.URI else value

@@ -31,7 +31,8 @@ from acp_proxy.engine.client.recorded_requests import (
     key_of,
 )
 from acp_proxy.engine.client.state import VerifyState
-from acp_proxy.engine.shared.comparison import Comparison, Difference
+from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.engine.shared.comparison import Comparer, Comparison, Difference
 from acp_proxy.engine.shared.divergence import NearMiss
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import params_of, parts_of
@@ -67,6 +68,8 @@ class AgentRequest:
     message: Message
     value: Any
     """The same, decoded."""
+    masked: Any
+    """The same without its secrets."""
     line: int
     """The number of the agent's line."""
     lane: ClientLane | None
@@ -102,10 +105,10 @@ class RequestMatcher:
         keys = self._live_keys(live)
         if live.method == PERMISSION:
             return self._find_permission(live, keys)
-        if self._compare(first, live).is_equal:
+        if self.compare(first, live).is_equal:
             return RequestMatch(first)
         for request in self._with_key(live, keys[_EXACT]):
-            if self._compare(request, live).is_equal:
+            if self.compare(request, live).is_equal:
                 return RequestMatch(request)
         for request in self._with_key(live, keys[_SAME]):
             if self._has_same_identity(request, live):
@@ -132,9 +135,23 @@ class RequestMatcher:
             return None
         return self._miss(request, live, is_played=True)
 
-    def _compare(self, request: RecordedRequest, live: AgentRequest) -> Comparison:
-        recorded, places = self._messages.request(request), places_of("request", live.method)
-        return self._state.comparer.params(live.method, recorded, live.value, places)
+    def compare(self, request: RecordedRequest, live: AgentRequest) -> Comparison:
+        """Compares a recorded request with a live one, without their secrets.
+
+        Args:
+            request: the recorded one.
+            live: the live one, of the same method.
+        """
+        recorded, places = self._masked(request), places_of("request", live.method)
+        return self._state.comparer.params(live.method, recorded, live.masked, places)
+
+    def _masked(self, request: RecordedRequest) -> Any:
+        """Returns a recorded request without its secrets, decoded."""
+        raw = self._messages.raw(request)
+        masking = self._state.masking
+        if masking.masked(raw) == raw:
+            return self._messages.request(request)
+        return masking.value(raw, places_of("request", request.ask.method))
 
     def _miss(self, request: RecordedRequest, live: AgentRequest, *, is_played: bool) -> NearMiss:
         differences = sorted(self._differences(request, live), key=_is_noise)
@@ -143,13 +160,12 @@ class RequestMatcher:
     def _differences(self, request: RecordedRequest, live: AgentRequest) -> list[Difference]:
         """Returns the differences; a recorded directory equals the live one that stands for it."""
         places, comparer = places_of("request", live.method), self._state.comparer.after_rewriting
-        recorded = self._messages.request(request)
+        recorded = self._masked(request)
         try:
             recorded = moved(recorded, self._state.bindings)
         except RecursionError:
             comparer = self._state.comparer
-        found = comparer.params(live.method, recorded, live.value, places)
-        return [*found.differences, *found.conflicts]
+        return [*comparer.params(live.method, recorded, live.masked, places).all_differences]
 
     def _candidates(self, live: AgentRequest) -> Iterator[RecordedRequest]:
         return filter(self._is_of_turn, self._requests(live.lane).of(live.method))
@@ -202,19 +218,21 @@ class RequestMatcher:
         if live.method == PERMISSION:
             scope = self._state.permissions.live(live.value)
             return not self._state.permissions.compare(request, scope).differences
-        recorded = params_of(self._messages.request(request))
+        recorded = params_of(self._masked(request))
         was = _identity(live.method, recorded, self._state.bindings.live)
-        return was == _identity(live.method, params_of(live.value), as_it_is)
+        now = _identity(live.method, params_of(live.masked), as_it_is)
+        strict = Comparer(Bindings(secrets=self._state.bindings.secrets))
+        return strict.values(was, now).is_match
 
     def _recorded_keys(self, request: RecordedRequest) -> Keys:
-        method, recorded = request.ask.method, self._messages.request(request)
+        method, recorded = request.ask.method, self._masked(request)
         scope = self._state.permissions.recorded(request) if method == PERMISSION else None
         return self._keys(method, recorded, scope, self._state.bindings.live)
 
     def _live_keys(self, live: AgentRequest) -> Keys:
         is_permission = live.method == PERMISSION
         scope = self._state.permissions.live(live.value) if is_permission else None
-        return self._keys(live.method, live.value, scope, as_it_is)
+        return self._keys(live.method, live.masked, scope, as_it_is)
 
     def _keys(self, method: str | None, value: Any, scope: Any, live: Live) -> Keys:
         params, ignored = params_of(value), self._state.comparer.ignored

@@ -87,7 +87,9 @@ class ClientSender:
         if frame.steps:
             self._state.sessions.bind_before(frame)
             wire = self._state.recording.script.wire(frame.seq)
-            yield Send(self._composer.written(frame, wire, ids, options), frame.seq)
+            written = self._composer.written(frame, wire, ids, options)
+            self._state.masking.note(written)
+            yield Send(written, frame.seq)
             yield from self._note_sent(frame)
 
     def _note_sent(self, frame: ClientFrame) -> Iterator[Command]:

@@ -15,7 +15,9 @@ from acp_proxy.engine.client.stream_progress import AgentOutput
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer
 from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog
+from acp_proxy.engine.shared.masking import Masking
 from acp_proxy.engine.shared.playback_options import Order, PlaybackOptions
+from acp_proxy.engine.shared.secret_pairs import SecretPairs
 
 
 @frozen(kw_only=True)
@@ -28,6 +30,8 @@ class VerifyOptions(PlaybackOptions):
 
     roots: Mapping[str, str] = field(factory=dict)
     """The live names of the directories that the recorded client chose."""
+    secrets: Mapping[str, str] = field(factory=dict, repr=False)
+    """Secrets that the client sends in place of markers, each with its marker."""
     timeout_ns: int | None = None
     """Nanoseconds that the whole verification may take; None for no limit."""
 
@@ -38,16 +42,18 @@ class VerifyState:
     def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
         self.recording = recording
         self.options = options
-        self.bindings = Bindings(roots=dict(options.roots))
+        self.masking = Masking(recording.script.redaction, options.secrets)
+        pairs = SecretPairs(are_echoed=self.masking.is_recorded)
+        self.bindings = Bindings(roots=dict(options.roots), secrets=pairs)
         self.comparer = Comparer(self.bindings, options.ignored)
-        self.divergences = DivergenceLog()
+        self.divergences = DivergenceLog(self.masking)
         self.output = AgentOutput()
         self.patience = Patience(options.stall_ns)
         self.pending = PendingAnswers(recording)
         is_causal = options.order is Order.CAUSAL
         self.answers = AnswerQueue(recording, self.patience, is_causal=is_causal)
         self.sessions = SessionMap(recording.lanes, self.bindings)
-        self.permissions = PermissionMatcher(recording, self.bindings)
+        self.permissions = PermissionMatcher(recording, self.bindings, self.masking)
         self.files = KnownFiles(recording, self.bindings)
 
     @property

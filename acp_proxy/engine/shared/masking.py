@@ -83,7 +83,11 @@ class Masking:
     def note(self, raw: bytes) -> None:
         """Learns the secrets in a recorded line that the peer is sent."""
         if not self.is_recorded:
-            self._redactor.alone(raw)
+            self.note_live(raw)
+
+    def note_live(self, raw: bytes) -> None:
+        """Learns the secrets in a line that the peer has sent."""
+        self._redactor.alone(raw)
 
 
 def _with_chosen(value: Any, own: Any, places: Any) -> Any:

@@ -456,3 +456,19 @@ def test_an_order_is_learned_last() -> None:
     a.tell("plan", entries=[2]).end()
     b.tell("plan", entries=[1]).end()
     assert rules(a, b).apart == ()
+
+
+@pytest.mark.parametrize("second", ["[redacted:token:0000000b]", "[redacted:key:0000000c]"])
+def test_secrets_of_two_runs_are_paired(second: str) -> None:
+    """Other tokens are equal; one that becomes another one within a run is not."""
+
+    def run(number: int, *markers: str) -> Run:
+        said = Run(number)
+        for marker in markers:
+            said.add(IN, notification("x/said", text=f"use {marker} now"))
+        return said
+
+    first = "[redacted:token:0000000a]"
+    old = run(0, "[redacted:env:00000001]", "[redacted:env:00000001]")
+    assert compare(old, run(1, first, first))[0].is_equal
+    assert not compare(old, run(1, first, second))[0].is_equal

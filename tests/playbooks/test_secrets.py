@@ -1,0 +1,203 @@
+"""Secrets of a recording and of a live client or agent are paired, and never shown."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.engine.agent.report import text
+from tests.verify_playbook import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Live, RecordedTranscript
+
+    Record = Callable[..., RecordedTranscript]
+
+OLD, NEW, OTHER = (f"sk-ant-api03-{letter * 3}{'Zx9Qw3Rt7Yp1' * 3}" for letter in "abc")
+RECORDED = f"""
+    1-2 handshake
+    3 -> #1 session/new {{"cwd": "/p", "mcpServers": [{{"name": "m", "command": "c", "args": [], "env": [{{"name": "M_TOKEN", "value": "{OLD}"}}]}}]}}
+    4 <- #1 result {{"sessionId": "s"}}
+    5 -> #2 session/prompt {{"sessionId": "s", "prompt": [{{"type": "text", "text": "use {OLD} now"}}]}}
+    6 <- #2 result {{"stopReason": "end_turn"}}
+    7 -> #3 session/prompt {{"sessionId": "s", "prompt": [{{"type": "text", "text": "again {OLD}"}}]}}
+    8 <- #3 result {{"stopReason": "end_turn"}}
+"""  # noqa: E501
+LEVELS = ("none", "secrets")
+KEY = {"marker_key": "07" * 16}
+
+
+def recorded_at(record: Record, level: str, transcript: str = RECORDED) -> RecordedTranscript:
+    """Records at a level."""
+    recorded = record(transcript, redaction=level, **KEY)
+    assert (level == "none") == any(OLD.encode() in raw for raw in recorded.raw.values())
+    return recorded
+
+
+def prompt(number: int, words: str) -> str:
+    """A line of the client."""
+    content = json.dumps([{"type": "text", "text": words}])
+    return f'-> #{number} session/prompt {{"sessionId": "s", "prompt": {content}}}'
+
+
+def new_session(token: str) -> str:
+    """The line that begins a session."""
+    env = [{"name": "M_TOKEN", "value": token}]
+    servers = json.dumps([{"name": "m", "command": "c", "args": [], "env": env}])
+    return f'-> #1 session/new {{"cwd": "/p", "mcpServers": {servers}}}'
+
+
+def without_secrets(live: Live) -> str:
+    """The report of a replay, which has no secrets."""
+    found = repr(live.report) + "\n".join(text(live.report)) + live.bytes.decode()
+    assert not any(secret[14:] in found for secret in (NEW, OTHER))
+    return "\n".join(text(live.report))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
+    record: Record, level: str
+) -> None:
+    """It is reported that it was not compared, once, and the replay is clean."""
+    live = recorded_at(record, level).replay()
+    live.check(f"""
+        -> 1
+        <- 2
+        {new_session(NEW)}
+        <- 4
+        {prompt(2, f"use {NEW} now")}
+        <- 6
+        {prompt(3, f"again {NEW}")}
+        <- 8
+        -> end
+        <- end
+    """)
+    assert live.found == []
+    assert [one.kind for one in live.divergences] == ["masked"]
+    assert "masked, and was not compared" in without_secrets(live)
+    assert live.report.verdict == "clean"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_secret_that_becomes_another_one_contradicts_the_recording(
+    record: Record, level: str
+) -> None:
+    """The divergence says so, without showing either."""
+    live = recorded_at(record, level).replay()
+    live.check(f"""
+        -> 1
+        <- 2
+        {new_session(NEW)}
+        <- 4
+        {prompt(2, f"use {NEW} now")}
+        <- 6
+        {prompt(3, f"again {OTHER}")}
+        <- refusal #3
+    """)
+    assert [one.kind for one in live.divergences if one.rank == "primary"] == ["binding-conflict"]
+    found = without_secrets(live)
+    assert "which is another secret elsewhere" in found
+    assert "/params/prompt/0/text" in found
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> None:
+    """Reports and errors show markers."""
+    live = recorded_at(record, level).replay()
+    live.check(f"""
+        -> 1
+        <- 2
+        {new_session(NEW)}
+        <- 4
+        {prompt(2, f"do not use {NEW} now")}
+        <- refusal #2
+    """)
+    assert [one.kind for one in live.divergences if one.rank == "primary"] == ["params-differ"]
+    assert "[redacted:" in without_secrets(live)
+
+
+def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
+    """The client was sent it, and may send it back."""
+    recorded = recorded_at(record, "secrets")
+    live = recorded.replay()
+    live.check(f"""
+        -> 1
+        <- 2
+        {new_session(NEW)}
+        <- 4
+        -> 5
+        <- 6
+        {prompt(3, f"again {NEW}")}
+        <- 8
+    """)
+    assert live.found == []
+
+
+def test_a_text_that_is_no_secret_to_us_is_paired_too(record: Record) -> None:
+    """The recording knew of it from elsewhere."""
+    transcript = """
+        1-4 session
+        5 -> #2 session/prompt {"sessionId": "s", "prompt": "[redacted:password:0a0b0c0d] [redacted:password:0a0b0c0d]"}
+        6 <- #2 result {"stopReason": "end_turn"}
+        7 -> #3 session/prompt {"sessionId": "s", "prompt": "a [redacted:password:0a0b0c0d] b"}
+        8 <- #3 result {"stopReason": "end_turn"}
+    """  # noqa: E501
+    for words, is_matched in (("ab ab", True), ("ab cd", False), ("ab", False)):
+        live = record(transcript, redaction="secrets", **KEY).replay()
+        live.check("-> 1\n<- 2\n-> 3\n<- 4")
+        live.send(f'#2 session/prompt {{"sessionId": "s", "prompt": "{words}"}}')
+        assert (live.found == []) == is_matched
+        if is_matched:
+            live.send('#3 session/prompt {"sessionId": "s", "prompt": "a cd b"}')
+            assert live.found != []
+
+
+ASKED = f"""
+    1-4 session
+    5 -> #2 session/prompt {{"sessionId": "s", "prompt": "go"}}
+    6 <- #7 terminal/create {{"sessionId": "s", "command": "curl", "args": ["{OLD}"]}}
+    7 -> #7 result {{"terminalId": "t"}}
+    8 <- #8 session/request_permission {{"sessionId": "s", "toolCall": {{"toolCallId": "c", "rawInput": {{"command": "curl {OLD}"}}}}, "options": [{{"optionId": "y", "name": "y", "kind": "allow_once"}}, {{"optionId": "n", "name": "n", "kind": "reject_once"}}]}}
+    9 -> #8 result {{"outcome": {{"outcome": "selected", "optionId": "y"}}}}
+    10 <- #2 result {{"stopReason": "end_turn"}}
+"""  # noqa: E501
+
+
+def asking(token: str) -> str:
+    """A permission request of the agent."""
+    call = {"toolCallId": "c", "rawInput": {"command": f"curl {token}"}}
+    options = [
+        {"optionId": o, "name": o, "kind": k}
+        for o, k in (("y", "allow_once"), ("n", "reject_once"))
+    ]
+    params = {"sessionId": "s", "toolCall": call, "options": options}
+    return f"<- #8 session/request_permission {json.dumps(params)}"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_nothing_is_granted_by_a_mask(record: Record, level: str) -> None:
+    """A request with another secret is answered, and permission for it is denied."""
+    live = verify(recorded_at(record, level, ASKED))
+    live.play("<- 2", "<- 4")
+    command = f'{{"sessionId": "s", "command": "curl", "args": ["{NEW}"]}}'
+    assert live.play(f"<- #7 terminal/create {command}") == ["-> 7"]
+    (answer,) = live.play(asking(NEW))
+    assert '"n"' in answer
+    assert [one.kind for one in live.divergences] == ["masked", "permission-differs"]
+    assert not any(secret[14:] in repr(live.report) for secret in (OLD, NEW))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_permission_is_granted_for_the_secret_that_was_filled_in(
+    record: Record, level: str
+) -> None:
+    """The same value is the same; a marker that was sent as it is stands for itself."""
+    recorded = recorded_at(record, level, ASKED)
+    live = verify(recorded)
+    live.play("<- 2", "<- 4", "<- 6")
+    assert live.play("<- 8") == ["-> 9"]
+    assert live.found == []
