@@ -104,6 +104,7 @@ def test_the_engine_is_pure() -> None:
         "engine",
         "events",
         "protocol",
+        "redaction",
         "safe_text",
         "wording",
     }
