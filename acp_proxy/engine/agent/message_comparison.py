@@ -6,7 +6,7 @@ from attrs import define, field
 
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Comparison, Difference, shown
-from acp_proxy.engine.shared.masking import Masking
+from acp_proxy.engine.shared.masking import MessageMask
 from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.protocol.dialects import FORK, OPENING
 from acp_proxy.protocol.json_text import json_or_none
@@ -23,7 +23,7 @@ class ClientMessage:
     message: Message
     line: int
     """The line's number, counted from 1."""
-    _masking: Masking | None = None
+    _masking: MessageMask | None = None
     value: Any = field(init=False)
     """The message without its secrets, decoded."""
 
@@ -52,9 +52,9 @@ class MessageComparer:
         script: Script,
         bindings: Bindings,
         ignored: tuple[str, ...],
-        masking: Masking | None = None,
+        masking: MessageMask | None = None,
     ) -> None:
-        self._masking = masking or Masking(script.redaction)
+        self._masking = masking or MessageMask(script.redaction)
         self._script = script
         self._bindings = bindings
         self._comparer = Comparer(bindings, ignored)

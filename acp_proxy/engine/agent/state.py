@@ -9,7 +9,7 @@ from acp_proxy.engine.agent.schedule import ReplaySchedule
 from acp_proxy.engine.agent.withheld_effects import WithheldEffects
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.divergence import DivergenceLog
-from acp_proxy.engine.shared.masking import Masking
+from acp_proxy.engine.shared.masking import MessageMask
 from acp_proxy.engine.shared.playback_options import PlaybackOptions
 from acp_proxy.engine.shared.secret_pairs import SecretPairs
 from acp_proxy.engine.shared.steps import Script
@@ -31,7 +31,7 @@ class ReplayState:
     def __init__(self, script: Script, options: ReplayOptions) -> None:
         self.script = script
         self.options = options
-        self.masking = Masking(script.redaction)
+        self.masking = MessageMask(script.redaction)
         self.bindings = Bindings(secrets=SecretPairs(are_echoed=self.masking.is_recorded))
         self.effects = WithheldEffects(script)
         self.schedule = ReplaySchedule(script, options.order, self.effects)

@@ -27,7 +27,7 @@ from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.recorded_requests import RecordedRequest
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Difference, shown
-from acp_proxy.engine.shared.masking import Masking
+from acp_proxy.engine.shared.masking import MessageMask
 from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.updates import FINAL, UPDATE
@@ -135,9 +135,9 @@ class PermissionMatcher:
     """Compares permission requests."""
 
     def __init__(
-        self, recording: RecordedClient, bindings: Bindings, masking: Masking | None = None
+        self, recording: RecordedClient, bindings: Bindings, masking: MessageMask | None = None
     ) -> None:
-        self._masking = masking or Masking(recording.script.redaction)
+        self._masking = masking or MessageMask(recording.script.redaction)
         self.calls = ToolCalls(null_clears=recording.is_v2)
         """The tool calls that the live agent has announced."""
         self._recording = recording

@@ -15,7 +15,7 @@ from acp_proxy.engine.client.stream_progress import AgentOutput
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer
 from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog
-from acp_proxy.engine.shared.masking import Masking
+from acp_proxy.engine.shared.masking import MessageMask
 from acp_proxy.engine.shared.playback_options import Order, PlaybackOptions
 from acp_proxy.engine.shared.secret_pairs import SecretPairs
 
@@ -42,7 +42,7 @@ class VerifyState:
     def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
         self.recording = recording
         self.options = options
-        self.masking = Masking(recording.script.redaction, options.secrets)
+        self.masking = MessageMask(recording.script.redaction, options.secrets)
         pairs = SecretPairs(are_echoed=self.masking.is_recorded)
         self.bindings = Bindings(roots=dict(options.roots), secrets=pairs)
         self.comparer = Comparer(self.bindings, options.ignored)

@@ -11,7 +11,7 @@ from typing import Protocol
 from attrs import frozen
 
 from acp_proxy.engine.shared.comparison import Difference
-from acp_proxy.engine.shared.masking import Masking
+from acp_proxy.engine.shared.masking import MessageMask
 from acp_proxy.engine.shared.secret_pairs import SecretPair
 
 ERROR_CODE = -31999
@@ -134,7 +134,7 @@ class DivergenceLog:
         masking: masks what the peer said in them; None if that holds no secrets.
     """
 
-    def __init__(self, masking: Masking | None = None) -> None:
+    def __init__(self, masking: MessageMask | None = None) -> None:
         self._masking = masking
         self._not_compared: set[str] = set()
         self.found: list[Divergence] = []

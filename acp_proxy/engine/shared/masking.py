@@ -24,7 +24,7 @@ _CHOSEN = (
 """Values that are inserted into other messages, and so have to be what they are."""
 
 
-class Masking:
+class MessageMask:
     """Masks messages of both sides.
 
     Args:
