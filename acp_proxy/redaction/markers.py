@@ -68,7 +68,12 @@ class NumberedMarkers(Markers):
         self._numbers: dict[str, int] = {}
 
     def of(self, kind: str, value: str) -> str:
-        """Returns the marker of a secret; the same value has the same number."""
+        """Returns the marker of a secret; the same value has the same number.
+
+        Args:
+            kind: what it is, in lower-case letters.
+            value: the secret.
+        """
         if (marker := self._known.get(value)) is not None:
             return marker
         number = self._numbers.setdefault(value, len(self._numbers) + 1)

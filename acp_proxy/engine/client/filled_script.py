@@ -39,7 +39,13 @@ class FilledScript:
         return wire._replace(raw=raw)
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
-        """Finds messages of the client beyond what was read, as `Script.later` does."""
+        """Finds messages of the client beyond what was read.
+
+        Args:
+            method: their method.
+            kind: their kind.
+            after: the number after which they were recorded.
+        """
         return self._script.later(method, kind, after)
 
 

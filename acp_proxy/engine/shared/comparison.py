@@ -109,7 +109,12 @@ class Comparer:
         return Comparer(self._bindings.after_rewriting, map(pointer, self.ignored), mask=self._mask)
 
     def values(self, recorded: Any, live: Any) -> Comparison:
-        """Compares two values that are no messages."""
+        """Compares two values that are no messages.
+
+        Args:
+            recorded: the recorded one, decoded.
+            live: the live one, decoded.
+        """
         return self._compared((), recorded, live, None)
 
     def params(self, method: str | None, recorded: Any, live: Any, places: Places) -> Comparison:

@@ -1,0 +1,38 @@
+"""Secrets stand in place of markers in whatever is read from a filled recording."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from acp_proxy.engine.client.filled_script import FilledScript, markers_to_send
+from tests.playbook import record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MARKER, OTHER = "[redacted:env:0a0b0c0d]", "[redacted:token:11112222]"
+RECORDED = f"""
+    1-4 session
+    5 -> #2 session/prompt {{"sessionId": "s", "prompt": "{MARKER} {OTHER}"}}
+    6 <- #2 result {{"stopReason": "end_turn"}}
+"""
+
+
+def test_a_frame_has_secrets_as_json(tmp_path: Path) -> None:
+    """Markers without a secret stay, and so does everything else."""
+    recorded = record(tmp_path, RECORDED)
+    script, secret = recorded.script(), 'a"\\\n\u00e9'
+    filled = FilledScript(script, {"0a0b0c0d": secret})
+    seq = recorded.seq(5)
+    assert json.loads(filled.wire(seq).raw)["params"]["prompt"] == f"{secret} {OTHER}"
+    assert filled.wire(recorded.seq(1)) == script.wire(recorded.seq(1))
+    assert [step.seq for step in filled.read()] == [step.seq for step in recorded.script().read()]
+    assert [*filled.later("x", "request", 0)] == []
+
+
+def test_markers_are_found_once_and_in_order(tmp_path: Path) -> None:
+    """By their hashes."""
+    recorded = record(tmp_path, RECORDED)
+    found = markers_to_send(recorded.script(), iter((recorded.seq(3), recorded.seq(5))))
+    assert [*found.items()] == [("0a0b0c0d", MARKER), ("11112222", OTHER)]
