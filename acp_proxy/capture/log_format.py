@@ -39,6 +39,10 @@ LAST_KIND = MASKING
 MARKER_KEY = "marker_key"
 """The field of ``START`` with the key of the markers that replace secrets; only the log has it."""
 
+SECRETS_KEY = "secret"
+"""The field of ``START`` with secrets that are known before: markers and values, by turns. Only the
+log has it."""
+
 BASE_SIZE = HEADER_SIZE + 8
 
 

@@ -14,13 +14,17 @@ from acp_proxy.capture.files import (
     recordings_directory,
 )
 from acp_proxy.capture.log import CaptureLog
-from acp_proxy.capture.log_format import MARKER_KEY, START, Log
+from acp_proxy.capture.log_format import MARKER_KEY, SECRETS_KEY, START, Log
 from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.pumps import Interceptor
 from acp_proxy.capture.stdio import warn
 
 PARENT = "ACP_PROXY_PARENT"
 """Names the recording and the connection that an acp-proxy in the agent's command is within."""
+
+SECRETS = "ACP_PROXY_SECRETS"
+"""Names variables whose values are secrets, each with its marker: ``NAME=MARKER``, with commas
+between them. `verify` sets it, for the secrets that it sends."""
 
 
 class Identity:
@@ -65,11 +69,14 @@ class Identity:
         }
         if self.parent:
             fields["parent"] = self.parent
+        if self._options.redact != "none" and (secrets := _known_secrets()):
+            fields[SECRETS_KEY] = secrets
         return fields
 
     def agent_environment(self) -> "dict[str, str]":
         """The agent's environment: ours, and who we are."""
-        return {**os.environ, PARENT: f"{self.id}/{self.connection_id}"}
+        inherited = {name: value for name, value in os.environ.items() if name != SECRETS}
+        return {**inherited, PARENT: f"{self.id}/{self.connection_id}"}
 
 
 def open_log(options: RecordOptions, identity: Identity) -> Log:
@@ -135,6 +142,16 @@ def _claim(path: str) -> None:
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     os.close(os.open(path, flags, 0o600))
+
+
+def _known_secrets() -> "list[str]":
+    """Returns markers and values, by turns."""
+    found: list[str] = []
+    for part in os.environ.get(SECRETS, "").split(","):
+        name, _, marker = part.partition("=")
+        if value := os.environ.get(name):
+            found += (marker, value)
+    return found
 
 
 def _working_directory() -> str:

@@ -162,7 +162,7 @@ class Redactor:
         self._is_thorough = bool(private or paths or extra)
         self._values = SecretValues()
         for value, marker in state.values.items():
-            self._values.add(value, marker, named=True)
+            self._values.add(value, marker, named=True, is_known=True)
         self._pieces = PieceReader()
         self._pieces_ahead = PieceReader()
         self._needles: Needles | None = None  # of the values that are known

@@ -52,7 +52,7 @@ class SecretValues:
     _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
     """Beginnings of forms that are too short to have one of the words, by their ends."""
 
-    def add(self, value: str, marker: str, *, named: bool) -> bool:
+    def add(self, value: str, marker: str, *, named: bool, is_known: bool = False) -> bool:
         """Adds a secret; returns whether it is looked for from now on.
 
         Args:
@@ -60,10 +60,11 @@ class SecretValues:
             marker: what replaces it.
             named: whether its name or its form shows that it is a secret; otherwise only what no
                 person would write is looked for elsewhere.
+            is_known: whether it is a secret wherever it stands, however it looks.
         """
         if value in self.markers or len(self.markers) >= MOST or MARKER.fullmatch(value):
             return False
-        if not _is_distinct(value, named=named):
+        if not (is_known or _is_distinct(value, named=named)):
             return False
         self.markers[value] = marker
         whole = [value] if len(value) <= LONGEST else []

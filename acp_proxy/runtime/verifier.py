@@ -24,6 +24,7 @@ import trio
 from attrs import define, frozen
 from trio.abc import ReceiveStream, SendStream
 
+from acp_proxy.capture.new_recording import SECRETS
 from acp_proxy.capture.options import RECORD
 from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.commands import Finish, Send, WakeAt
@@ -84,6 +85,8 @@ def verify(
     command: Sequence[str],
     *,
     grace: float,
+    redact: str = "secrets",
+    secrets: Mapping[str, str] | None = None,
     show: Show | None = None,
 ) -> VerifyOutcome:
     """Plays a verification against an agent and records it.
@@ -93,13 +96,17 @@ def verify(
         recording: the path of the new recording, at which there must be nothing yet.
         command: the command of the agent.
         grace: seconds that the agent has to end after its input was closed.
+        redact: what is masked in the new recording.
+        secrets: names of variables with secrets that are sent, and the marker of each.
         show: shows what the client waits for; None to show nothing.
     """
     recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
-    recorder += ["-o", recording, "--grace", str(grace), "--", *command]
+    recorder += ["-o", recording, "--grace", str(grace), "--redact", redact, "--", *command]
+    known = ",".join(f"{name}={marker}" for name, marker in (secrets or {}).items())
+    variables = {**environment(os.environ), **({SECRETS: known} if known else {})}
 
     async def run() -> VerifyOutcome:
-        return await _verify(engine, recorder, grace, show)
+        return await _verify(engine, recorder, variables, grace, show)
 
     return run_alone(run)
 
@@ -129,7 +136,11 @@ async def _play(engine: ClientEngine, command: Sequence[str]) -> int:
 
 
 async def _verify(
-    engine: Verification, recorder: list[str], grace: float, show: Show | None
+    engine: Verification,
+    recorder: list[str],
+    variables: dict[str, str],
+    grace: float,
+    show: Show | None,
 ) -> VerifyOutcome:
     ahead = now_ns() - time.monotonic_ns()  # the clock of trio starts at any number
     with received(*_SIGNALS) as signals, Orphans() as orphans:
@@ -137,7 +148,7 @@ async def _verify(
             recorder,
             stdin=PIPE,
             stdout=PIPE,
-            env=environment(os.environ),
+            env=variables,
             # A terminal's Ctrl-C goes to its whole foreground group; the recorder is not in it, so
             # that we stop it in the order below.
             start_new_session=True,
@@ -344,5 +355,5 @@ class WaitDisplay:
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:
     """Returns the recorder's environment: ours, without what configures another recording."""
-    unwanted = {"ACP_PROXY_OFF", *(option.variable for option in RECORD)}
+    unwanted = {"ACP_PROXY_OFF", SECRETS, *(option.variable for option in RECORD)}
     return {name: value for name, value in ours.items() if name not in unwanted}

@@ -27,6 +27,7 @@ from acp_proxy.capture.log_format import (
     MAGIC,
     MAX_PAYLOAD,
     NOTE,
+    SECRETS_KEY,
     SIGNAL,
     START,
     STREAM_NAMES,
@@ -249,6 +250,8 @@ def event_data(record: LogRecord) -> dict[str, Any]:
             data["command"] = [_storable(value) for value in values]
         elif key == "file":
             data["files"] = [_storable(value) for value in values]
+        elif key == SECRETS_KEY:
+            data[key] = [_storable(value) for value in values]
         elif key in _NUMBERS and values[0].isdecimal() and len(values[0]) < 20:
             data[key] = min(int(values[0]), _LARGEST)
         elif key == "seed" and values[0][1:].isdecimal() and len(values[0]) < 21:

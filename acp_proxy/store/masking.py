@@ -153,18 +153,21 @@ def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
         return Masking(log, "secrets", RedactorState(key), waits=waits)
 
 
-def start(log: LogReader, level: str, key: str, *, waits: bool) -> Masking | None:
+def start(
+    log: LogReader, level: str, key: str, secrets: dict[str, str], *, waits: bool
+) -> Masking | None:
     """Begins masking a log; None if nothing is to be masked.
 
     Args:
         log: the log.
         level: as the recorder was asked for.
         key: of the markers, in hexadecimal digits.
+        secrets: those that are known before, each with its marker.
         waits: see `Masking`.
     """
     if level not in ("secrets", "private") or not _is_key(key):
         return None
-    return Masking(log, level, RedactorState(key), waits=waits)
+    return Masking(log, level, RedactorState(key, secrets), waits=waits)
 
 
 def _is_key(text: str) -> bool:

@@ -284,7 +284,9 @@ class RecordHandler:
         state.wall_ns = number(fields, "wall", 0)
         self._rows.set_dialect(str(fields.get("dialect", "auto")))
         level, key = str(fields.get("redaction")), str(fields.pop(capture_log.MARKER_KEY, ""))
-        self.masking = masking.start(self._log, level, key, waits=self._waits)
+        known = fields.pop(capture_log.SECRETS_KEY, [])
+        secrets = dict(zip(known[1::2], known[::2], strict=False))
+        self.masking = masking.start(self._log, level, key, secrets, waits=self._waits)
         fields.update(self._masked_fields(fields))
         state.recording = Recording(
             id=str(fields.get("id", "")),

@@ -22,10 +22,12 @@ from acp_proxy.cli.options import (
     seconds,
 )
 from acp_proxy.cli.output_files import check_report_files, spare_recordings
-from acp_proxy.cli.recordings import file_of, open_recording
+from acp_proxy.cli.recordings import STDIN, file_of, open_recording
 from acp_proxy.cli.render.output import show_status, warn
+from acp_proxy.cli.secrets import fill
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.engine.agent.report import STALLED
+from acp_proxy.engine.client.filled_script import FilledScript
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
@@ -33,6 +35,7 @@ from acp_proxy.engine.shared.playback_options import NS_PER_S, Pacing
 from acp_proxy.runtime.event_loop import handled
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
+from acp_proxy.store.text_export import write_transcript
 
 if TYPE_CHECKING:
     from acp_proxy.runtime.verifier import VerifyOutcome
@@ -79,6 +82,9 @@ Examples:
 @click.option("--grace", callback=seconds, default="5", metavar="S",
               help="Seconds of silence after which an agent that does not exit is asked to stop, "
               "and seconds from there until it is killed.")  # fmt: skip
+@click.option("--secret", multiple=True, metavar="MARKER=VARIABLE",
+              help="Send the value of an environment variable in place of a marker. Can be given"
+              " several times.")  # fmt: skip
 @file_option("-o", "--output", text="Where to record the new run.")
 def verify(
     recording: str,
@@ -89,6 +95,7 @@ def verify(
     cwd: Path | None,
     timeout: float | None,
     grace: float,
+    secret: tuple[str, ...],
     output: Path | None,
     report: Path | None,
     junit: Path | None,
@@ -108,7 +115,9 @@ def verify(
         reader = stack.enter_context(open_recording(recording, unredacted=True))
         if reader.live:
             warn(f"{reader.path} is still being recorded; later frames are not played")
-        client = RecordedClient(RecordedSteps(reader, as_sent=True))
+        script = FilledScript(RecordedSteps(reader, as_sent=True))
+        client = RecordedClient(script)
+        secrets = fill(script, client, secret)
         new = _new_path(command[0], output)
         spare_recordings((report, junit), (file_of(reader), output or new, new))
         from acp_proxy.cli.work_directory import directories
@@ -119,11 +128,13 @@ def verify(
             ignored=compared.ignored,
             rewrite_text=rewrite_text,
             roots=roots,
+            secrets=secrets.values,
             timeout_ns=_timeout_ns(timeout, client, playback["pacing"]),
         )
         engine = Verification(client, options)
-        outcome = _play(engine, command, new, grace)
-        fresh = stack.enter_context(RecordingReader(new, unredacted=True))
+        level = reader.recording.redaction or "secrets"
+        outcome = _play(engine, command, new, grace, level, secrets.variables)
+        fresh = stack.enter_context(RecordingReader(new))
         if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
             fresh.close()
             new.unlink(missing_ok=True)
@@ -138,7 +149,7 @@ def verify(
             was_stopped=outcome.was_stopped,
             pauses=outcome.pauses,
         )
-        code = conclude(engine, reader, fresh, settings)
+        code = conclude(engine, _masked(reader, stack), fresh, settings)
     sys.exit(code)
 
 
@@ -158,13 +169,26 @@ def _exit_on_signals() -> Iterator[None]:
             signal.signal(signum, handler)
 
 
+def _masked(reader: RecordingReader, stack: ExitStack) -> RecordingReader:
+    """Returns a recording without its secrets, as the new run is recorded."""
+    if reader.is_masked:
+        return reader
+    source = write_transcript(reader) if reader.path is STDIN else None
+    return stack.enter_context(RecordingReader(reader.path, source))
+
+
 def _play(
-    engine: Verification, command: tuple[str, ...], new: Path, grace: float
+    engine: Verification,
+    command: tuple[str, ...],
+    new: Path,
+    grace: float,
+    level: str,
+    secrets: dict[str, str],
 ) -> "VerifyOutcome":
     from acp_proxy.runtime.verifier import verify as play
 
     show = show_status if sys.stderr.isatty() else None
-    outcome = play(engine, str(new), command, grace=grace, show=show)
+    outcome = play(engine, str(new), command, grace=grace, redact=level, secrets=secrets, show=show)
     for one in outcome.left_behind:
         warn(f"the agent left this process running, and it was ended: {one}")
     if outcome.signum is not None:

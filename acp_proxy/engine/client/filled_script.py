@@ -7,6 +7,7 @@ or recorded is masked again.
 import json
 from collections.abc import Iterator, Mapping
 
+from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.shared.steps import Script, Step, Wire
 from acp_proxy.redaction.markers import MARKER_BYTES
 
@@ -19,14 +20,18 @@ class FilledScript:
         secrets: the value of each marker that has one, by its hash.
     """
 
-    def __init__(self, script: Script, secrets: Mapping[str, str]) -> None:
+    def __init__(self, script: Script, secrets: Mapping[str, str] | None = None) -> None:
         self._script = script
-        self._secrets = {
-            name.encode(): json.dumps(value)[1:-1].encode() for name, value in secrets.items()
-        }
+        self.fill(secrets or {})
         self.agent_left_at = script.agent_left_at
         self.dialect = script.dialect
         self.redaction = script.redaction
+
+    def fill(self, secrets: Mapping[str, str]) -> None:
+        """Sets the value of each marker that has one, by its hash."""
+        self._secrets = {
+            name.encode(): json.dumps(value)[1:-1].encode() for name, value in secrets.items()
+        }
 
     def read(self) -> list[Step]:
         """Returns the next steps in recorded order; none at the end."""
@@ -49,15 +54,11 @@ class FilledScript:
         return self._script.later(method, kind, after)
 
 
-def markers_to_send(script: Script, seqs: Iterator[int]) -> dict[str, str]:
-    """Returns the markers in frames, by their hashes, in the order in which they come.
-
-    Args:
-        script: the recording.
-        seqs: the numbers of the frames.
-    """
+def markers_to_send(recording: RecordedClient) -> dict[str, str]:
+    """Returns the markers in the frames of the client, by their hashes, lane by lane."""
     found: dict[str, str] = {}
-    for seq in seqs:
-        for marker in MARKER_BYTES.finditer(script.wire(seq).raw):
-            found.setdefault(marker[2].decode(), marker[0].decode())
+    for lane in recording.lanes.values():
+        for frame in (*lane.queue.frames, *lane.queue.answers.values()):
+            for marker in MARKER_BYTES.finditer(recording.script.wire(frame.seq).raw):
+                found.setdefault(marker[2].decode(), marker[0].decode())
     return found

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from acp_proxy.engine.client.filled_script import FilledScript, markers_to_send
+from acp_proxy.engine.client.recorded_client import RecordedClient
 from tests.playbook import record
 
 if TYPE_CHECKING:
@@ -33,6 +34,5 @@ def test_a_frame_has_secrets_as_json(tmp_path: Path) -> None:
 
 def test_markers_are_found_once_and_in_order(tmp_path: Path) -> None:
     """By their hashes."""
-    recorded = record(tmp_path, RECORDED)
-    found = markers_to_send(recorded.script(), iter((recorded.seq(3), recorded.seq(5))))
+    found = markers_to_send(RecordedClient(record(tmp_path, RECORDED).script()))
     assert [*found.items()] == [("0a0b0c0d", MARKER), ("11112222", OTHER)]

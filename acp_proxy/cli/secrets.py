@@ -1,0 +1,61 @@
+"""Takes the secrets that are sent in place of the markers of a recording."""
+
+import os
+import re
+
+from attrs import field, frozen
+
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.render.output import warn
+from acp_proxy.engine.client.filled_script import FilledScript, markers_to_send
+from acp_proxy.engine.client.recorded_client import RecordedClient
+
+_GIVEN = re.compile(
+    r"(?P<marker>\[?(?:redacted:)?(?:[a-z]+:)?(?P<hash>[0-9a-f]{8})\]?)=(?P<variable>\w+)", re.ASCII
+)
+_SHOWN = 5
+
+
+@frozen
+class GivenSecrets:
+    """Secrets in place of markers."""
+
+    values: dict[str, str] = field(factory=dict, repr=False)
+    """Each with its marker."""
+    variables: dict[str, str] = field(factory=dict)
+    """The environment variables that hold them, each with its marker."""
+
+
+def fill(script: FilledScript, client: RecordedClient, options: tuple[str, ...]) -> GivenSecrets:
+    """Fills in secrets; names on stderr the markers that will be sent without one.
+
+    Args:
+        script: the recording, which is filled.
+        client: the client that sends it.
+        options: ``MARKER=VARIABLE``, as the user gave them.
+
+    Raises:
+        Refusal: there is no such marker, or no such variable.
+    """
+    if script.redaction not in ("secrets", "private") and not options:
+        return GivenSecrets()
+    markers = markers_to_send(client)
+    found, by_hash = GivenSecrets(), {}
+    for option in options:
+        if (match := _GIVEN.fullmatch(option)) is None:
+            raise Refusal(f"expected MARKER=VARIABLE, got {option}")
+        marker, variable = markers.get(match["hash"]), match["variable"]
+        if marker is None:
+            raise Refusal(f"no message of the recorded client has the marker {match['marker']}")
+        if not (value := os.environ.get(variable)):
+            raise Refusal(f"expected a value for {marker}: {variable} is not set")
+        by_hash[match["hash"]] = value
+        found.values[value] = found.variables[variable] = marker
+    script.fill(by_hash)
+    if left := [marker for name, marker in markers.items() if name not in by_hash]:
+        more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+        warn(
+            f"masked in the recording, and sent as it is: {', '.join(left[:_SHOWN])}{more};"
+            " with --secret the value of an environment variable is sent instead"
+        )
+    return found
