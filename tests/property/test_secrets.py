@@ -1,0 +1,113 @@
+"""A recording without its secrets plays as the same recording with them does."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.difference.diff import diff
+from acp_proxy.difference.options import DiffOptions
+from acp_proxy.store.reader import RecordingReader
+from tests import reactive
+from tests.playbook import record
+from tests.reactive import Conversation, play
+from tests.verify_playbook import verify
+
+if TYPE_CHECKING:
+    from tests.playbook import RecordedTranscript
+
+_LETTERS = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+SECRETS = st.lists(
+    st.builds(
+        "{}{}{}".format,
+        st.sampled_from(["sk-ant-api03-", "ghp_", "sk-proj-"]),
+        st.just("Zx9Qw3Rt7Yp1Lm5"),
+        st.text(_LETTERS, min_size=25, max_size=25),
+    ),
+    min_size=4,
+    max_size=4,
+    unique=True,
+)
+"""Two recorded secrets, and two live ones."""
+WORDS = st.lists(
+    st.tuples(st.sampled_from(["use", "and then", "é", ""]), st.integers(0, 2)), max_size=4
+)
+"""The texts of a prompt, and the secret behind each; 2 for none."""
+
+
+def conversation(secrets: list[str], prompts: list[list[tuple[str, int]]]) -> str:
+    """A transcript: a session with a server that has both secrets, and prompts."""
+    env = [{"name": f"TOKEN_{number}", "value": one} for number, one in enumerate(secrets)]
+    server = {"name": "m", "command": "c", "args": [], "env": env}
+    lines = [
+        '-> #0 initialize {"protocolVersion": 1}',
+        '<- #0 result {"protocolVersion": 1}',
+        f'-> #1 session/new {{"cwd": "/p", "mcpServers": {json.dumps([server])}}}',
+        '<- #1 result {"sessionId": "s"}',
+    ]
+    for number, prompt in enumerate(prompts, 2):
+        said = " ".join(f"{word} {[*secrets, ''][n]}" for word, n in prompt)
+        params: dict[str, Any] = {"sessionId": "s", "prompt": [{"type": "text", "text": said}]}
+        lines += [
+            f"-> #{number} session/prompt {json.dumps(params)}",
+            f'<- #{number} result {{"stopReason": "end_turn"}}',
+        ]
+    return "\n".join(lines)
+
+
+def replayed(recorded: RecordedTranscript, client: str) -> list[tuple[str, str]]:
+    """The divergences that count of a client."""
+    live = recorded.replay()
+    for line in client.splitlines():
+        if line.startswith("-> "):
+            live.send(line.removeprefix("-> "))
+    shown = repr(live.report).encode() + live.bytes
+    assert b"Zx9Qw3Rt7Yp1Lm5" not in shown or recorded.script().redaction == "none"
+    return [(one.kind, one.lane) for one in live.divergences if one.rank != "info"]
+
+
+@given(SECRETS, st.lists(WORDS, min_size=1, max_size=3), st.lists(WORDS, min_size=1, max_size=3))
+def test_secrets_do_not_decide_how_a_conversation_is_played(
+    secrets: list[str],
+    prompts: list[list[tuple[str, int]]],
+    others: list[list[tuple[str, int]]],
+) -> None:
+    """With the same secrets and with others; nor which other messages are divergences."""
+    own, live = secrets[:2], secrets[2:]
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        recordings = []
+        for level in ("none", "secrets"):
+            one = record(
+                Path(name), conversation(own, prompts), redaction=level, marker_key="07" * 16
+            )
+            stack.callback(one.close)
+            recordings.append(one)
+        for tokens in (own, live):
+            for said in (prompts, others):
+                client = conversation(tokens, said)
+                plain, masked = (replayed(one, client) for one in recordings)
+                assert plain == masked
+                assert said != prompts or plain == []
+        for one in recordings:
+            agent = verify(one)
+            for number in range(2, 5 + 2 * len(prompts), 2):
+                agent.play(f"<- {number}")
+            assert agent.found == []
+        old, new = (stack.enter_context(RecordingReader(one.path)) for one in recordings)
+        assert diff(old, new, DiffOptions()).is_equal
+
+
+def test_every_recording_plays_without_its_secrets(tmp_path: Path) -> None:
+    """The client sends them as it did."""
+    for path in reactive.recordings(tmp_path):
+        with RecordingReader(path, unredacted=True) as whole, RecordingReader(path) as masked:
+            loaded = Conversation.load(whole)
+            played = play(evolve(loaded, reader=masked))
+            assert [one for one in played.divergences if one.rank != "info"] == [], path
