@@ -571,7 +571,7 @@ class _LineScan:
 
     def _take_encoded(self, string: JsonString, decoded: Decoded) -> None:
         """Masks secrets in the output of a terminal that is sent in base64."""
-        if string.path[-1] != "data" or not string.is_whole:
+        if string.path[-1:] != ("data",) or not string.is_whole:
             return
         try:
             data = base64.b64decode(decoded.text, validate=True)

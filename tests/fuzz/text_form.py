@@ -111,7 +111,7 @@ def _rows_of_text(text: bytes) -> Rows:
 
 
 def _written(text: bytes) -> bytes:
-    with RecordingReader(_NAME, io.BytesIO(text)) as reader:
+    with RecordingReader(_NAME, io.BytesIO(text), unredacted=True) as reader:
         return b"".join(write_transcript(reader))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acp_proxy.protocol.peers import Stream
@@ -276,6 +276,7 @@ def test_other_places_and_patterns() -> None:
     assert MARKER.sub("M", shown["x"]) == "see ticket M."
 
 
+@example(b'[] "token"', TO_CLIENT)
 @given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
 def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
     """And edits are in order, within the line."""
