@@ -79,7 +79,7 @@ class SecretValues:
         """Returns words of which one is in each line of JSON, or text, that holds a value."""
         words = set()
         for form in self.forms:
-            raw = form.encode("utf-8", "surrogateescape")
+            raw = _bytes_of(form)
             # A line of JSON may have it in escapes; the longest part without any shows it.
             words |= {raw[:_WORD], max(_ESCAPED.split(raw), key=len)[:_WORD]}
         return [word for word in words if word]
@@ -148,13 +148,13 @@ def _is_path(value: str) -> bool:
 
 
 def _forms(value: str) -> Iterator[str]:
+    data = _bytes_of(value)
     yield value
-    yield quote(value, safe="")
-    yield quote_plus(value)
-    yield re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), quote(value, safe=""))
+    yield quote(data, safe="")
+    yield quote_plus(data)
+    yield re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), quote(data, safe=""))
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
-    data = value.encode("utf-8", "surrogatepass")
     for shift in range(3):  # by what stands before it in the encoded text
         code = base64.b64encode(b"\0" * shift + data)
         # A character has six bits; those that it shares with its neighbours are left out.
@@ -165,3 +165,11 @@ def _forms(value: str) -> Iterator[str]:
 
 
 _URL_SAFE = str.maketrans("+/", "-_")
+
+
+def _bytes_of(text: str) -> bytes:
+    """Returns the bytes of a text that may have been no UTF-8, or have half of a character."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")

@@ -277,6 +277,8 @@ def test_other_places_and_patterns() -> None:
 
 
 @example(b'[] "token"', TO_CLIENT)
+@example(b'{"token": "\xdb\xdbabcdefgh\xdb"}', TO_CLIENT)
+@example(b'{"token": "\\ud800abcdefgh"}', STDERR)
 @given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
 def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
     """And edits are in order, within the line."""
