@@ -345,6 +345,10 @@ class Talk:
         self.ended = not data
 
 
+EXACT = ("--redact", "none")
+"""Options of ``record`` for bytes that may look like a secret by chance, and are compared."""
+
+
 class Recorder:
     """Starts proxies for one test, and sees that none of them leaves a process behind.
 

@@ -14,6 +14,7 @@ import pytest
 from acp_proxy.store.record_handler import LARGE
 from tests.agents import flood
 from tests.integration.processes import (
+    EXACT,
     Gate,
     agent,
     living,
@@ -398,7 +399,9 @@ def test_a_plan_that_never_fires_changes_nothing(
     speech += large + b"\n" + chance.randbytes(SIZE) + b"unfinished"
     (tmp_path / "sent").write_bytes(speech)
     talk = forked(
-        agent("duplex", tmp_path / "sent", tmp_path / "output", 3, 60_000, 100_000), *faults(rule)
+        agent("duplex", tmp_path / "sent", tmp_path / "output", 3, 60_000, 100_000),
+        *EXACT,
+        *faults(rule),
     )
     backwards = speech[::-1]
     chunks = (backwards[n : n + 50_000] for n in range(0, len(backwards), 50_000))

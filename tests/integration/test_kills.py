@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.processes import agent, living, needs_proc, shell, wait_until
+from tests.integration.processes import EXACT, agent, living, needs_proc, shell, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,8 @@ def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> No
     chance = random.Random(seed)
     to_agent, to_client = lines(chance), lines(chance)
     (tmp_path / "sent").write_bytes(to_client)
-    talk = record(agent("duplex", tmp_path / "sent", tmp_path / "received", 3, 60_000, 100_000))
+    command = agent("duplex", tmp_path / "sent", tmp_path / "received", 3, 60_000, 100_000)
+    talk = record(command, *EXACT)
     group = talk.agent_group()
     moment = chance.randrange(1, SAID // 2)
     chunks = (to_agent[n : n + 50_000] for n in range(0, len(to_agent), 50_000))

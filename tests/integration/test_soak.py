@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.integration.processes import agent, needs_proc, peak_memory
+from tests.integration.processes import EXACT, agent, needs_proc, peak_memory
 from tests.million import record_million
 from tests.property.test_relay_bytes import SIZES, cut, expect_unchanged, odd_bytes
 
@@ -68,7 +68,7 @@ def test_a_gigabyte_of_noise(record: Recorder, tmp_path: Path) -> None:
     sent = tmp_path / "sent"
     with sent.open("wb") as file:
         file.writelines([block] * 16)
-    talk = record(agent("duplex", sent, tmp_path / "received", 65_536, 1_000))
+    talk = record(agent("duplex", sent, tmp_path / "received", 65_536, 1_000), *EXACT)
     size = sent.stat().st_size
     talk.run(cut(block, [65_536]), until=lambda: len(talk.received) == size)
     assert talk.exchange() == sent.read_bytes()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.processes import DEADLINE_S, Gate, agent, needs_proc, shell
+from tests.integration.processes import DEADLINE_S, EXACT, Gate, agent, needs_proc, shell
 
 if TYPE_CHECKING:
     from tests.integration.processes import Recorder
@@ -116,6 +116,7 @@ def test_descriptors_that_do_not_block(
     ends = Ends(kind)
     talk = record(
         shell('cat "$1" >&2 & shift; "$@"; wait', tmp_path / "sent", *talker),
+        *EXACT,
         stdin=ends.theirs[0],
         stdout=ends.theirs[1],
         stderr=ends.theirs[2],
