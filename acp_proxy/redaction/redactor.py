@@ -16,6 +16,7 @@ import base64
 import binascii
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -33,7 +34,7 @@ from acp_proxy.redaction.needles import Needles
 from acp_proxy.redaction.patterns import Found
 from acp_proxy.redaction.pieces import PUSHES, Piece, PieceReader
 from acp_proxy.redaction.places import METHODS, Treatment, kind_of, of_variable, rule_for
-from acp_proxy.redaction.values import SecretValues
+from acp_proxy.redaction.values import MOST, SecretValues
 
 CONTEXT = 32
 """Characters before a piece of text that are looked at together with it."""
@@ -216,16 +217,23 @@ class Redactor:
             stream: where it was read.
             pieces: gives its bytes, without the newline, anew whenever it is called.
         """
-        head = next(iter(pieces()), b"")
+        head = _head(pieces())
         if head.lstrip()[:1] not in (b"{", b"["):
             return self._counted(self._edits_of_text(pieces()))
+        known = len(self._values.markers)
+        edits = self._edits_of_json(stream, head, pieces)
+        if len(self._values.markers) > known:  # one may stand before the place that shows it
+            edits = self._edits_of_json(stream, head, pieces)
+        return self._counted(edits)
+
+    def _edits_of_json(self, stream: Stream, head: bytes, pieces: Pieces) -> list[Edit]:
         scan = _LineScan(self, head)
         for string in scan.walk.strings(pieces()):
             scan.take(string)
         edits = scan.finish()
         if stream is Stream.STDERR or not scan.walk.is_json:
             edits += self._edits_of_text(pieces())
-        return self._counted(edits)
+        return edits
 
     def text(self, text: str, *, loose: bool = True) -> str:
         """Returns a text without its secrets.
@@ -301,7 +309,7 @@ class Redactor:
             and self._may_hold((left[-_SEAM:] + text[:_SEAM]).encode("utf-8", "replace"))
         ):
             return False
-        joined = (left + text)[-CONTEXT:]
+        joined = _context(left + text)
         if patterns.ends_open(joined) or self._values.ends_open(joined):
             return False
         self._keep(key, (joined, []))
@@ -338,7 +346,7 @@ class Redactor:
         may_hold = self._is_thorough or self._may_hold(joined.encode("utf-8", "replace"))
         ends_open = patterns.ends_open(joined) or self._values.ends_open(joined)
         if not (may_hold or spans or ends_open):
-            self._keep(piece.key, (joined[-CONTEXT:], []))
+            self._keep(piece.key, (_context(joined), []))
             return []
         tail = self._tail(joined)
         if tail < end:
@@ -361,7 +369,7 @@ class Redactor:
             if span.end > end:
                 new = span.new if span.start >= end else ""
                 later.append((max(span.start - end, 0), span.end - end, new))
-        self._keep(piece.key, (joined[max(0, end - CONTEXT) : end], later))
+        self._keep(piece.key, (_context(joined[:end]), later))
         return own
 
     def _keep(self, key: str, stream: _Stream) -> None:
@@ -433,7 +441,7 @@ class Redactor:
 
     def _spans(self, text: str, *, loose: bool) -> list[_Span]:
         """Returns what is masked in a text, and remembers it."""
-        spans = [_Span(start, end, marker) for start, end, marker in self._values.find(text)]
+        spans = []
         found = patterns.find(text, loose=loose)
         masked = [match.span() for match in MARKER.finditer(text)] if "[redacted:" in text else []
         for pattern in self._extra:
@@ -443,9 +451,11 @@ class Redactor:
                     found.append(Found(match.start(group), match.end(group), "secret"))
         for start, end, kind in found:
             value = text[start:end]
-            is_masked = any(start < last and first < end for first, last in masked)
-            if not is_masked and not _REFERENCE.fullmatch(value):
+            if not _overlaps(masked, start, end) and not _REFERENCE.fullmatch(value):
                 spans.append(_Span(start, end, self._remember(value, kind, named=True)))
+        for start, end, marker in self._values.find(text):
+            if not _overlaps(masked, start, end):
+                spans.append(_Span(start, end, marker))
         return _joined(spans)
 
     def _remember(self, value: str, kind: str, *, named: bool) -> str:
@@ -518,7 +528,9 @@ class _LineScan:
             elif flag and is_secret_name(flag):
                 treatment, kind = Treatment.SECRET, kind_of((flag,))
         if treatment is Treatment.VARIABLE:
-            redactor._state.variables.append(decoded.text)
+            variables = redactor._state.variables
+            if len(variables) < MOST and decoded.text not in variables:
+                variables.append(decoded.text)
         elif treatment is Treatment.SECRET:
             name = string.path[-1]
             is_named = kind not in ("env", "header") or is_secret_name(name, variable=True)
@@ -589,8 +601,34 @@ class _LineScan:
 _QUERY_VALUE = re.compile(r"[?&#][^=&#]*=([^&#]+)")
 
 
+def _overlaps(places: list[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether one of several ranges, which are in order, has a part of another one."""
+    number = bisect_left(places, (end,))
+    return number > 0 and places[number - 1][1] > start
+
+
+def _context(text: str) -> str:
+    """Returns the last characters of a text, but no part of a marker."""
+    start = max(0, len(text) - CONTEXT)
+    if "]" in text[start:]:
+        for marker in MARKER.finditer(text, max(0, start - CONTEXT)):
+            if marker.start() < start < marker.end():
+                return text[marker.end() :]
+    return text[start:]
+
+
+def _head(pieces: Iterable[bytes]) -> bytes:
+    """Returns the first bytes of a line, whatever pieces it is read in."""
+    head = b""
+    for piece in pieces:
+        head = (head + piece)[:_HEAD] if head else piece[:_HEAD]
+        if len(head) == _HEAD:
+            break
+    return head
+
+
 def _methods_in(head: bytes, *, every: bool) -> frozenset[str]:
-    found = {name.decode("utf-8", "replace") for name in _METHOD.findall(head[:_HEAD])}
+    found = {name.decode("utf-8", "replace") for name in _METHOD.findall(head)}
     return frozenset(found if every else found & METHODS)
 
 

@@ -153,8 +153,10 @@ def _forms(value: str) -> Iterator[str]:
     yield quote(data, safe="")
     yield quote_plus(data)
     yield re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), quote(data, safe=""))
-    yield json.dumps(value)[1:-1]
-    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    for ensure_ascii in (True, False):
+        inner = json.dumps(value, ensure_ascii=ensure_ascii)[1:-1]
+        yield inner
+        yield json.dumps(inner, ensure_ascii=ensure_ascii)[1:-1]  # in a line that is no JSON
     for shift in range(3):  # by what stands before it in the encoded text
         code = base64.b64encode(b"\0" * shift + data)
         # A character has six bits; those that it shares with its neighbours are left out.

@@ -62,7 +62,7 @@ def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
     """
     sql = (
         "SELECT stream, CASE WHEN size <= ? THEN raw ELSE substr(raw, 1, 65536) END AS raw"
-        " FROM frames WHERE kind IN ('request', 'response', 'batch')"
+        " FROM frames WHERE stream IS NOT NULL AND kind IN ('request', 'response', 'batch')"
         " AND seq <= (SELECT min(prompt_seq) FROM turns) ORDER BY seq"
     )
     return ((row["stream"], row["raw"]) for row in rows.query(sql, (largest,)))

@@ -3,6 +3,5 @@
 ``make fuzz`` runs each for ten minutes, with Hypothesis and, where it is installed, with atheris,
 which looks for bytes that reach new code. The suite runs a fixed number of examples of each.
 
-To add a target, write a module with a ``TARGET`` and name it in `tests.fuzz.targets.NAMES`. A place
-is kept there for the redactor.
+To add a target, write a module with a ``TARGET`` and name it in `tests.fuzz.targets.NAMES`.
 """

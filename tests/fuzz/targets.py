@@ -17,7 +17,7 @@ NAMES = (
     "plan_reader",
     "log_reader",
     "database_reader",
-    # "redactor": the module `tests.fuzz.redactor` goes here.
+    "redactor",
 )
 
 

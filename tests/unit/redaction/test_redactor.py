@@ -287,3 +287,50 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
     for edit in edits:
         assert at <= edit.start <= edit.end <= len(raw)
         at = edit.end
+
+
+def test_a_value_stands_before_the_place_that_shows_it() -> None:
+    """In the same text, or in another string of the same line."""
+    line = message(
+        id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
+    )
+    assert VALUE.encode() not in masked(redactor(), line)
+    text = redactor().text(f"{VALUE}, so --token {VALUE}")
+    assert VALUE not in text
+    assert len(MARKER.findall(text)) == 2
+
+
+def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
+    """What it is does not depend on its first piece, which may be a blank or a bracket."""
+    line = message(id=1, method="authenticate", params={"_meta": {"code": VALUE}})
+    for size in (1, 3, 20):
+        pieces = [b" ", *(line[at : at + size] for at in range(0, len(line), size))]
+        edits = redactor().large(TO_AGENT, lambda pieces=pieces: pieces)  # type: ignore[misc]
+        assert VALUE.encode() not in b"".join(apply_to_pieces(pieces, edits))
+
+
+def test_a_line_of_stderr_may_be_a_string() -> None:
+    """A string alone has no path."""
+    assert masked(redactor(), b'["a"] "token"', STDERR) == b'["a"] "token"'
+    assert VALUE.encode() not in masked(redactor(), b'"--token %s"' % VALUE.encode(), STDERR)
+
+
+@pytest.mark.parametrize("odd", ["\\ud800", "\\udc80", "\xff"])
+def test_a_secret_of_half_characters(odd: str) -> None:
+    """It is masked where it comes again as well."""
+    line = b'{"env":{"DB_KEY":"Zq81x%sKsecR7tv"}}' % odd.encode("latin-1")
+    used = redactor()
+    assert b"R7tv" not in masked(used, line)
+    assert b"R7tv" not in masked(used, line.replace(b"env", b"abc").replace(b"DB_KEY", b"x"))
+
+
+@pytest.mark.parametrize("before", range(24, 40))
+def test_no_marker_is_masked(before: int) -> None:
+    """Pieces of a masked text are masked once, wherever it is cut."""
+    lines = [
+        chunk("it is [redacted:secret:bea18ce0]" + " so it goes on and on"[: before - 20]),
+        chunk(" password=" + "[redacted:password:1b54e34f]"),
+        chunk(" and bea18ce0] again, redacted"),
+    ]
+    used = knowing("redacted")
+    assert masked_all(used, lines)[:2] == lines[:2]

@@ -113,3 +113,10 @@ def test_the_number_of_values_is_bounded() -> None:
     """A hostile recording makes nothing slow."""
     known = values(*(f"Zq81-plain-secret-{n}" for n in range(3000)))
     assert len(known.markers) == 1000
+
+
+def test_an_escaped_value_in_a_line_that_is_no_json() -> None:
+    """Such a line is not decoded, so a text of JSON in it has its escapes twice."""
+    known = values(VALUE)
+    line = json.dumps({"text": json.dumps({"k": VALUE})})
+    assert masked(known, line) == line.replace(json.dumps(json.dumps(VALUE)[1:-1])[1:-1], "<0>")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from acp_proxy.store.library import disk_size, list_recordings, paths, read_listed
@@ -108,3 +110,12 @@ def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> Non
     entry = read_listed(text)
     assert entry.recording is None
     assert "line 25: expected one of stream" in str(entry.problem)
+
+
+def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
+    """A damaged file is listed like others; what masking reads of it is less."""
+    path = record_conversation(tmp_path / "x.db")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE recording SET redaction = NULL")
+        connection.execute("UPDATE frame_rows SET flags = flags | 3 WHERE seq < 6")
+    assert read_listed(path).problem is None
