@@ -79,8 +79,8 @@ def open_recording(
 ) -> "RecordingReader":
     """Opens a recording by path, name, start of its id, as the latest, or from standard input.
 
-    Secrets are masked, unless ``--unredacted`` was given. Prints on stderr how many are, and the
-    reader's warning, if it has one.
+    Secrets are masked, unless ``--unredacted`` was given; where a level is asked for they always
+    are. Prints on stderr how many are, and the reader's warning, if it has one.
 
     Args:
         word: what the user wrote.
@@ -98,7 +98,7 @@ def open_recording(
     from acp_proxy.store.reader import RecordingReader
 
     masking: _Masking = {
-        "unredacted": unredacted or is_unredacted(),
+        "unredacted": unredacted or (is_unredacted() and level is None),
         "level": level,
         "watch": watch or _watch,
     }
@@ -113,7 +113,7 @@ def open_recording(
     if level is not None:
         return reader
     if reader.masked_rows is not None:
-        note_masked(reader.masked_rows.count, f"in {reader.path}")
+        note_masked(len(reader.masked_rows.made), f"in {reader.path}")
     elif is_unredacted() and reader.is_masked:
         warn(f"{reader.path} was masked when it was made; what is masked is not in it")
     return reader
@@ -131,7 +131,7 @@ def note_masked(count: int, where: str) -> None:
 
     if count:
         verb, them = ("is", "it") if count == 1 else ("are", "them")
-        warn(f"{counted(count, 'value')} {where} {verb} masked; --unredacted shows {them}")
+        warn(f"{counted(count, 'secret')} {where} {verb} masked; --unredacted shows {them}")
 
 
 def file_of(reader: "RecordingReader") -> Path:

@@ -5,6 +5,7 @@ with them, to print the help, and for the rare spelling that only click understa
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -39,6 +40,10 @@ class _OneALine(click.types.StringParamType):
 _ONE_A_LINE = _OneALine()
 
 
+def _words_like(words: list[str], _ctx: object, _param: object, incomplete: str) -> list[str]:
+    return [word for word in words if word.startswith(incomplete)]
+
+
 def _parameter(option: Option) -> click.Option:
     kind: dict[str, Any]
     if option.many:
@@ -48,6 +53,8 @@ def _parameter(option: Option) -> click.Option:
     else:
         kind = {"type": click.UNPROCESSED, "callback": _reading(option), "metavar": option.metavar}
         kind["default"] = option.default
+        if option.metavar.startswith("["):
+            kind["shell_complete"] = partial(_words_like, option.metavar.strip("[]").split("|"))
     return click.Option(
         [name for name in (option.short, option.flag) if name],
         help=option.text,

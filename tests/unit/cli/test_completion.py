@@ -99,6 +99,13 @@ def test_a_filter_is_completed(
     assert offered(monkeypatch, "inspect", "search", "x", "-w", *typed) == offers
 
 
+def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of `record` too, which click does not read."""
+    assert offered(monkeypatch, "record", "--redact", "") == ["secrets", "private", "none"]
+    assert offered(monkeypatch, "record", "--dialect", "d") == ["draft-1.0"]
+    assert offered(monkeypatch, "inspect", "redact", "x", "--level", "p") == ["private"]
+
+
 def test_words_that_bash_splits_are_joined() -> None:
     """A colon and an equals sign do not end a word."""
     assert joined(["a", "b", ":", "c"]) == (["a", "b:c"], "c")

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import progress, say
 from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.inspection.searching.patterns import Pattern
-from acp_proxy.inspection.secrets import masked_values
+from acp_proxy.inspection.secrets import MaskedValue, masked_values
 from acp_proxy.plain_files import reason
 from acp_proxy.protocol.json_text import parts_of
 from acp_proxy.store.library import TEXT_SUFFIX
@@ -45,25 +45,26 @@ from acp_proxy.wording import counted
               "exist.")  # fmt: skip
 @click.option("--level", type=click.Choice(["secrets", "private"]), default="secrets",
               show_default=True,
-              help="private: also prompts, messages and contents of files, of which the lengths "
-              "stay.")  # fmt: skip
+              help="What to mask. private: also prompts, messages and contents of files, of which "
+              "only the lengths stay.")  # fmt: skip
 @click.option("--path", "paths", multiple=True, metavar="PTR", callback=pointers,
-              help="A JSON pointer to a value that is masked, too; * matches any key or item. Can "
-              "be given several times.")  # fmt: skip
+              help="Also mask the values at this JSON pointer; * matches any key or item. Can be "
+              "given several times.")  # fmt: skip
 @click.option("--pattern", "patterns", multiple=True, metavar="RE",
-              help="A regular expression whose matches are masked, too: its first group, if it has "
+              help="Also mask what this regular expression matches: its first group, if it has "
               "any. Can be given several times.")  # fmt: skip
 def redact(
     rec: str, output: Path, level: str, paths: tuple[str, ...], patterns: tuple[str, ...]
 ) -> None:
-    """Make a copy of a recording that holds no secrets.
+    """Make a copy of a recording in which secrets are masked.
 
-    What is masked is a marker in the copy, such as [redacted:token:1f0c9a3e], the same wherever the
-    value occurs. Nothing of the values is left in the file, which its owner alone can read. All
-    else stays: numbers, times, ids and methods.
+    In place of a secret is a marker, such as [redacted:token:1f0c9a3e], the same wherever the value
+    occurs in the copy. Nothing of the values is left in the file, which its owner alone can read.
+    All else stays: numbers, times, ids and methods.
+
+    No masking finds everything: read the copy before you share it.
     """
-    if os.path.lexists(output):
-        raise Refusal(f"{output} exists; expected the path of a new file")
+    _check_output(output)
     limit = TimeLimit()
     what = Level(
         private=level == "private",
@@ -83,11 +84,33 @@ def redact(
     with running, open_recording(rec, level=what, watch=limited) as reader:
         if reader.live:
             raise Refusal(f"{reader.path} is still being recorded; expected one that has ended")
-        counts = Counter(value.kind for value in masked_values(reader))
+        masked = list(masked_values(reader))
         _write(reader, output)
-    total = counted(sum(counts.values()), "value")
-    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
-    say(f"{output}: {total} masked{f' ({kinds})' if kinds else ''}")
+    say(f"{output}: {_summary(masked, level)}")
+
+
+def _check_output(output: Path) -> None:
+    """Checks the name of the copy before anything is read, which may take long.
+
+    Raises:
+        Refusal: it is bad, or there is such a file.
+    """
+    if output.suffix not in (".db", TEXT_SUFFIX):  # no suffix has a name that is one, as `.db`
+        name = output.name or str(output)
+        raise Refusal(f"expected a name that ends in .db or {TEXT_SUFFIX} for -o, got {name}")
+    if os.path.lexists(output):
+        raise Refusal(f"{output} exists; expected the path of a new file")
+
+
+def _summary(masked: Sequence[MaskedValue], level: str) -> str:
+    kinds = Counter({value.marker: value.kind for value in masked}.values())
+    words = "no secret was found"
+    if masked:
+        named = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        verb = "is" if kinds.total() == 1 else "are"
+        secrets, places = counted(kinds.total(), "secret"), counted(len(masked), "place")
+        words = f"{secrets} {verb} masked in {places} ({named})"
+    return f"{words}; private text is masked" if level == "private" else words
 
 
 def _write(reader: RecordingReader, output: Path) -> None:
@@ -95,11 +118,8 @@ def _write(reader: RecordingReader, output: Path) -> None:
         write_files({output: progress(write_parts(reader), label="writing")}, force=False)
         return
     lines = progress(write_transcript(reader), label="writing")
-    stem = output.name.removesuffix(".db")
-    if output.name == stem:
-        raise Refusal(f"expected a name that ends in .db or .jsonl, got {output.name}")
     try:
-        made = import_transcript(lines, reader.path, output.parent, stem=stem)
+        made = import_transcript(lines, reader.path, output.parent, stem=output.stem)
     except OSError as e:
         raise Refusal(f"cannot write {output}: {reason(e)}") from None
     if made.name != output.name:  # somebody has made such a file meanwhile

@@ -118,7 +118,7 @@ def _search(
         try:
             with RecordingReader(path, unredacted=is_unredacted()) as reader:
                 recording = reader.recording
-                masked += reader.masked_rows.count if reader.masked_rows is not None else 0
+                masked += len(reader.masked_rows.made) if reader.masked_rows is not None else 0
                 with closing(hits_of(reader)) as hits:
                     found |= printer.print_all(path, recording, islice(hits, limit))
         except UnreadableRecording as e:

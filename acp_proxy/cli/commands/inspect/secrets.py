@@ -1,16 +1,16 @@
 """``acp-proxy inspect secrets``: what is masked in recordings, and where."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from attrs import asdict
 
 from acp_proxy.cli.options import complete_recording
-from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.recordings import STDIN, open_recording
 from acp_proxy.cli.render.output import say, say_json, warn
-from acp_proxy.errors import UnreadableRecording
+from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.inspection.secrets import MaskedValue, masked_values
 from acp_proxy.store.masked_rows import Level
 from acp_proxy.wording import counted
@@ -49,7 +49,7 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
     for word in recs:
         try:
             held |= _show(word, check=check, as_json=json, with_name=len(recs) > 1)
-        except UnreadableRecording as e:
+        except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
             warn(str(e))
             unreadable = True
     sys.exit(2 if unreadable else 1 if held and check else 0)
@@ -59,7 +59,7 @@ def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
     """Prints the values of one recording; returns whether its file holds any."""
     with open_recording(word, level=Level()) as reader:
         found = list(masked_values(reader))
-        path = reader.path
+        path, is_private = reader.path, reader.recording.redaction == "private"
     held = len({value.marker for value in found if value.in_file})
     if as_json:
         for value in found:
@@ -67,7 +67,7 @@ def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
     elif not check:
         if with_name:
             say(str(path), bold=True)
-        _say(found)
+        _say(found, is_private=is_private)
     if held and check:
         verb = "is" if held == 1 else "are"
         warn(
@@ -77,13 +77,11 @@ def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
     return bool(held)
 
 
-def _say(found: Iterable[MaskedValue]) -> None:
+def _say(found: Sequence[MaskedValue], *, is_private: bool) -> None:
     """Prints a line for each value, with the places where it occurs."""
     by_marker: dict[str, list[MaskedValue]] = {}
     for value in found:
         by_marker.setdefault(value.marker, []).append(value)
-    if not by_marker:
-        say("nothing is masked")
     for marker, values in by_marker.items():
         where = "in the file itself" if values[0].in_file else "masked in the file"
         say(f"{marker}  {counted(len(values), 'place')}, {where}")
@@ -92,9 +90,18 @@ def _say(found: Iterable[MaskedValue]) -> None:
             say(f"    {number}{value.place} {value.pointer or ''}".rstrip())
         if len(values) > _MOST_PLACES:
             say(f"    and {len(values) - _MOST_PLACES} more")
+    say(_summary(by_marker) if by_marker else "no secret was found, and none is masked")
+    if is_private:
+        say("prompts, messages and contents of files are masked as well")
+
+
+def _summary(by_marker: dict[str, list[MaskedValue]]) -> str:
+    in_file = sum(values[0].in_file for values in by_marker.values())
+    held = f"the file itself holds {in_file}" if in_file else "the file itself holds none"
+    return f"{counted(len(by_marker), 'secret')}; {held}"
 
 
 def _quoted(path: Path) -> str:
     import shlex
 
-    return shlex.quote(str(path))
+    return "-" if path is STDIN else shlex.quote(str(path))

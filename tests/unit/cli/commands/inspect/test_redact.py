@@ -46,12 +46,23 @@ def test_markers_stay_and_more_can_be_masked(tmp_path: Path) -> None:
     assert "as [redacted:secret:" in text
 
 
+def test_a_copy_is_always_masked(tmp_path: Path) -> None:
+    """Also if secrets are to be shown: `--unredacted` of the group is for what is printed."""
+    path, copy = record_planted(tmp_path / "x.db"), tmp_path / "copy.db"
+    made = run("inspect", "--unredacted", "redact", path, "-o", copy)
+    assert made.exit_code == 0
+    assert " secrets are masked in " in made.stdout
+    assert not any(secret.encode() in copy.read_bytes() for secret in (*SECRETS, KEY[14:]))
+
+
 def test_nothing_is_replaced(tmp_path: Path) -> None:
     """A file that is there stays, and names of other forms are refused."""
     path = record_planted(tmp_path / "x.db")
     before = path.read_bytes()
     assert "exists" in complaint("inspect", "redact", path, "-o", path)
-    assert "ends in .db or .jsonl" in complaint("inspect", "redact", path, "-o", tmp_path / "copy")
+    for name in ("copy", "copy.txt", ".db"):
+        words = complaint("inspect", "redact", path, "-o", tmp_path / name)
+        assert "expected a name that ends in .db or .jsonl" in words
     assert "not a JSON pointer" in complaint(
         "inspect", "redact", path, "-o", tmp_path / "y.db", "--path", "params"
     )

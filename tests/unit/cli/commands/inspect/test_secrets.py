@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from tests.planted import SECRETS, record_planted
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def test_values_are_listed_with_their_places(tmp_path: Path) -> None:
@@ -40,10 +43,38 @@ def test_the_gate_fails_for_a_file_with_secrets(tmp_path: Path) -> None:
     assert found.stderr.count("\n") == 1
     assert f"inspect redact {bad} -o FILE" in found.stderr
     assert run("inspect", "secrets", "--check", good, masked).exit_code == 0
-    assert run("inspect", "secrets", good).stdout == "nothing is masked\n"
+    assert run("inspect", "secrets", good).stdout == "no secret was found, and none is masked\n"
+    assert run("inspect", "secrets", masked).stdout.endswith("the file itself holds none\n")
+
+
+def test_the_gate_finds_what_others_may_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--unredacted` of the group changes nothing in it, nor does standard input."""
+    bad = record_planted(tmp_path / "bad.db")
+    assert run("inspect", "--unredacted", "secrets", "--check", bad).exit_code == 1
+    text = run("inspect", "export", "--unredacted", bad).stdout_bytes
+    monkeypatch.setattr("acp_proxy.cli.recordings.read_stdin", lambda: io.BytesIO(text))
+    found = run("inspect", "secrets", "--check", "-")
+    assert found.exit_code == 1
+    assert "inspect redact - -o FILE" in found.stderr
 
 
 def test_what_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
-    """A file that is no recording makes the gate fail with 2."""
+    """A file that is no recording makes the gate fail with 2; the others are checked as well."""
     (tmp_path / "x.db").write_bytes(b"nothing of ours")
     assert "x.db" in complaint("inspect", "secrets", "--check", tmp_path / "x.db")
+    bad = record_planted(tmp_path / "bad.db")
+    found = run("inspect", "secrets", "--check", tmp_path / "no.db", tmp_path / "x.db", bad)
+    assert found.exit_code == 2
+    no, unreadable, held = found.stderr.splitlines()
+    assert "no.db" in no
+    assert "x.db" in unreadable
+    assert "bad.db holds" in held
+
+
+def test_a_private_recording_says_so(tmp_path: Path) -> None:
+    """What has no marker is named at the end."""
+    path, copy = record_planted(tmp_path / "x.db"), tmp_path / "copy.db"
+    run("inspect", "redact", path, "-o", copy, "--level", "private")
+    assert run("inspect", "secrets", copy).stdout.endswith("files are masked as well\n")
