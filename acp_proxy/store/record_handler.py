@@ -92,13 +92,13 @@ class RecordHandler:
         if record.kind == capture_log.MASKING:
             self._continue_masking(record)
             return
-        fields = event_data(record)
+        fields = self._masked_fields(event_data(record))  # of the first record by `_start`
         if (of_event := self._OF_EVENTS.get(record.kind)) is not None:
             of_event(self, record, fields)
         if record.kind != capture_log.CLOSE:  # its row in `recording` has it
             t_ns = max(0, record.t_ns - self._state.origin_ns)
             kind = EVENT_KINDS.get(record.kind, "note")
-            self._rows.add_event(kind, t_ns, json.dumps(self._masked_fields(fields)))
+            self._rows.add_event(kind, t_ns, json.dumps(fields))
 
     def settle(self) -> None:
         """Ends the recording of a writer that died: unfinished lines become frames."""
