@@ -15,7 +15,6 @@ from attrs import define, field
 
 from acp_proxy.redaction.markers import MARKER
 from acp_proxy.redaction.patterns import Found
-from acp_proxy.redaction.randomness import is_random
 
 BEGINNING = 3
 """Characters of a secret that a piece of text must end with to be its beginning."""
@@ -30,10 +29,13 @@ _LONG_LINE = 20
 _PLAIN = re.compile(r"true|false|null|[-+]?[0-9.,:]+|[A-Za-z]:\\.*|file://.*")
 _PATH = re.compile(r"(?:~|\.{0,2})(?:/[\w.@ ,-]+)+/?")
 _ESCAPED = re.compile(rb'["\\/\x00-\x1f\x7f-\xff]')
-_SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
-_LONG_WORD = 16
-_UNNAMED = 12
-"""Characters of the shortest value of several words that is looked for without a name."""
+_SETTING = re.compile(
+    r"[A-Za-z]+|https?://[^@?#]*|[a-z]{2,3}_[A-Z]{2}(?:\.[\w-]+)?|[a-z]{2}-[a-z]+-\d"
+    r"|v?\d+(?:\.\d+)+[\w.+-]{0,20}|o[1-9](?:-[a-z-]+)?|(?:[\w.-]+/)?(?i:claude|codestral|command|deepseek|devstral|gemini|gemma"
+    r"|glm|gpt|grok|kimi|llama|magistral|mistral|qwen|sonar)[\w.:-]{0,40}"
+)
+"""What a variable without the name of a secret may hold and is no secret elsewhere: a word, an
+address, a language, a region, a version, a model."""
 MOST = 1000
 """Values that are remembered at most, so that a hostile recording makes nothing slow."""
 
@@ -131,15 +133,7 @@ def _is_distinct(value: str, *, named: bool) -> bool:
     """Whether a value that comes again is the same secret, as far as one can tell."""
     if len(value) < SHORTEST or _PLAIN.fullmatch(value) or _is_path(value):
         return False
-    return named or (is_random(value) and _is_unreadable(value))
-
-
-def _is_unreadable(value: str) -> bool:
-    """Whether a value is no name of a model, a release or a machine, which may look random, too."""
-    if max(map(len, _SEPARATORS.split(value))) >= _LONG_WORD:
-        return True
-    kinds = (str.isupper, str.islower, str.isdigit)
-    return len(value) >= _UNNAMED and all(any(map(kind, value)) for kind in kinds)
+    return named or not _SETTING.fullmatch(value)
 
 
 def _is_path(value: str) -> bool:

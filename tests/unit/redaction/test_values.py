@@ -65,12 +65,25 @@ def test_what_is_no_secret_elsewhere(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["production", "claude-sonnet-4-5", "gpt-4o-mini-2024-07-18", "en_US.UTF-8"]
-)
-def test_plain_words_are_secrets_only_by_name(value: str) -> None:
+    "value",
+    [
+        "production", "claude-sonnet-4-5", "gpt-4o-mini-2024-07-18", "anthropic/claude-opus-4.1",
+        "en_US.UTF-8", "http://localhost:8080", "eu-central-1", "20.11.1-alpine",
+    ],
+)  # fmt: skip
+def test_settings_are_secrets_only_by_name(value: str) -> None:
     """A variable without such a name may hold what comes everywhere."""
     assert not values(value, named=False).forms
-    assert values("/aB3dE6gH9jK2mN5pQ8sT").forms
+    assert values(value, named=True).forms
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["/aB3dE6gH9jK2mN5pQ8sT", "Zq81-plain-secret", "correct horse battery", "7f3kd93kd0slq2"],
+)
+def test_anything_else_is_a_secret(value: str) -> None:
+    """Whatever its name is."""
+    assert values(value, named=False).forms
 
 
 def test_lines_of_a_key_are_secrets() -> None:
