@@ -43,10 +43,13 @@ def fill(script: FilledScript, client: RecordedClient, options: tuple[str, ...])
     found, by_hash = GivenSecrets(), {}
     for option in options:
         if (match := _GIVEN.fullmatch(option)) is None:
-            raise Refusal(f"expected MARKER=VARIABLE, got {option}")
+            raise Refusal(f"expected MARKER=VARIABLE, such as env:ab12cd34=API_KEY, got {option}")
         marker, variable = markers.get(match["hash"]), match["variable"]
         if marker is None:
-            raise Refusal(f"no message of the recorded client has the marker {match['marker']}")
+            raise Refusal(
+                f"no message of the recorded client has the marker {match['marker']};"
+                " `acp-proxy inspect secrets` lists those of a recording"
+            )
         if not (value := os.environ.get(variable)):
             raise Refusal(f"expected a value for {marker}: {variable} is not set")
         by_hash[match["hash"]] = value
@@ -55,7 +58,7 @@ def fill(script: FilledScript, client: RecordedClient, options: tuple[str, ...])
     if left := [marker for name, marker in markers.items() if name not in by_hash]:
         more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
         warn(
-            f"masked in the recording, and sent as it is: {', '.join(left[:_SHOWN])}{more};"
-            " with --secret the value of an environment variable is sent instead"
+            f"sent as the recording has it: {', '.join(left[:_SHOWN])}{more}; the option --secret,"
+            " with a marker and a variable of the environment, sends what is masked"
         )
     return found
