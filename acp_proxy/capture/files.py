@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 LOG_SUFFIX = ".log"
 """A capture log is beside its database: ``NAME.db.log`` beside ``NAME.db``."""
 
+DAMAGED_SUFFIX = ".damaged"
+"""``NAME.db.damaged`` has what could not be read of a log."""
+
 SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 """What SQLite takes for its own beside ``NAME.db``."""
 

@@ -6,6 +6,7 @@ from errno import ENOSPC
 
 from acp_proxy import __version__
 from acp_proxy.capture.files import (
+    DAMAGED_SUFFIX,
     LOG_SUFFIX,
     SQLITE_SUFFIXES,
     candidates,
@@ -114,7 +115,7 @@ def open_log(options: RecordOptions, identity: Identity) -> Log:
 
 def _first_free(wanted: str, options: RecordOptions) -> "tuple[str, CaptureLog]":
     for path in candidates(wanted):
-        if any(os.path.lexists(path + suffix) for suffix in SQLITE_SUFFIXES):
+        if any(os.path.lexists(path + suffix) for suffix in (DAMAGED_SUFFIX, *SQLITE_SUFFIXES)):
             continue
         try:
             log = CaptureLog.create(

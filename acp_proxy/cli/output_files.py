@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.capture.files import DAMAGED_SUFFIX, LOG_SUFFIX
 from acp_proxy.cli.group import Refusal
 from acp_proxy.plain_files import reason
 
@@ -55,6 +55,9 @@ def check_report_files(*files: Path | None) -> None:
             raise _cannot_write(file, "it is not a plain file")
 
 
+_OWN = ("", LOG_SUFFIX, DAMAGED_SUFFIX)
+
+
 def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -> None:
     """Checks, before anything is played, that no report replaces a recording.
 
@@ -65,7 +68,7 @@ def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -
     Raises:
         Refusal: a report would replace one of them, or any other recording.
     """
-    known = {os.path.realpath(f"{path}{end}") for path in recordings for end in ("", LOG_SUFFIX)}
+    known = {os.path.realpath(f"{path}{end}") for path in recordings for end in _OWN}
     for file in files:
         if file is None or not _is_replaced(file):
             continue

@@ -16,7 +16,7 @@ from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.log import CaptureLog
 from acp_proxy.capture.stdio import warn
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.store import database
+from acp_proxy.store import damaged_log, database
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
 
@@ -75,6 +75,7 @@ class Indexing:
                     self._leave_log(indexer)
                 elif indexer.state.closed:
                     indexer.settle()  # a client that keeps its end open may have left half a line
+                    damaged_log.keep(self.path, indexer.connection, indexer.log)
                     database.close(indexer.connection)
                     self._log.remove()
                 else:
@@ -121,6 +122,7 @@ class Indexing:
         The log refuses if a chunk has come meanwhile (`CaptureLog.trim`).
         """
         if self._log.physical_size >= TRIM and indexer.is_whole:
+            damaged_log.keep(self.path, indexer.connection, indexer.log)
             if self._log.trim(indexer.state.offset, indexer.masking_record()):
                 indexer.log.rebase()
             self._log.allow(self._database_size())

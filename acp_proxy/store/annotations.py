@@ -16,10 +16,10 @@ from typing import Any
 
 from attrs import evolve
 
-from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
+from acp_proxy.capture.files import DAMAGED_SUFFIX, LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.errors import CannotAnnotate
 from acp_proxy.plain_files import reason
-from acp_proxy.store import database
+from acp_proxy.store import damaged_log, database
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import check_tables
 from acp_proxy.store.side_files import JOURNAL, WAL
@@ -74,11 +74,16 @@ def rename(path: Path, name: str, *, moves: bool) -> Path:
     except OSError as e:
         raise CannotAnnotate(path, f"only its name was changed: {reason(e)}") from None
     path.unlink()
+    for file in damaged_log.files(path):
+        beside_target = target.with_name(f"{target.name}{file.name.removeprefix(path.name)}")
+        with contextlib.suppress(OSError):
+            os.link(file, beside_target)
+            file.unlink()
     return target
 
 
 def _make_sure_is_free(target: Path) -> None:
-    sides = (f".db{suffix}" for suffix in (LOG_SUFFIX, *SQLITE_SUFFIXES))
+    sides = (f".db{suffix}" for suffix in (LOG_SUFFIX, DAMAGED_SUFFIX, *SQLITE_SUFFIXES))
     for suffix in (".db", ".jsonl", *sides):
         taken = target.with_suffix("").with_name(f"{target.stem}{suffix}")
         if os.path.lexists(taken):

@@ -11,10 +11,11 @@ what a record means (`record_handler`), and how rows are written (`row_writer`).
 import sqlite3
 from typing import Any, cast
 
-from acp_proxy.capture.log_format import BASE
+from acp_proxy.capture.log_format import BASE, HEADER_SIZE
 from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.redaction.redactor import NotYet
+from acp_proxy.store import damaged_log
 from acp_proxy.store.indexer_state import IndexerState, load_state
 from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.masking import Masking
@@ -98,6 +99,9 @@ class Indexer:
             self._commit()
         try:
             for record in self.log.records(self._read_to, limit):
+                start_of_record = record.offset - HEADER_SIZE
+                if start_of_record > self._read_to:
+                    self._note_damage(start_of_record, record.t_ns)
                 self._handler.handle(record)
                 self._read_to = record.end
                 self._is_uncommitted = True
@@ -117,8 +121,16 @@ class Indexer:
             self._handler.masking.waits = False  # nothing follows any more
             while self.step():
                 pass
+        if self.log.is_damaged_from(self._read_to):
+            self._note_damage(self.log.end, self.state.last_ns)
         self._handler.settle()
         self._commit()
+
+    def _note_damage(self, end: int, t_ns: int) -> None:
+        """Notes that nothing could be read up to an offset."""
+        self._handler.note(damaged_log.note(self._read_to, end - self._read_to), t_ns)
+        self._read_to = end
+        self._is_uncommitted = True
 
     def masking_record(self) -> bytes:
         """Returns what has to be the first record of the log if it is emptied; may be nothing."""

@@ -18,7 +18,7 @@ from acp_proxy.errors import UnreadableRecording
 from acp_proxy.plain_files import is_plain
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.store import database
+from acp_proxy.store import damaged_log, database
 from acp_proxy.store.reader import RecordingReader, is_text
 from acp_proxy.store.views import LEVELS
 
@@ -57,6 +57,8 @@ class ListedRecording:
     """Bytes on disk, its log included."""
     masked: int = 0
     """How many secrets are masked in this that the file holds."""
+    damaged: tuple[Path, ...] = ()
+    """The files with what could not be read of its log."""
 
     @property
     def started_at(self) -> str:
@@ -127,6 +129,7 @@ def read_listed(
                 prompt,
                 disk_size(path),
                 masked,
+                tuple(damaged_log.files(path)),
             )
     except UnreadableRecording as e:
         return ListedRecording(path, None, problem=str(e), size=disk_size(path))
@@ -200,7 +203,9 @@ def recording_at(path: Path) -> Path | None:
 
 def recording_files(path: Path) -> list[Path]:
     """Returns the files that a recording may consist of; a text is alone."""
-    return [Path(f"{path}{s}") for s in (("",) if path.suffix == TEXT_SUFFIX else _SIDE_FILES)]
+    if path.suffix == TEXT_SUFFIX:
+        return [path]
+    return [*(Path(f"{path}{suffix}") for suffix in _SIDE_FILES), *damaged_log.files(path)]
 
 
 def disk_size(path: Path) -> int:

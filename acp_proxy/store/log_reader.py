@@ -206,6 +206,17 @@ class LogReader:
                 skipped = 0
             yield LogRecord(kind, stream, t_ns, offset + start, block[start:place])
 
+    def is_damaged_from(self, offset: int) -> bool:
+        """Whether the end of a log is more than a record that its writer did not finish.
+
+        Args:
+            offset: logical, after the last record that could be read.
+        """
+        header = self.read(offset, HEADER_SIZE)
+        if len(header) < HEADER_SIZE:
+            return header[: len(MAGIC)] != MAGIC[: len(header)]
+        return not _plausible(*HEADER.unpack(header)) or self._next_header(offset + 1) is not None
+
     def _next_header(self, offset: int) -> int | None:
         while block := self.read(offset, _BLOCK):
             place = block.find(MAGIC)
@@ -222,11 +233,11 @@ class LogReader:
         first = os.pread(self.fd, BASE_SIZE, 0)
         if len(first) < BASE_SIZE:
             if not MAGIC.startswith(first[: len(MAGIC)]):
-                raise ValueError("it does not begin as a capture log does")
+                raise ValueError("it does not begin as a capture log does, at byte 0")
             return 0
         magic, kind, _stream, length, _t_ns = HEADER.unpack_from(first)
         if magic != MAGIC or kind != BASE or length != 8:
-            raise ValueError("it does not begin as a capture log does")
+            raise ValueError("it does not begin as a capture log does, at byte 0")
         return int.from_bytes(first[HEADER_SIZE:], "little")
 
 

@@ -16,10 +16,10 @@ import stat
 from pathlib import Path
 
 from acp_proxy.capture.files import LOG_SUFFIX
-from acp_proxy.capture.log_format import HEADER_SIZE, START
+from acp_proxy.capture.log_format import BASE_SIZE, HEADER_SIZE, START
 from acp_proxy.errors import NotARecording, UnreadableRecording
 from acp_proxy.plain_files import kind_at
-from acp_proxy.store import database
+from acp_proxy.store import damaged_log, database
 from acp_proxy.store.checked_values import check_labels, limited
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogMoved, LogReader
@@ -127,7 +127,10 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
     if log.base:
         raise UnreadableRecording(log_path, f"it is only an end, and {path} is missing")
     if not any(record.kind == START for record in log.records(0, HEADER_SIZE)):
-        raise UnreadableRecording(log_path, "it does not say what was recorded")
+        why = "it does not say what was recorded"
+        if log.is_damaged_from(0):
+            why = f"it is damaged at byte {BASE_SIZE:,}, so {why}"
+        raise UnreadableRecording(log_path, why)
     return log
 
 
@@ -210,6 +213,7 @@ def finish(path: Path, log: LogReader) -> None:
         while indexer.step(_BATCH):
             pass
         indexer.settle()
+        damaged_log.keep(path, connection, log)
         database.close(connection)
     finally:
         connection.close()

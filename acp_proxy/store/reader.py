@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import is_plain, open_plain, reason
-from acp_proxy.store import database
+from acp_proxy.store import damaged_log, database
 from acp_proxy.store.database import is_sqlite
 from acp_proxy.store.log_reader import LogMoved
 from acp_proxy.store.rows import Rows
@@ -227,6 +227,8 @@ class RecordingReader(Rows):
         self._name_rows()
         if self.recording.state in ("recording", "unindexed"):
             self.warning = f"{self.path}{LOG_SUFFIX} is missing: what was not indexed yet is lost"
+        if kept := damaged_log.files(self._place):
+            self._warn_of_damage(kept[0])
 
     def _open_text(self) -> None:
         from acp_proxy.store.text_import import new_rows, read_transcript
@@ -240,6 +242,12 @@ class RecordingReader(Rows):
         self._name_rows()
         if self.recording.state in ("recording", "unindexed"):
             self.warning = f"{self.path} was exported before the recording had ended"
+
+    def _warn_of_damage(self, where: Path) -> None:
+        """Adds to the warning what could not be read of the log, if there is any."""
+        if found := damaged_log.places(self.connection):
+            text = damaged_log.warning(self.path, found, where)
+            self.warning = f"{self.warning}; {text}" if self.warning else text
 
     def _own(self, connection: sqlite3.Connection) -> None:
         self.connection = self._files.enter_context(contextlib.closing(connection))
@@ -264,6 +272,7 @@ class RecordingReader(Rows):
         self._tail.read()
         if not self.live:
             self._tail.settle()
+            self._warn_of_damage(Path(f"{self.path}{LOG_SUFFIX}"))
         self._mask()
 
     def _name_rows(self) -> None:

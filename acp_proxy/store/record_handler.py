@@ -113,6 +113,16 @@ class RecordHandler:
                 end_reason=state.recording.end_reason or _CUT_OFF,
             )
 
+    def note(self, fields: _Fields, t_ns: int) -> None:
+        """Adds a note of our own.
+
+        Args:
+            fields: without anything to be masked.
+            t_ns: by the recorder's clock.
+        """
+        t_ns = max(0, t_ns - self._state.origin_ns)
+        self._rows.add_event("note", t_ns, json.dumps(fields))
+
     def note_handshake(self) -> None:
         """Adds to the recording's row what the handshake shows of the two peers."""
         state = self._state

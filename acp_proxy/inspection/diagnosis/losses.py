@@ -74,6 +74,9 @@ def gaps(context: DiagnosisContext) -> Iterator[Finding]:
         if note.data.get("action") == "unrecorded":
             why = plain(str(note.data.get("reason", "")))
             yield Finding("gap", PROBLEM, f"nothing was recorded: {why} (#{note.seq})", [note.seq])
+        if note.data.get("action") == "damaged":
+            why = plain(str(note.data.get("reason", "")))
+            yield Finding("gap", PROBLEM, f"the log was damaged: {why} (#{note.seq})", [note.seq])
     for gap in context.of_kind("gap"):
         lost = [f"{n:,} bytes {s}" for s in READERS if isinstance(n := gap.data.get(s), int)]
         why = plain(str(gap.data.get("reason", "")))

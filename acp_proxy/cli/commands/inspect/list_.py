@@ -262,4 +262,4 @@ def _is_within(made_in: str, directory: Path) -> bool:
 def _form(entry: ListedRecording) -> dict[str, object]:
     hidden = ("first_prompt", "masked")
     form = asdict(entry, recurse=False, filter=lambda field, _: field.name not in hidden)
-    return form | {"path": str(entry.path)}
+    return form | {"path": str(entry.path), "damaged": [str(file) for file in entry.damaged]}

@@ -157,6 +157,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
         "has_faults": False,
         "frames": 18,
         "turns": 1,
+        "damaged": [],
         "size": path.stat().st_size,
     }
     assert bad["recording"] is None

@@ -1,0 +1,190 @@
+"""What cannot be read of a log is kept and named."""
+
+from __future__ import annotations
+
+import json
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.capture.log_format import BASE_SIZE, DATA, HEADER, HEADER_SIZE, MAGIC
+from acp_proxy.errors import UnreadableRecording
+from acp_proxy.store import library
+from acp_proxy.store.annotations import rename
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.text_export import write_transcript
+from tests.commands import run
+from tests.log_writer import LogWriter, notification, write_conversation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JUNK = b"spoiled with a secret: Zq81xplKsecR7tv"
+
+
+def dead(path: Path, junk: bytes = JUNK, *, at_end: bool = False) -> Path:
+    """A log of a dead recorder with spoiled bytes between two records, or behind the last."""
+    with LogWriter(path) as recorder:
+        write_conversation(recorder)
+        place = recorder.log_path.stat().st_size
+        if not at_end:
+            recorder.to_client(notification("late", text="x"))
+        recorder.close()
+    log = recorder.log_path.read_bytes()
+    place = len(log) if at_end else place
+    recorder.log_path.write_bytes(log[:place] + junk + log[place:])
+    return path
+
+
+def notes(reader: RecordingReader) -> list[dict[str, object]]:
+    """The notes about what could not be read."""
+    rows = reader.query("SELECT data FROM events WHERE kind = 'note' ORDER BY seq")
+    return [json.loads(row["data"]) for row in rows]
+
+
+@pytest.mark.parametrize("at_end", [False, True])
+def test_what_cannot_be_read_is_kept(tmp_path: Path, at_end: bool) -> None:
+    """In a file for its owner alone; the recording and the reader say where it was."""
+    path = dead(tmp_path / "x.db", at_end=at_end)
+    size = (tmp_path / "x.db.log").stat().st_size
+    kept = tmp_path / "x.db.damaged"
+    for _ in range(2):  # the one that finishes it, and any later one
+        with RecordingReader(path) as reader:
+            (note,) = notes(reader)
+            assert note["action"] == "damaged"
+            assert note["bytes"] == len(JUNK)
+            at = note["at"]
+            assert isinstance(at, int)
+            assert (at == size - BASE_SIZE - len(JUNK)) == at_end
+            assert f"{at:,}" in str(note["reason"])
+            assert str(kept) in str(reader.warning)
+            assert f"{len(JUNK)} bytes from byte {at:,}" in str(reader.warning)
+            assert reader.recording.state == "complete"
+            assert JUNK not in b"".join(write_transcript(reader))
+    assert kept.read_bytes() == JUNK
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert not (tmp_path / "x.db.log").exists()
+    assert JUNK not in path.read_bytes()
+
+
+TORN = HEADER.pack(MAGIC, DATA, 1, 50, 9)
+
+
+@pytest.mark.parametrize("torn", [b"", MAGIC[:3], TORN[:-1], TORN + b"x"])
+def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
+    """A killed recorder leaves one."""
+    path = dead(tmp_path / "x.db", torn, at_end=True)
+    with RecordingReader(path) as reader:
+        assert notes(reader) == []
+        assert reader.warning is None
+    assert [file.name for file in tmp_path.iterdir()] == ["x.db"]
+
+
+def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
+    """It hides the records behind it, which are kept."""
+    path = dead(tmp_path / "x.db", b"")
+    log = tmp_path / "x.db.log"
+    data = bytearray(log.read_bytes())
+    place = data.rindex(b"late")
+    place = data.rindex(MAGIC, 0, place)
+    data[place : place + HEADER_SIZE] = HEADER.pack(MAGIC, DATA, 2, 1 << 20, 9)
+    log.write_bytes(data)
+    with RecordingReader(path) as reader:
+        (note,) = notes(reader)
+        assert note["at"] == place - BASE_SIZE
+    assert (tmp_path / "x.db.damaged").read_bytes() == data[place:]
+
+
+def test_no_file_is_changed(tmp_path: Path) -> None:
+    """The next free name is taken; a directory or a link of that name is left alone."""
+    others = tmp_path / "elsewhere"
+    (tmp_path / "x.db.damaged").write_bytes(b"mine")
+    (tmp_path / "x.db.damaged-2").mkdir()
+    (tmp_path / "x.db.damaged-3").symlink_to(others)
+    path = dead(tmp_path / "x.db")
+    with RecordingReader(path):
+        pass
+    assert (tmp_path / "x.db.damaged").read_bytes() == b"mine"
+    assert (tmp_path / "x.db.damaged-4").read_bytes() == JUNK
+    assert not others.exists()
+
+
+def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None:
+    """The next one notes and keeps nothing twice."""
+    path = dead(tmp_path / "x.db")
+    log = (tmp_path / "x.db.log").read_bytes()
+    for _ in range(3):
+        with RecordingReader(path) as reader:
+            assert len(notes(reader)) == 1
+        (tmp_path / "x.db.log").write_bytes(log)
+    with RecordingReader(path):
+        pass
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["x.db", "x.db.damaged"]
+
+
+def test_a_log_stays_if_nothing_can_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk, for instance; the reader shows what there is and where it broke."""
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = dead(tmp_path / "x.db")
+    monkeypatch.setattr("acp_proxy.store.damaged_log.keep", fail)
+    with RecordingReader(path) as reader:
+        assert len(notes(reader)) == 1
+        assert "x.db.log" in str(reader.warning)
+    assert (tmp_path / "x.db.log").exists()
+
+
+def test_the_reader_of_a_log_that_may_not_write_says_it(tmp_path: Path) -> None:
+    """The place is named in the warning, and the file is the log."""
+    path = dead(tmp_path / "x.db")
+    whole = (tmp_path / "x.db.log").read_bytes()
+    (tmp_path / "x.db-journal").write_bytes(b"foreign")  # so nothing may be written here
+    with RecordingReader(path) as reader:
+        assert len(notes(reader)) == 1
+        assert f"{len(JUNK)} bytes from byte" in str(reader.warning)
+    assert (tmp_path / "x.db.log").read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("place", "words"), [(0, "at byte 0"), (BASE_SIZE, f"damaged at byte {BASE_SIZE}")]
+)
+def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words: str) -> None:
+    """The error names the byte where it broke, and nothing is changed."""
+    path = dead(tmp_path / "x.db")
+    log = tmp_path / "x.db.log"
+    data = log.read_bytes()
+    data = data[:place] + b"\0" * 8 + data[place + 8 :]
+    log.write_bytes(data)
+    with pytest.raises(UnreadableRecording, match=words):
+        RecordingReader(path)
+    assert log.read_bytes() == data
+    assert [*tmp_path.iterdir()] == [log]
+
+
+def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
+    """It counts and is listed, is renamed with the recording, and deleted with it."""
+    path = dead(tmp_path / "x.db")
+    entry = library.read_listed(path)
+    assert entry.damaged == (tmp_path / "x.db.damaged",)
+    assert entry.size == path.stat().st_size + len(JUNK)
+    assert str(tmp_path / "x.db.damaged") in str(entry.problem)
+    assert rename(path, "y", moves=True) == tmp_path / "y.db"
+    assert (tmp_path / "y.db.damaged").read_bytes() == JUNK
+    assert library.delete(tmp_path / "y.db")
+    assert not list(tmp_path.iterdir())
+
+
+def test_people_are_told(tmp_path: Path) -> None:
+    """By the list and by the screen about one recording."""
+    path = dead(tmp_path / "x.db")
+    listed = run("inspect", "list", "--json", str(tmp_path))
+    assert json.loads(listed.stdout)["damaged"] == [str(tmp_path / "x.db.damaged")]
+    shown = run("inspect", "show", str(path))
+    assert "x.db.damaged" in shown.stderr
+    assert "the log was damaged" in shown.stdout
+    assert "Zq81" not in shown.output + listed.output
