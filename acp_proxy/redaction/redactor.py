@@ -485,6 +485,12 @@ class Redactor:
         self._spans(secret, loose=True)  # a URL with a password, for instance
         return [_Span(start, len(text), marker)]
 
+    def _asked(self, text: str) -> list[_Span]:
+        """Returns what is masked in a text that somebody named, though a part of it is a marker."""
+        if not text.strip() or MARKER.fullmatch(text):
+            return []
+        return [_Span(0, len(text), self._remember(text, "secret", named=False))]
+
     def _remember_basic(self, code: str, marker: str) -> None:
         """Remembers the password in the credentials of basic authentication."""
         try:
@@ -513,7 +519,8 @@ class _LineScan:
         """Takes one string."""
         redactor = self._redactor
         treatment, kind = rule_for(string.path, self._methods, private=redactor._private)
-        if any(_is_under(string.path, path) for path in redactor._paths):
+        is_asked = any(_is_under(string.path, path) for path in redactor._paths)
+        if is_asked:
             treatment, kind = Treatment.SECRET, "secret"
         if treatment is Treatment.KEEP:
             return
@@ -535,6 +542,8 @@ class _LineScan:
             name = string.path[-1]
             is_named = kind not in ("env", "header") or is_secret_name(name, variable=True)
             spans = redactor._secret(decoded.text, kind, named=is_named)
+            if is_asked and not spans:
+                spans = redactor._asked(decoded.text)
             self._edits += _edits(decoded, string.start, spans)
         elif treatment is Treatment.QUERY:
             spans = redactor._spans(decoded.text, loose=True)

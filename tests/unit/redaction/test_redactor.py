@@ -276,6 +276,17 @@ def test_other_places_and_patterns() -> None:
     assert MARKER.sub("M", shown["x"]) == "see ticket M."
 
 
+def test_a_named_place_is_masked_as_a_whole() -> None:
+    """Also if a part of it is masked already, or it only stands for a secret; a marker stays."""
+    used = redactor(paths=(("params", "update", "title"),))
+    half, whole = "curl -u bob:[redacted:password:fb0d15e7] x", "[redacted:key:fb0d15e7]"
+    for title in (half, whole, "$TOKEN"):
+        line = message(method="session/update", params={"update": {"title": title}})
+        shown = json.loads(masked(used, line))["params"]["update"]["title"]
+        assert MARKER.fullmatch(shown)
+        assert (shown == title) == (title == whole)
+
+
 @example(b'[] "token"', TO_CLIENT)
 @example(b'{"token": "\xdb\xdbabcdefgh\xdb"}', TO_CLIENT)
 @example(b'{"token": "\\ud800abcdefgh"}', STDERR)
