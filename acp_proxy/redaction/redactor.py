@@ -31,7 +31,6 @@ from acp_proxy.redaction.json_strings import Decoded, JsonString, StringWalk
 from acp_proxy.redaction.markers import MARKER, Markers
 from acp_proxy.redaction.names import is_secret_name
 from acp_proxy.redaction.needles import Needles
-from acp_proxy.redaction.patterns import Found
 from acp_proxy.redaction.pieces import PUSHES, Piece, PieceReader
 from acp_proxy.redaction.places import METHODS, Treatment, kind_of, of_variable, rule_for
 from acp_proxy.redaction.values import MOST, SecretValues
@@ -447,8 +446,9 @@ class Redactor:
         for pattern in self._extra:
             for match in pattern.finditer(text):
                 group = 1 if pattern.groups and match[1] is not None else 0
-                if match.end(group) > match.start(group):
-                    found.append(Found(match.start(group), match.end(group), "secret"))
+                if (place := _around(masked, *match.span(group))) is not None:
+                    value = text[slice(*place)]
+                    spans.append(_Span(*place, self._remember(value, "secret", named=True)))
         for start, end, kind in found:
             value = text[start:end]
             if not _overlaps(masked, start, end) and not _REFERENCE.fullmatch(value):
@@ -502,6 +502,16 @@ class Redactor:
 
 
 _WINDOW, _OVERLAP = 1 << 20, 16 << 10
+
+
+def _around(masked: list[tuple[int, int]], start: int, end: int) -> tuple[int, int] | None:
+    """Returns a range, with the markers whole that it touches; None if it is empty or in one."""
+    if start == end or any(first <= start and end <= last for first, last in masked):
+        return None
+    for first, last in masked:
+        if first < end and start < last:
+            start, end = min(start, first), max(end, last)
+    return start, end
 
 
 class _LineScan:

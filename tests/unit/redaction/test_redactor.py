@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -266,14 +267,24 @@ def test_private_text_keeps_its_length() -> None:
 
 def test_other_places_and_patterns() -> None:
     """Those that the user names."""
-    import re
-
     used = redactor(paths=(("params", "update", "title"),), extra=(re.compile(r"ticket (\d+)"),))
     update = {"sessionUpdate": "tool_call", "title": "anything", "x": "see ticket 4711."}
     line = message(method="session/update", params={"sessionId": "s", "update": update})
     shown = json.loads(masked(used, line))["params"]["update"]
     assert MARKER.fullmatch(shown["title"])
     assert MARKER.sub("M", shown["x"]) == "see ticket M."
+
+
+def test_a_pattern_masks_markers_in_its_matches() -> None:
+    """A match that has one is masked as a whole; one within a marker leaves it."""
+    used = redactor(extra=(re.compile(r"https://\S+5e7|redacted:key"),))
+    for text, shown in (
+        ("see https://x.example/?a=[redacted:key:fb0d15e7] now", "see M now"),
+        ("[redacted:key:fb0d15e7]", "M"),
+    ):
+        found = text_of(masked(used, chunk(text)))
+        assert MARKER.sub("M", found) == shown
+        assert ("fb0d15e7" in found) == (shown == "M")
 
 
 def test_a_named_place_is_masked_as_a_whole() -> None:
