@@ -7,7 +7,6 @@ key is random and is deleted with the recording's log, so nobody can try values 
 
 import base64
 import binascii
-import hashlib
 import re
 from collections.abc import Mapping
 
@@ -47,6 +46,8 @@ class Markers:
             kind: what it is, in lower-case letters.
             value: the secret.
         """
+        import hashlib  # late: it loads OpenSSL, and most replays mask nothing
+
         data = value.encode("utf-8", "surrogatepass")
         digest = hashlib.blake2b(data, key=self.key, digest_size=HASH_SIZE).hexdigest()
         return f"[redacted:{kind}:{digest}]"

@@ -6,8 +6,25 @@ searches. An Aho-Corasick automaton reads each byte once, however many words the
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
+
+from acp_proxy.redaction.key_formats import key_formats
+
+NAMES = (
+    "auth", "cookie", "key", "token", "secret", "pass", "pwd", "credential", "creds", "signature",
+    "webhook", "dsn", "connection",
+)  # fmt: skip
+"""A part of each name that `names` knows."""
+FORMS = ("eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u")
+"""What is in each secret that is known by neither its name nor its provider."""
+PLACES = (
+    'env"', "env\\", "headers", "credential", 'url"', "url\\",
+    "\\u00",  # an escape of an ASCII character, which may hide any needle
+    ":\\/", ":/\\",
+)  # fmt: skip
+"""Needles of JSON that is not decoded."""
 
 
 class Needles:
@@ -29,3 +46,21 @@ class Needles:
         """Yields each word that stands in some bytes, by its number, and where, by its end."""
         for number, start, _ in self._find.find_matches_as_indexes(data.lower(), overlapping=True):
             yield number, start
+
+
+@cache
+def beginnings() -> tuple[str, ...]:
+    """Returns how the keys of providers begin, up to the first slash."""
+    return tuple(dict.fromkeys(row.prefix.partition("/")[0] for row in key_formats()))
+
+
+@cache
+def all_words() -> tuple[bytes, ...]:
+    """Returns words of which one is in whatever may have anything to mask, in a fixed order."""
+    return tuple(word.encode() for word in (*beginnings(), *NAMES, *FORMS, *PLACES))
+
+
+@cache
+def of_all_words() -> Needles:
+    """Returns the needles of `all_words`; what nobody has asked for is not made."""
+    return Needles(all_words())

@@ -21,24 +21,13 @@ from typing import NamedTuple
 
 from acp_proxy.redaction.key_formats import ALPHABETS, KeyFormat, key_formats
 from acp_proxy.redaction.names import kind_of_name
-from acp_proxy.redaction.needles import Needles
+from acp_proxy.redaction.needles import FORMS, NAMES, PLACES, beginnings, of_all_words
 from acp_proxy.redaction.randomness import is_example, is_placeholder, is_random, is_varied
 
 LONGEST = 1 << 14
 """Characters of a secret at most, as far as `tail` waits for its end."""
 _RETRIES = 8
 """How many needles in one run of characters are looked at."""
-_NAMES = (
-    "auth", "cookie", "key", "token", "secret", "pass", "pwd", "credential", "creds", "signature",
-    "webhook", "dsn", "connection",
-)  # fmt: skip
-"""A part of each name that `names` knows."""
-_PLACES = (
-    'env"', "env\\", "headers", "credential", 'url"', "url\\",
-    "\\u00",  # an escape of an ASCII character, which may hide any needle
-    ":\\/", ":/\\",
-)  # fmt: skip
-"""Needles of JSON that is not decoded."""
 _NAME_CHARACTERS = "-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LONGEST_NAME = 80
 
@@ -186,13 +175,13 @@ def may_hold(line: bytes) -> bool:
     Never False if `find` finds something in it or in a string of it, or if it may have a member
     whose name means a secret, or one named `env`, `headers`, `credentials` or `url`.
     """
-    return _automaton().are_in(line)
+    return of_all_words().are_in(line)
 
 
 def _found(search: _Search) -> list[Found]:
     text, needles = search.text, _needles()
     found: list[Found] = []
-    for number, start in _automaton().places(text.encode("latin-1", "replace")):
+    for number, start in of_all_words().places(text.encode("latin-1", "replace")):
         needle = needles[number]
         if needle.read is None or (needle.exact and not text.startswith(needle.word, start)):
             continue
@@ -214,31 +203,16 @@ def _merged(found: list[Found]) -> list[Found]:
 
 @cache
 def _needles() -> tuple[_Needle, ...]:
+    """Returns who reads what is found by each of `all_words`, in their order."""
     formats: dict[str, list[KeyFormat]] = defaultdict(list)
     for row in key_formats():
         formats[row.prefix.partition("/")[0]].append(row)
     return (
-        *(_Needle(word, True, _key_reader(rows)) for word, rows in formats.items()),
-        *(_Needle(name, False, _read_assignment) for name in _NAMES),
-        _Needle("eyJ", True, _read_jwt),
-        _Needle("BEGIN ", True, _read_pem),
-        _Needle("bearer", False, _read_bearer),
-        _Needle("basic", False, _read_basic),
-        _Needle("://", False, _read_user_info),
-        _Needle("--user", False, _read_curl_user),
-        _Needle(" -u", False, _read_curl_user),
-        *(_Needle(word, False, None) for word in _PLACES),
+        *(_Needle(word, True, _key_reader(formats[word])) for word in beginnings()),
+        *(_Needle(name, False, _read_assignment) for name in NAMES),
+        *(_Needle(word, word in _EXACT, _READERS[word]) for word in FORMS),
+        *(_Needle(word, False, None) for word in PLACES),
     )
-
-
-@cache
-def _automaton() -> Needles:
-    return Needles(words())
-
-
-def words() -> list[bytes]:
-    """Returns words of which one is in whatever may have anything to mask, see `may_hold`."""
-    return [needle.word.encode() for needle in _needles()]
 
 
 def _key_reader(rows: list[KeyFormat]) -> _Reader:
@@ -453,6 +427,18 @@ def _is_certain(match: re.Match[str], name: str, kind: str) -> bool:
     if match["operator"] == "=":
         return not match["spaces"] and not match["closing"]
     return match["operator"] == ":" and kind in ("credential", "cookie") and bool(match["scheme"])
+
+
+_READERS: dict[str, _Reader] = {
+    "eyJ": _read_jwt,
+    "BEGIN ": _read_pem,
+    "bearer": _read_bearer,
+    "basic": _read_basic,
+    "://": _read_user_info,
+    "--user": _read_curl_user,
+    " -u": _read_curl_user,
+}
+_EXACT = ("eyJ", "BEGIN ")
 
 
 def tail(text: str) -> int:

@@ -30,7 +30,7 @@ from acp_proxy.redaction import patterns
 from acp_proxy.redaction.json_strings import Decoded, JsonString, StringWalk
 from acp_proxy.redaction.markers import MARKER, Markers
 from acp_proxy.redaction.names import is_secret_name
-from acp_proxy.redaction.needles import Needles
+from acp_proxy.redaction.needles import Needles, all_words, of_all_words
 from acp_proxy.redaction.pieces import PUSHES, Piece, PieceReader
 from acp_proxy.redaction.places import METHODS, Treatment, kind_of, of_variable, rule_for
 from acp_proxy.redaction.values import MOST, SecretValues
@@ -278,7 +278,8 @@ class Redactor:
     def _may_hold(self, raw: bytes) -> bool:
         """Whether a line or a text may hold anything to mask; quick, and True when in doubt."""
         if self._needles is None:
-            self._needles = Needles([*patterns.words(), *self._values.words()])
+            words = self._values.words()
+            self._needles = Needles([*all_words(), *words]) if words else of_all_words()
             self._harmless = b""
         return self._needles.are_in(raw)
 

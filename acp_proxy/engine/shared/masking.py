@@ -6,12 +6,17 @@ reports and errors are the same in each run, and nobody can try values against t
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.typed_places import Place, Places
 from acp_proxy.redaction.markers import NumberedMarkers
-from acp_proxy.redaction.redactor import Redactor, RedactorState, apply
+from acp_proxy.redaction.needles import of_all_words
+
+if TYPE_CHECKING:
+    from acp_proxy.redaction.redactor import Redactor
+
+# The redactor is imported when the first line may hold a secret: a replay has to begin quickly.
 
 _CHOSEN = (
     Place.SESSION,
@@ -22,6 +27,8 @@ _CHOSEN = (
     Place.CONNECTION,
 )
 """Values that are inserted into other messages, and so have to be what they are."""
+_MOST_UNREAD = 1 << 18
+"""Bytes of lines that are kept to be read when something has to be masked."""
 
 
 class MessageMask:
@@ -35,19 +42,26 @@ class MessageMask:
     def __init__(self, level: str | None, known: Mapping[str, str] | None = None) -> None:
         self.is_recorded = level in ("secrets", "private")
         """Whether the recording itself was masked."""
-        self._redactor = Redactor(
-            RedactorState("", values=dict(known or {})),
-            private=level == "private",
-            markers=NumberedMarkers(known),
-        )
+        self._level = level
+        self._known = dict(known or {})
+        self._is_thorough = bool(known) or level == "private"
+        self._unread: list[bytes] = []
+        self._unread_size = 0
+        self._made: Redactor | None = None
 
     def masked(self, raw: bytes) -> bytes:
         """Returns a line without its secrets."""
-        return apply(raw, self._redactor.alone(raw))
+        if self._is_harmless(raw):
+            return raw
+        from acp_proxy.redaction.redactor import apply
+
+        return apply(raw, self._redactor().alone(raw))
 
     def text(self, text: str) -> str:
         """Returns a text of ours without the secrets of others in it."""
-        return self._redactor.text(text, loose=False)
+        if self._is_harmless(text.encode("utf-8", "replace")):
+            return text
+        return self._redactor().text(text, loose=False)
 
     def value(self, raw: bytes, places: Places) -> Any:
         """Returns a message without its secrets, decoded; None if it is no JSON.
@@ -87,7 +101,36 @@ class MessageMask:
 
     def note_live(self, raw: bytes) -> None:
         """Learns the secrets in a line that the peer has sent."""
-        self._redactor.alone(raw)
+        if self._made is not None:
+            self._made.alone(raw)
+        elif self._may_hold(raw):
+            self._unread.append(raw)
+            self._unread_size += len(raw)
+            if self._unread_size > _MOST_UNREAD:
+                self._redactor()
+
+    def _redactor(self) -> "Redactor":
+        """Returns the redactor, which has read all lines so far."""
+        if self._made is None:
+            from acp_proxy.redaction.redactor import Redactor, RedactorState
+
+            self._made = Redactor(
+                RedactorState("", values=self._known),
+                private=self._level == "private",
+                markers=NumberedMarkers(self._known),
+            )
+            for raw in self._unread:
+                self._made.alone(raw)
+            self._unread = []
+        return self._made
+
+    def _is_harmless(self, data: bytes) -> bool:
+        """Whether nothing was learned so far, and some bytes show nothing."""
+        return self._made is None and not self._unread and not self._may_hold(data)
+
+    def _may_hold(self, data: bytes) -> bool:
+        """Whether something may be masked in some bytes, or learned from them."""
+        return self._is_thorough or of_all_words().are_in(data)
 
 
 def _with_chosen(value: Any, own: Any, places: Any) -> Any:
