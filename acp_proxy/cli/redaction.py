@@ -18,7 +18,12 @@ def without_secrets(text: str) -> str:
     """Returns a message without its secrets, unless the command shows them."""
     if is_unredacted():
         return text
-    from acp_proxy.redaction.redactor import Redactor, RedactorState  # late: most print none
+    # Late: most commands print no message, and most messages hold no word that secrets have.
+    from acp_proxy.redaction.needles import of_all_words
+
+    if not of_all_words().are_in(text.encode("utf-8", "replace")):
+        return text
+    from acp_proxy.redaction.redactor import Redactor, RedactorState
 
     return Redactor(RedactorState(os.urandom(16).hex())).text(text)
 

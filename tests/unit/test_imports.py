@@ -114,3 +114,21 @@ def test_the_engine_is_pure() -> None:
         for name in named:
             if name.startswith("acp_proxy."):
                 assert name.removeprefix("acp_proxy.").startswith(tuple(ours)), (path, name)
+
+
+def test_a_replay_begins_without_the_redactor() -> None:
+    """Nor do the recorder and the list: it is imported when a line may hold a secret."""
+    script = (
+        "import sys, acp_proxy.cli.main, acp_proxy.cli.commands.replay,"
+        "acp_proxy.cli.commands.inspect.list_, acp_proxy.engine.shared.masking,"
+        "acp_proxy.cli.render.output;"
+        "from acp_proxy.cli.redaction import without_secrets;"
+        "from acp_proxy.engine.shared.masking import MessageMask;"
+        "without_secrets('a plain text'); mask = MessageMask(None); mask.masked(b'{}');"
+        "mask.note(b'\"authMethods\"');"
+        "print(*(name for name in sys.modules if name.startswith('acp_proxy.redaction.')))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert {name.rpartition(".")[2] for name in loaded} == {"key_formats", "markers", "needles"}
