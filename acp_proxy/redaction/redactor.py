@@ -20,6 +20,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from attrs import define, field
 
@@ -462,6 +463,8 @@ class Redactor:
     def _remember(self, value: str, kind: str, *, named: bool) -> str:
         marker = self._values.markers.get(value) or self._markers.of(kind, value)
         self._add(value, marker, named=named)
+        if "%" in value:  # in an URL; elsewhere it may come as it is
+            self._add(unquote(value), marker, named=named)
         return marker
 
     def _add(self, value: str, marker: str, *, named: bool) -> None:

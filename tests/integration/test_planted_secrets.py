@@ -1,0 +1,245 @@
+"""No command and no file shows a secret, wherever it stood in the conversation and in which form.
+
+`planted_places` makes the conversations; what is looked for is each secret, its encoded forms, and
+ten characters of either. The recorder, the agent and the client are real.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commands import run
+from tests.integration.processes import DEADLINE_S, agent
+from tests.integration.puppet_talk import environment_in, watch
+from tests.planted_places import AGENT, CLIENT, Conversation, Leaks, Step, conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+FAULTS = (
+    'corrupt where="method:session/update" probability=0.05',
+    'truncate where="method:session/update" probability=0.05',
+    'duplicate where="method:session/update" probability=0.05',
+    'slice where="method:session/update" probability=0.05 delay_ms=0',
+    'drop where="method:session/update" probability=0.02',
+)
+
+
+class Recorded:
+    """A conversation that was recorded, or is being recorded, and who looks for its secrets."""
+
+    def __init__(self, acp_proxy: Path, home: Path, made: Conversation, *options: str) -> None:
+        self.home, self.made, self.leaks = home, made, Leaks(made.secrets)
+        self.path, self.temporary = home / "recordings" / "x.db", home / "tmp"
+        self.temporary.mkdir(parents=True)
+        self.path.parent.mkdir()
+        script = home / "script"
+        script.write_text(
+            "".join(
+                json.dumps([side, base64.b64encode(line).decode()]) + "\n"
+                for side, line in made.steps
+            )
+        )
+        self.variables = environment_in(home, TMPDIR=str(self.temporary))
+        self.received = bytearray()
+        self._has_faults = "--fault" in options
+        self._came, self._is_over = threading.Event(), False
+        command = [*agent("scripted", script), *made.command]
+        self.process = subprocess.Popen(
+            [str(acp_proxy), "record", "-o", str(self.path), *options, "--", *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self.variables,
+            cwd=home,
+        )
+        self._watchdog = watch(self.process)
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def talk(self) -> Recorded:
+        """Writes all that the client says, each line when what comes before it has arrived.
+
+        Of lines that faults drop or cut it waits for a moment only.
+        """
+        assert self.process.stdin is not None
+        expected = 0
+        for side, line in [*self.made.steps, Step(CLIENT, b"")]:
+            if side == AGENT:
+                expected += len(line)
+            elif side == CLIENT:
+                while len(self.received) < expected and not self._is_over:
+                    self._came.clear()
+                    if not self._came.wait(DEADLINE_S if not self._has_faults else 0.02):
+                        expected = len(self.received)
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(self.process.stdin.fileno(), line)
+        return self
+
+    def end(self) -> Recorded:
+        """The client closes its end, and the recording is finished."""
+        return self._joined()
+
+    def kill(self) -> Recorded:
+        """The recorder is killed."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+        return self._joined()
+
+    def _joined(self) -> Recorded:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(DEADLINE_S)
+        self._reader.join()
+        self._watchdog.cancel()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return self
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        while data := os.read(self.process.stdout.fileno(), 1 << 16):
+            self.received += data
+            self._came.set()
+        self._is_over = True
+
+    def files(self, *paths: Path) -> list[str]:
+        """Returns what leaked into files, and into those of the directory for temporary ones."""
+        found = [*paths, *self.temporary.rglob("*")]
+        return [
+            f"{path.name}: {leak}"
+            for path in found
+            if path.is_file()
+            for leak in self.leaks.found(path.read_bytes())
+        ]
+
+    def stored(self) -> list[str]:
+        """Returns what leaked into the database and the files that SQLite writes beside it."""
+        beside = [p for p in self.path.parent.glob("x.db*") if p.suffix != ".log"]
+        assert beside
+        return self.files(*beside)
+
+    def printed(self, *words: str | Path) -> list[str]:
+        """Returns what leaked into the output of a command."""
+        result = run(*words, home=self.path.parent, TMPDIR=str(self.temporary))
+        assert result.exit_code in (0, 1, 2), words  # 2: an exported test does not pass
+        leaks = self.leaks.found(result.stdout_bytes + result.stderr_bytes)
+        return [f"{' '.join(map(str, words))}: {leak}" for leak in leaks] + self.files()
+
+
+def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
+    """Yields the commands that show a recording."""
+    inspect = "inspect"
+    yield ()
+    yield inspect, "list"
+    yield inspect, "list", "--json"
+    for name in ("show", "log", "stats", "audit"):
+        yield inspect, name, path
+        yield inspect, name, path, "--json"
+    yield inspect, "audit", path, "--markdown"
+    yield inspect, "log", path, "--raw"
+    yield inspect, "log", path, "--no-fold"
+    for number in (1, 2, 3, 12):
+        yield inspect, "log", path, "--seq", str(number)
+    for pattern in ("e", "result", "call", "refused"):
+        yield inspect, "search", pattern, path
+    yield inspect, "search", "--json", "[a-z]{3}[0-9A-Z]", "-e", path
+    yield inspect, "diff", path, Path("recordings/hello.db").resolve()
+    yield inspect, "diff", path, Path("recordings/hello.db").resolve(), "--json"
+    yield inspect, "export", path
+    yield inspect, "export", path, "--format", "raw"
+    yield inspect, "export", path, "--format", "pytest", "-o", out / "test_x.py"
+    yield inspect, "redact", path, "-o", out / "copy.db"
+    yield inspect, "redact", path, "-o", out / "copy.jsonl"
+    yield inspect, "secrets", path
+    yield inspect, "secrets", path, "--json"
+    yield inspect, "secrets", path, "--check"
+    yield "faults", "explain", "--fault", "duplicate where=kind:response", "-", path
+    yield "faults", "explain", "--json", "--fault", "duplicate where=kind:response", "-", path
+
+
+def everything(recorded: Recorded, *, chosen: Sequence[str] = ()) -> list[str]:
+    """Returns what leaks into the outputs of commands, and into the files that they write.
+
+    Args:
+        recorded: the recording.
+        chosen: names of commands; all without it.
+    """
+    out = recorded.home / "out"
+    out.mkdir()
+    found = []
+    for words in commands(recorded.path, out):
+        if not chosen or any(word in chosen for word in words):
+            found += recorded.printed(*words)
+    return found + recorded.files(*(path for path in out.rglob("*")))
+
+
+@pytest.fixture
+def record(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Recorded]]:
+    """Records conversations; no recorder outlives the test."""
+    begun: list[Recorded] = []
+
+    def start(made: Conversation, *options: str) -> Recorded:
+        begun.append(Recorded(acp_proxy, tmp_path / str(len(begun)), made, *options))
+        return begun[-1].talk()
+
+    yield start
+    for one in begun:
+        one.kill()
+
+
+@pytest.mark.parametrize("dialect", ["v1", "v2", "draft-1.0", "unstable"])
+def test_the_database_holds_no_secret(record: Callable[..., Recorded], dialect: str) -> None:
+    """What passes is unchanged; what is stored is masked."""
+    made = conversation(dialect, large=5 << 20 if dialect == "draft-1.0" else 0)
+    recorded = record(made).end()
+    assert recorded.received == b"".join(line for side, line in made.steps if side == AGENT)
+    assert recorded.printed("inspect", "list") == []  # which finishes one that was short
+    assert recorded.stored() == []
+
+
+@pytest.mark.parametrize("level", ["secrets", "none"])
+@pytest.mark.parametrize("dialect", ["draft-1.0", "unstable"])
+def test_no_command_shows_a_secret(
+    record: Callable[..., Recorded], dialect: str, level: str
+) -> None:
+    """Nor does what it writes: copies, exported tests, reports."""
+    recorded = record(conversation(dialect, large=0, hidden=6), "--redact", level).end()
+    assert everything(recorded) == []
+    shown = run("inspect", "export", recorded.path, "--unredacted")
+    assert bool(recorded.leaks.found(shown.stdout_bytes)) == (level == "none")
+
+
+@pytest.mark.parametrize("level", ["secrets", "none"])
+def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str) -> None:
+    """Neither what is indexed nor what only the log has; nor what a killed recorder leaves."""
+    recorded = record(conversation("unstable", large=0, hidden=9), "--redact", level)
+    chosen = ("list", "show", "log", "export")
+    assert everything(recorded, chosen=chosen) == []
+    recorded.kill()
+    shutil.rmtree(recorded.home / "out")
+    assert everything(recorded, chosen=chosen) == []
+    assert not recorded.path.with_name("x.db.log").exists()
+    assert level == "none" or recorded.stored() == []
+
+
+@pytest.mark.parametrize("level", ["secrets", "none"])
+def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
+    """Lines that are cut, changed or doubled are masked as they came and as they went out."""
+    made = conversation("unstable", large=0, hidden=9)
+    rules = [word for rule in FAULTS for word in ("--fault", rule)]
+    recorded = record(made, "--redact", level, "--seed", "1", *rules).end()
+    chosen = ("show", "log", "export", "explain")
+    assert everything(recorded, chosen=chosen) == []
+    assert level == "none" or recorded.stored() == []
