@@ -32,11 +32,13 @@ class Needles:
 
     Args:
         words: at least one, none empty.
+        small: whether memory counts more than time, as for many thousands of words.
     """
 
-    def __init__(self, words: Sequence[bytes]) -> None:
+    def __init__(self, words: Sequence[bytes], *, small: bool = False) -> None:
         lowered = [word.lower() for word in words]
-        self._find = BytesAhoCorasick(lowered, implementation=Implementation.DFA)
+        implementation = Implementation.ContiguousNFA if small else Implementation.DFA
+        self._find = BytesAhoCorasick(lowered, implementation=implementation)
 
     def are_in(self, data: bytes) -> bool:
         """Whether one of the words stands in some bytes."""

@@ -235,6 +235,19 @@ class Redactor:
             edits += self._edits_of_text(pieces())
         return edits
 
+    def changed(self, stream: Stream, raw: bytes) -> Edits:
+        """Returns the edits of a line that a fault has changed or made up.
+
+        Values may have been cut, and pieces of texts come alone; so pieces of values are masked.
+
+        Args:
+            stream: where it was written.
+            raw: its bytes, without the newline.
+        """
+        pieces = self._values.fragments(raw)
+        found = [Edit(start, end, marker.encode()) for start, end, marker in pieces]
+        return _merged([*self.large(stream, lambda: (raw,)), *found])
+
     def text(self, text: str, *, loose: bool = True) -> str:
         """Returns a text without its secrets.
 

@@ -14,6 +14,7 @@ from urllib.parse import quote, quote_plus
 from attrs import define, field
 
 from acp_proxy.redaction.markers import MARKER
+from acp_proxy.redaction.needles import Needles
 from acp_proxy.redaction.patterns import Found
 
 BEGINNING = 3
@@ -36,6 +37,7 @@ _SETTING = re.compile(
 )
 """What a variable without the name of a secret may hold and is no secret elsewhere: a word, an
 address, a language, a region, a version, a model."""
+_MOST_FRAGMENTS = 200_000
 MOST = 1000
 """Values that are remembered at most, so that a hostile recording makes nothing slow."""
 
@@ -51,6 +53,8 @@ class SecretValues:
     _pattern: re.Pattern[str] | None = None
     _by_first: dict[str, list[str]] = field(factory=dict)
     _longest: int = 0
+    _fragments: tuple[Needles, list[str]] | None = None
+    """Pieces of all forms, and the marker of each."""
     _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
     """Beginnings of forms that are too short to have one of the words, by their ends."""
 
@@ -74,7 +78,7 @@ class SecretValues:
         for part in (*whole, *(line for line in lines if len(line) >= _LONG_LINE)):
             for form in _forms(part):
                 self.forms.setdefault(form, marker)
-        self._pattern = None
+        self._pattern = self._fragments = None
         return True
 
     def words(self) -> list[bytes]:
@@ -100,6 +104,26 @@ class SecretValues:
             self._prepare()
         assert self._pattern is not None
         return [Found(m.start(), m.end(), self.forms[m[0]]) for m in self._pattern.finditer(text)]
+
+    def fragments(self, data: bytes) -> Iterator[tuple[int, int, str]]:
+        """Yields where pieces of values stand in bytes, and the marker of each; slow.
+
+        Pieces of less than `SHORTEST` characters are not found, nor is their order.
+        """
+        if self._fragments is None:
+            markers: dict[bytes, str] = {}
+            for form, marker in self.forms.items():
+                raw = form.encode("utf-8", "surrogateescape").lower()
+                for at in range(len(raw) - SHORTEST + 1):
+                    markers.setdefault(raw[at : at + SHORTEST], marker)
+                if len(markers) > _MOST_FRAGMENTS:
+                    break
+            if not markers:
+                return
+            self._fragments = Needles([*markers], small=True), [*markers.values()]
+        needles, found = self._fragments
+        for number, start in needles.places(data):
+            yield start, start + SHORTEST, found[number]
 
     def tail(self, text: str) -> int:
         """Returns where the end of a text begins that may be the beginning of a value.

@@ -19,6 +19,7 @@ from acp_proxy.recording import Recording
 from acp_proxy.redaction.markers import MARKER, decoded_base64
 from acp_proxy.redaction.redactor import Edits, Redactor, RedactorState, apply, apply_to_pieces
 from acp_proxy.store.checked_values import HELD, limited
+from acp_proxy.store.masking import masked_fields
 from acp_proxy.store.schema import NEWLINE_CODES, STREAM_CODES
 from acp_proxy.store.views import MASKED, MASKED_LINES, first_place
 
@@ -33,9 +34,6 @@ _TABLES = (
 )
 _STREAMS = {code: stream for stream, code in STREAM_CODES.items()}
 _NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
-_PLAIN_FIELDS = {"id", "connection_id", "parent", "stream", "name", "tool_version", "platform"}
-"""Fields of events that hold no text of anybody else."""
-
 _TEXTS = (
     "cwd", "end_reason", "fault_plan", "note", "client_name", "client_version", "agent_name",
     "agent_version",
@@ -194,7 +192,11 @@ class MaskedRows:
             stream = _STREAMS.get(code)
             if stream is None or not isinstance(size, int):
                 continue  # a row that nobody of ours has written, and nobody shows
-            if not isinstance(raw, bytes) or seq in made:
+            if isinstance(raw, bytes) and seq in made:
+                if edits := self._redactor.changed(stream, raw):
+                    self._keep(seq, apply(raw, edits))
+                    self._note_edits(edits)
+            elif not isinstance(raw, bytes):
                 pieces = partial(self._pieces, schema, seq)
                 edits = self._redactor.large(stream, pieces)
                 if edits:
@@ -230,11 +232,12 @@ class MaskedRows:
         return {seq for (seq,) in self._connection.execute(sql)}
 
     def _following(self, schema: str, seq: int, code: int) -> Iterator[bytes]:
-        """Yields the lines of a stream after a number."""
+        """Yields the lines of a stream after a number, but for those that faults made up."""
         for each in self._schemas[self._schemas.index(schema) :]:
             rows = self._connection.execute(
                 f"SELECT raw FROM {each}.frame_rows WHERE seq > ? AND flags & 3 = ?"
-                f" AND length(raw) <= {LARGE} ORDER BY seq",
+                f" AND length(raw) <= {LARGE} AND seq NOT IN"
+                f" (SELECT seq FROM {each}.faults_fired WHERE received IS NULL) ORDER BY seq",
                 (seq, code),
             )
             yield from (raw for (raw,) in rows if isinstance(raw, bytes))
@@ -267,20 +270,10 @@ class MaskedRows:
             fields = json.loads(data)
         except (ValueError, TypeError, RecursionError):
             return
-        if isinstance(fields, dict) and (masked := self._fields(fields)) != fields:
+        if isinstance(fields, dict) and (masked := masked_fields(self._redactor, fields)) != fields:
             values = (seq, json.dumps(masked))
             self._connection.execute(f"INSERT INTO {MASKED}.events VALUES (?, ?)", values)
             self._note(data, values[1])
-
-    def _fields(self, fields: dict[str, Any]) -> dict[str, Any]:
-        masked = {}
-        for name, value in fields.items():
-            masked[name] = value
-            if name == "command" and isinstance(value, list):
-                masked[name] = self._redactor.command([str(word) for word in value])
-            elif isinstance(value, str) and name not in _PLAIN_FIELDS:
-                masked[name] = self._redactor.text(value)
-        return masked
 
     def _fired(self, schema: str, place: int, seq: int) -> None:
         """Masks the bytes that came and those that went out; most are those of the frame."""
@@ -318,7 +311,7 @@ class MaskedRows:
 
     def _alone(self, stream: Stream, line: bytes) -> bytes:
         raw = line.removesuffix(b"\n").removesuffix(b"\r")
-        edits = self._redactor.large(stream, lambda: (raw,))
+        edits = self._redactor.changed(stream, raw)
         self._note_edits(edits)
         return apply(raw, edits) + line[len(raw) :]
 

@@ -27,7 +27,29 @@ _OF_STREAM = {
     Stream.STDERR: capture_log.STDERR,
 }
 _PLAIN_FIELDS = {"id", "connection_id", "parent", "stream", "name", "tool_version", "platform"}
+"""Fields of events that hold no text of anybody else."""
 _LAST = {capture_log.GAP, capture_log.CLOSE}
+
+
+def masked_fields(redactor: Redactor, fields: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of an event without their secrets.
+
+    Args:
+        redactor: of the recording.
+        fields: as they were logged.
+    """
+    masked = {}
+    for name, value in fields.items():
+        masked[name] = value
+        if name == "command" and isinstance(value, list):
+            masked[name] = redactor.command([str(word) for word in value])
+        elif isinstance(value, list):
+            masked[name] = [
+                redactor.text(each) if isinstance(each, str) else each for each in value
+            ]
+        elif isinstance(value, str) and name not in _PLAIN_FIELDS:
+            masked[name] = redactor.text(value)
+    return masked
 
 
 class Masking:
@@ -101,19 +123,11 @@ class Masking:
             stream: where it was written.
             raw: its bytes without the newline.
         """
-        return apply(raw, self.redactor.large(stream, lambda: (raw,)))
+        return apply(raw, self.redactor.changed(stream, raw))
 
     def fields(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Returns the fields of an event as they may be stored."""
-        masked: dict[str, Any] = {}
-        for name, value in fields.items():
-            if name == "command" and isinstance(value, list):
-                masked[name] = self.redactor.command(value)
-            elif isinstance(value, str) and name not in _PLAIN_FIELDS:
-                masked[name] = self.redactor.text(value)
-            else:
-                masked[name] = value
-        return masked
+        return masked_fields(self.redactor, fields)
 
     def _following(self, stream: Stream, number: int) -> Iterator[bytes]:
         """Yields the lines of a stream that follow one, without their newlines."""

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 
 FAULTS = (
     'corrupt where="method:session/update" probability=0.05',
-    'truncate where="method:session/update" probability=0.05',
-    'duplicate where="method:session/update" probability=0.05',
-    'slice where="method:session/update" probability=0.05 delay_ms=0',
+    'truncate where="method:session/update" keep_bytes=150 probability=0.1',
+    "truncate where=kind:response keep_bytes=90 probability=0.2",
+    'truncate where="method:session/update" keep_bytes=140 newline=false probability=0.02',
+    "duplicate probability=0.1",
+    'slice where="method:session/update" bytes=5 probability=0.05 delay_ms=0',
     'drop where="method:session/update" probability=0.02',
 )
 
@@ -71,21 +73,26 @@ class Recorded:
     def talk(self) -> Recorded:
         """Writes all that the client says, each line when what comes before it has arrived.
 
-        Of lines that faults drop or cut it waits for a moment only.
+        Faults may keep responses and notifications from arriving; then only requests count.
         """
         assert self.process.stdin is not None
-        expected = 0
+        expected, latest = 0, b""
         for side, line in [*self.made.steps, Step(CLIENT, b"")]:
             if side == AGENT:
-                expected += len(line)
+                expected, latest = expected + len(line), line
             elif side == CLIENT:
-                while len(self.received) < expected and not self._is_over:
-                    self._came.clear()
-                    if not self._came.wait(DEADLINE_S if not self._has_faults else 0.02):
-                        expected = len(self.received)
+                if not self._has_faults:
+                    self._wait(expected)
+                elif b'"method":' in latest and b'"id":' in latest:
+                    self._wait(wanted=latest)
                 with contextlib.suppress(BrokenPipeError):
                     os.write(self.process.stdin.fileno(), line)
         return self
+
+    def _wait(self, size: int = 0, wanted: bytes = b"") -> None:
+        while not self._is_over and (len(self.received) < size or wanted not in self.received):
+            self._came.wait(0.01)
+            self._came.clear()
 
     def end(self) -> Recorded:
         """The client closes its end, and the recording is finished."""

@@ -133,3 +133,15 @@ def test_an_escaped_value_in_a_line_that_is_no_json() -> None:
     known = values(VALUE)
     line = json.dumps({"text": json.dumps({"k": VALUE})})
     assert masked(known, line) == line.replace(json.dumps(json.dumps(VALUE)[1:-1])[1:-1], "<0>")
+
+
+def test_pieces_of_values_are_found_in_bytes() -> None:
+    """From eight characters on, also of a value in base64; nothing is found without values."""
+    known = SecretValues()
+    assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
+    known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)
+    found = [*known.fragments(b"end of a line: Vb7QxL2mR")]
+    assert found == [(15, 23, "[m]"), (16, 24, "[m]")]
+    assert not [*known.fragments(b"too short: Vb7QxL2")]
+    code = base64.b64encode(b"a:Vb7QxL2mRk9TzWp4Yc8N")[8:20]
+    assert [*known.fragments(code)]
