@@ -265,6 +265,14 @@ class Redactor:
         Args:
             words: the program and its arguments.
         """
+        known, count = len(self._values.markers), self.count
+        found = self._command(words)
+        if len(self._values.markers) > known:  # one may stand before the word that shows it
+            self.count = count
+            found = self._command(words)
+        return found
+
+    def _command(self, words: list[str]) -> list[str]:
         found = []
         names = [""] + [word.lstrip("-") if word.startswith("-") else "" for word in words]
         for name, word in zip(names, words, strict=False):

@@ -80,6 +80,9 @@ class RecordHandler:
             NotYet: what follows it decides what is masked in it, and is not logged yet. Nothing was
                 added.
         """
+        if record.kind == capture_log.MASKING:  # when the log was emptied says nothing
+            self._continue_masking(record)
+            return
         self._state.last_ns = record.t_ns
         stream = _STREAMS.get(record.stream)
         of_line = self._OF_LINES.get(record.kind)
@@ -88,9 +91,6 @@ class RecordHandler:
                 of_line(self, record, stream)
             return
         if record.kind == capture_log.BASE:
-            return
-        if record.kind == capture_log.MASKING:
-            self._continue_masking(record)
             return
         fields = self._masked_fields(event_data(record))  # of the first record by `_start`
         if (of_event := self._OF_EVENTS.get(record.kind)) is not None:

@@ -317,6 +317,8 @@ def test_a_value_stands_before_the_place_that_shows_it() -> None:
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
     assert VALUE.encode() not in masked(redactor(), line)
+    words = ["run", f"as:{VALUE}", "--token", VALUE]
+    assert VALUE not in " ".join(redactor().command(words))
     text = redactor().text(f"{VALUE}, so --token {VALUE}")
     assert VALUE not in text
     assert len(MARKER.findall(text)) == 2
