@@ -90,6 +90,44 @@ def expect_unchanged(
             assert b"\n" not in raw
 
 
+SECRET_LINES = [
+    b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"mcpServers":[{"name":"m","env":'
+    b'[{"name":"API_KEY","value":"Zq81xplKsecR7tv"}]}]}}',
+    b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":'
+    b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"is Zq81xpl"}}}}',
+    b"connecting with Zq81xplKsecR7tv, or Bearer \xff\xfe",
+    b'{"apiKey":"Zq81xplKsecR7tv"',
+]
+"""Lines in which something is masked where they are recorded."""
+
+
+@settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from(SECRET_LINES), max_size=8), odd_bytes(), odd_bytes(), SIZES, SIZES)
+def test_no_level_of_masking_changes_what_is_forwarded(
+    secrets: list[bytes],
+    to_agent: bytes,
+    to_client: bytes,
+    agent_sizes: list[int],
+    client_sizes: list[int],
+) -> None:
+    """Both peers receive under each level what the other wrote, as they do under none."""
+    planted = b"".join(secret + b"\n" for secret in [*SECRET_LINES, *secrets])
+    to_agent, to_client = planted + to_agent, planted[::-1] + planted + to_client
+    for level in ("none", "secrets", "private"):
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            (directory / "said").write_bytes(to_client)
+            with Recorder(ACP_PROXY, directory) as record:
+                command = agent("duplex", directory / "said", directory / "heard", *agent_sizes)
+                talk = record(command, "--redact", level)
+                assert talk.exchange(*cut(to_agent, client_sizes)) == to_client
+                assert talk.wait() == 0
+            assert (directory / "heard").read_bytes() == to_agent
+            assert talk.recording.field("redaction") == level
+            is_masked = b"Zq81xplKsecR7tv" not in talk.recording.path.read_bytes()
+            assert is_masked == (level != "none")
+
+
 def test_random_lines_are_indexed_while_they_flow(tmp_path: Path) -> None:
     """The recorder has indexed the exact streams before the conversation ends."""
     to_agent, to_client = b"\n".join(ODD_LINES[::-1]) + b"\n", b"\n".join(ODD_LINES) + b"\n"
