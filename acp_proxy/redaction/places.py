@@ -10,6 +10,7 @@ Source: the Agent Client Protocol, versions 1 and 2, its unstable parts, and the
 
 from collections.abc import Set
 from enum import Enum, auto
+from itertools import pairwise
 from typing import NamedTuple
 
 from acp_proxy.redaction.names import is_harmless_variable, is_secret_name, kind_of_name
@@ -65,6 +66,7 @@ _COMMANDS = frozenset(
         "baggage",
     }
 )  # fmt: skip
+_COLLECTIONS = ("credential", "credentials", "creds", "secrets", "tokens", "passwords")
 _SIGN_IN = frozenset({"authenticate", "auth/login"})
 _ELICITATION = frozenset({"elicitation/create"})
 METHODS = _SIGN_IN | _ELICITATION
@@ -116,7 +118,12 @@ def rule_for(path: Path, methods: Set[str], *, private: bool) -> Ruling:
         return Ruling(Treatment.QUERY, "url")
     if private and _is_private(path, methods):
         return _PRIVATE
-    if last in _COMMANDS or "error" in path or path[-2:-1] in (("args",), ("argv",), ("command",)):
+    if (
+        last in _COMMANDS
+        or any(map(is_secret_name, path))
+        or "error" in path
+        or path[-2:-1] in (("args",), ("argv",), ("command",))
+    ):
         return _COMMAND
     return _TEXT
 
@@ -141,10 +148,11 @@ def of_variable(name: str, container: str) -> Ruling:
 
 def _entry(path: Path) -> Ruling | None:
     """What an entry of an environment or of headers is, in any of the three ways to write one."""
-    if len(path) >= 2 and (container := _container(path[-2])):
-        if path[-1] == "*":
-            return Ruling(Treatment.ENTRY, container)
-        return of_variable(path[-1], path[-2])
+    for key, name in pairwise(path):
+        if name != "*" and _container(key):
+            return of_variable(name, key)
+    if len(path) >= 2 and path[-1] == "*" and (container := _container(path[-2])):
+        return Ruling(Treatment.ENTRY, container)
     if len(path) >= 3 and path[-2] == "*" and (container := _container(path[-3])):
         if path[-1] == "name":
             return Ruling(Treatment.NAME, container)
@@ -163,8 +171,11 @@ def _plain(key: str) -> str:
 
 
 def _is_named(path: Path) -> bool:
-    """Whether a member around the string has a name that means a secret."""
-    return any(is_secret_name(key) for key in path if key != "*")
+    """Whether a string has a name that means a secret, or is within a collection of secrets."""
+    names = [key for key in path if key != "*"]
+    if names and is_secret_name(names[-1]):
+        return True
+    return any(_plain(key).endswith(_COLLECTIONS) for key in names)
 
 
 def _is_private(path: Path, methods: Set[str]) -> bool:

@@ -50,6 +50,11 @@ SECRET, ENTRY, NAME = Treatment.SECRET, Treatment.ENTRY, Treatment.NAME
         ("params.update.toolCallId", "session/update", KEEP, "secret"),
         ("params.update.content.text", "session/update", TEXT, "secret"),
         ("params.update.locations.*.path", "session/update", KEEP, "secret"),
+        ("result.authMethods.*._meta.api-key.provider", "", COMMAND, "secret"),
+        ("params._meta.token.*", "session/new", SECRET, "token"),
+        ("params.headers.X-Foo.*", "providers/set", SECRET, "header"),
+        ("params.env.FOO.value", "terminal/create", SECRET, "env"),
+        ("params.tokens.*.value", "session/new", SECRET, "secret"),
         ("params._meta.progressToken", "session/prompt", TEXT, "secret"),
     ],
 )
