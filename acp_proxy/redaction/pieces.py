@@ -16,7 +16,6 @@ from acp_proxy.redaction.json_strings import Decoded, StringWalk
 _MOST_KNOWN = 256
 PUSHES = frozenset({"terminal_output_chunk", "tool_call_content_chunk", "terminal/output"})
 """The updates and the method by which an agent sends output in pieces."""
-_PUSHES = tuple(word.encode() for word in PUSHES)
 _PUSHED = {
     ("params", "update", "data"): True,  # terminal_output_chunk (v2), in base64
     ("params", "update", "content", "text"): False,
@@ -66,9 +65,9 @@ class PieceReader:
                 literal = raw[start : len(raw) - (len(chunk.rest) - start)]
                 key = self._key(raw, chunk.rest, chunk.update)
                 return Piece(key, chunk.text, start, literal, chunk.rest)
-        if any(push in raw for push in _PUSHES):
-            return _pushed(raw)
-        return None
+            if b"terminal_output_chunk" in raw or b"tool_call_content_chunk" in raw:
+                return _pushed(raw)
+        return _pushed(raw) if b"terminal/output" in raw else None
 
     def _key(self, raw: bytes, rest: bytes, update: str) -> str:
         known = self._keys.get(rest)
