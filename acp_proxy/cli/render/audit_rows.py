@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from acp_proxy.inspection.audit.outcomes import ASKED_FOR
 from acp_proxy.inspection.audit.values import (
+    ASKED_FOR,
     Action,
     ActionKind,
     ActionStatus,

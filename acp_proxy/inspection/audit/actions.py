@@ -7,6 +7,7 @@ other one. What the client was asked to do counts for more than what the agent s
 """
 
 from collections.abc import Iterable
+from copy import copy
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -14,8 +15,9 @@ from acp_proxy.inspection.audit import statements
 from acp_proxy.inspection.audit.paths import cut, locate
 from acp_proxy.inspection.audit.permission_log import PermissionLog, is_refused
 from acp_proxy.inspection.audit.sessions import SessionLog
-from acp_proxy.inspection.audit.statements import Statement
+from acp_proxy.inspection.audit.statements import Statement, normal_command
 from acp_proxy.inspection.audit.values import (
+    ASKED_FOR,
     Action,
     ActionKind,
     AuditedPath,
@@ -54,37 +56,34 @@ class ActionLog:
         started_at: when the recording began.
 
     Attributes:
-        actions: in the order in which they began; `absorbed` ones are part of others.
-        absorbed: numbers of actions that turned out to be part of others.
-        instead_of: actions during which only another one had permission: that one, by number.
-        against: actions like one that was refused before in the same turn: that one, by number.
+        actions: in the order in which they began; absorbed ones are part of others.
         left_out: how many actions are not kept.
     """
 
     def __init__(self, connection: Connection, sessions: SessionLog, started_at: datetime) -> None:
         self.actions: list[Action] = []
-        self.absorbed: set[int] = set()
-        self.instead_of: dict[int, Action] = {}
-        self.against: dict[int, Action] = {}
         self.left_out = 0
         self.permissions = PermissionLog()
         self._connection = connection
         self._sessions = sessions
         self._started_at = started_at
         self._calls: dict[tuple[str | None, str], Action] = {}
-        self._terminals: dict[str, Action] = {}
+        self._terminals: dict[tuple[str | None, str], Action] = {}
         self._open: dict[int, tuple[Action, AuditedRequest]] = {}
 
-    def take_update(self, moment: Moment, call: str, update: Value) -> None:
+    def take_update(
+        self, moment: Moment, call: str, update: Value, *, begins: bool = False
+    ) -> None:
         """Takes a session update about a tool call.
 
         Args:
             moment: of the update.
             call: the id of the tool call.
             update: its members.
+            begins: whether it announces the tool call.
         """
         said = statements.of_call(update)
-        action = self._call(moment, call, said)
+        action = self._call(moment, call, said, begins=begins)
         if action is not None:
             self._apply(action, said, moment)
 
@@ -96,13 +95,13 @@ class ActionLog:
             update: its members.
         """
         said = statements.of_terminal(update)
-        action = self._terminals.get(said.terminals[0])
+        action = self._terminals.get((moment.session, said.terminals[0]))
         if action is None:
             action = self._begin(moment, ActionKind.RUN)
         if action is not None:
             self._apply(action, said, moment)
 
-    def take_request(self, moment: Moment, exchange: Exchange, params: Value) -> None:
+    def take_request(self, moment: Moment, exchange: Exchange, params: Value) -> Action | None:
         """Takes a request with which the agent has its client do something.
 
         Args:
@@ -112,19 +111,27 @@ class ActionLog:
         """
         said = statements.of_request(exchange.method or "", params)
         probe = self._probe(moment, said)
-        action = self._calls.get((moment.session, exchange.tool_call or ""))
-        action = action or self._open_action_like(probe)
+        call = self._calls.get((moment.session, exchange.tool_call or ""))
+        if call is not None:
+            action = call if _may_be_part(probe, call) else None
+        else:
+            action = self._open_action_like(probe)
         if action is None or len(action.requests) == _MOST_REQUESTS:
             action = self._begin(moment, probe.kind)
             if action is None:
-                return
-            self._compare_with_permissions(action, probe)
+                return None
+            if call is not None:
+                _name_call(action, call)
+            else:
+                self._compare_with_permissions(action, probe)
         request = AuditedRequest(moment.seq, exchange.method or "")
+        request.paths = probe.paths
         action.requests.append(request)
         self._take_over(action, probe)
         self._open[exchange.id] = action, request
+        return action
 
-    def take_permission(self, moment: Moment, exchange: Exchange, params: Value) -> None:
+    def take_permission(self, moment: Moment, exchange: Exchange, params: Value) -> Action | None:
         """Takes a permission request.
 
         Args:
@@ -132,6 +139,7 @@ class ActionLog:
             exchange: its exchange.
             params: its params.
         """
+        self.permissions.any_asked = True
         said = statements.of_permission(params)
         title = said.title
         call = exchange.tool_call
@@ -141,10 +149,11 @@ class ActionLog:
             action = self._open_action_like(self._probe(moment, said))
             action = action or self._begin(moment, said.kind or ActionKind.OTHER)
         if action is None:
-            return
+            return None
         said.title = action.title or title
         self._apply(action, said, moment)
         self.permissions.ask(exchange, action, cut(title or action.title or ""), params)
+        return action
 
     def take_answer(self, moment: Moment, exchange: Exchange, message: Value) -> None:
         """Takes an answer of the client's.
@@ -166,21 +175,22 @@ class ActionLog:
                 action.terminal = terminal
                 self._keep_terminal(terminal, action)
         elif (exchange.method or "").startswith("terminal/"):
-            ended = self._terminals.get(exchange.terminal or "")
+            ended = self._terminals.get((exchange.session, exchange.terminal or ""))
             if ended is not None:
                 said = Statement()
                 statements.read_exit(said, result)
                 statements.read_exit(said, part(result, "exitStatus"))
                 _apply_exit(ended, said)
 
-    def _call(self, moment: Moment, call: str, said: Statement) -> Action | None:
+    def _call(
+        self, moment: Moment, call: str, said: Statement, *, begins: bool = False
+    ) -> Action | None:
         """The action of a tool call, which begins with the first message about it."""
         action = self._calls.get((moment.session, call))
         is_again = (
             action is not None
             and action.turn != moment.turn
-            and action.call_status in FINAL
-            and said.status not in FINAL
+            and (begins or (action.call_status in FINAL and said.status not in FINAL))
         )  # some agents count their calls anew in every turn
         if action is None or is_again:
             action = self._begin(moment, said.kind or ActionKind.OTHER)
@@ -205,6 +215,7 @@ class ActionLog:
             mode=None if known is None else known.mode,
             kind=kind,
         )
+        action.directories = self._sessions.directories(moment.session)
         self.actions.append(action)
         return action
 
@@ -236,8 +247,6 @@ class ActionLog:
 
     def _take_over(self, action: Action, probe: Action) -> None:
         """What the client is asked for replaces what the agent has said."""
-        if len(action.requests) > 1 and action.kind is not probe.kind:
-            return
         action.kind = probe.kind
         action.tool = action.tool or probe.tool
         action.title = action.title or probe.title
@@ -247,13 +256,16 @@ class ActionLog:
 
     def _join_terminal(self, action: Action, terminal: str) -> None:
         """Makes the action that created a terminal part of the tool call that shows it."""
-        creating = self._terminals.get(terminal)
+        creating = self._terminals.get((action.session, terminal))
         if creating is None or creating is action:
             if action.id:
                 action.terminal = terminal
                 self._keep_terminal(terminal, action)
             return
         if creating.tool_call is not None or action.tool_call is None:
+            return
+        if action.requests and not is_alike(action, creating):  # another command of the same call
+            _name_call(creating, action)
             return
         action.requests += creating.requests
         action.permissions += creating.permissions
@@ -263,11 +275,11 @@ class ActionLog:
         self._take_over(action, creating)
         action.kind, action.terminal = ActionKind.RUN, terminal
         action.exit_code, action.exit_signal = creating.exit_code, creating.exit_signal
-        self.absorbed.add(creating.id)
+        creating.is_absorbed = True
         self._keep_terminal(terminal, action)
 
     def _keep_terminal(self, terminal: str, action: Action) -> None:
-        self._terminals[terminal] = action
+        self._terminals[action.session, terminal] = action
         if len(self._terminals) > _MOST_TERMINALS:
             del self._terminals[next(iter(self._terminals))]
 
@@ -293,9 +305,9 @@ class ActionLog:
             near = [one.tool_call for one in self._candidates(probe) if _share_path(one, probe)]
             action.tool_call = near[0] if len(set(near)) == 1 else None
             return
-        for one in asked:
-            if is_refused(one) and is_alike(one, probe):
-                self.against[action.id] = one
+        if alike := [one for one in asked if is_alike(one, probe)]:
+            action.same_asked = copy(alike[-1].permissions[-1])
+            return
         granted = [
             one
             for one in asked
@@ -305,7 +317,7 @@ class ActionLog:
             and one.call_status not in FINAL
         ]
         if len(granted) == 1 and (granted[0].paths or granted[0].command):
-            self.instead_of[action.id] = granted[0]
+            action.instead_of = granted[0]
 
 
 def is_alike(one: Action, other: Action) -> bool:
@@ -318,17 +330,27 @@ def is_alike(one: Action, other: Action) -> bool:
     if one.kind not in (other.kind, ActionKind.OTHER):
         return False
     if other.kind is ActionKind.RUN:
-        command = _normal(other.command)
-        return bool(command) and command in (_normal(one.command), _normal(one.title))
+        command = normal_command(other.command)
+        return bool(command) and command in map(normal_command, (one.command, one.title))
     return _share_path(one, other)
+
+
+def _may_be_part(probe: Action, call: Action) -> bool:
+    """Whether a request may be the one thing that a tool call does, which it names."""
+    if probe.kind is ActionKind.RUN and call.requests:
+        return is_alike(call, probe)
+    return call.kind is probe.kind or (call.kind is ActionKind.OTHER and not call.requests)
+
+
+def _name_call(action: Action, call: Action) -> None:
+    """Notes that an action belongs to a tool call that does something else as well."""
+    action.tool_call = call.tool_call
+    if action.kind in ASKED_FOR:
+        action.permissions = [*call.permissions]
 
 
 def _share_path(one: Action, other: Action) -> bool:
     return not {path.shown for path in one.paths}.isdisjoint(path.shown for path in other.paths)
-
-
-def _normal(text: str | None) -> str:
-    return " ".join((text or "").split()).strip("`")
 
 
 def _add_paths(action: Action, paths: Iterable[AuditedPath]) -> None:

@@ -28,12 +28,13 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
     made_up = FaultEffects(reader, [*read_events(reader)]).injected
     reading = AuditPass(reader, made_up)
     reading.read(watch)
-    actions = finish(reading.log, reading.sessions)
+    actions = finish(reading.log)
     if chosen is not EVERYTHING:
         actions = _matching(reader, actions, chosen)
     counts: dict[str, Counter[str]] = {}
     for action in actions:
         counts.setdefault(action.kind.value, Counter())[action.status.value] += 1
+    asked = {id(one): one for action in actions for one in action.permissions}
     recording = reader.recording
     return Audit(
         recording=recording,
@@ -44,8 +45,8 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
         actions=actions,
         counts={kind: dict(statuses) for kind, statuses in counts.items()},
         sources=dict(Counter(action.source.value for action in actions)),
-        answers=dict(Counter(one.decision for action in actions for one in action.permissions)),
-        findings=find(actions, reading.log),
+        answers=dict(Counter(one.decision for one in asked.values())),
+        findings=find(actions, asked=reading.log.permissions.any_asked),
         left_out=reading.log.left_out,
     )
 

@@ -101,7 +101,8 @@ class AuditPass:
         elif message.update == "tool_call_content_chunk":  # v2 streams one item of the content
             self.log.take_update(moment, done.tool_call, {"content": [update.get("content")]})
         else:
-            self.log.take_update(moment, done.tool_call, update)
+            begins = message.update == "tool_call"
+            self.log.take_update(moment, done.tool_call, update, begins=begins)
 
     def _take_request(self, run: FrameRun, message: Message, done: Transition) -> None:
         exchange = done.opened
@@ -110,14 +111,13 @@ class AuditPass:
         if method in _ABOUT_TERMINALS:
             return
         params = part(self._value(run, message), "params")
-        before = len(self.log.actions)
+        action = None
         if method == PERMISSION:
-            self.log.take_permission(_moment(run, done), exchange, params)
+            action = self.log.take_permission(_moment(run, done), exchange, params)
         elif effect_of(method, self._connection.dialect) not in _HARMLESS:
-            self.log.take_request(_moment(run, done), exchange, params)
-        if run.seq in self._made_up:
-            for action in self.log.actions[before:]:
-                action.not_from_agent = True
+            action = self.log.take_request(_moment(run, done), exchange, params)
+        if action is not None and run.seq in self._made_up:
+            action.not_from_agent = True
 
     def _value(self, run: FrameRun, message: Message) -> Value:
         """A message, decoded; of a very large one the beginning."""

@@ -1,13 +1,12 @@
 """Finds what a reviewer should look at: one sentence for all actions of a kind."""
 
-import re
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from acp_proxy.inspection.audit.actions import ActionLog
-from acp_proxy.inspection.audit.outcomes import ASKED_FOR
+from acp_proxy.inspection.audit.paths import may_be_same
 from acp_proxy.inspection.audit.permission_log import is_refused
+from acp_proxy.inspection.audit.statements import normal_command
 from acp_proxy.inspection.audit.values import (
+    ASKED_FOR,
     Action,
     ActionKind,
     ActionStatus,
@@ -27,7 +26,6 @@ _NAMED = 3
 _LONGEST = 60
 _MOST = 100
 """Findings of a kind that are about one action each."""
-_SHELL = re.compile(r"(?P<shell>(?:/\S*/)?(?:ba|da|z)?sh -l?c ).+")
 _AT_ONCE_NS = 100 * 10**6
 _NOUNS = {
     ActionKind.READ: "read", ActionKind.SEARCH: "search", ActionKind.WRITE: "write",
@@ -38,22 +36,22 @@ _PLURALS = {ActionKind.SEARCH: "searches", ActionKind.FETCH: "fetches"}
 _READS = (ActionKind.READ, ActionKind.SEARCH)
 
 
-def find(actions: Sequence[Action], log: ActionLog) -> list[AuditFinding]:
+def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
     """Returns what to look at, problems first.
 
     Args:
         actions: those that are looked at.
-        log: has all of them.
+        asked: whether the agent asked for any permission in the recording.
     """
     happened = [action for action in actions if action.may_have_happened]
     tried = [action for action in actions if not action.may_have_happened]
     found = [
-        *_refused_but_done(happened, log),
+        *_refused_but_done(happened),
         *_before_the_answer(happened),
-        *_asked_for_another(happened, log),
+        *_asked_for_another(happened),
         *_credentials(happened, tried),
         *_outside(happened, tried),
-        *_not_asked(happened, log),
+        *_not_asked(happened, asked=asked),
         *_mentioned(happened),
         *_unclear(happened),
         *_answered_at_once(actions),
@@ -81,23 +79,23 @@ def named(actions: Sequence[Action]) -> str:
     return _listed([f"{subject(one)} {_number(one)}" for one in actions])
 
 
-def _refused_but_done(actions: Iterable[Action], log: ActionLog) -> Iterator[AuditFinding]:
+def _refused_but_done(actions: Iterable[Action]) -> Iterator[AuditFinding]:
     found = []
     for action in actions:
-        did = f"{_done_by(action)} {_past(action)} {subject(action)}"
-        if (other := log.against.get(action.id)) is not None:
-            text = f"{did} (#{action.seq}) after {_refusal(other, ' for the same')}"
+        did = f"{_did(action)} {subject(action)}"
+        if action.refused_before is not None and action.same_asked is not None:
+            refusal = _refusal(action.same_asked, " for the same")
+            text = f"{did} (#{action.seq}) after {refusal}"
         elif (seq := _seq_after_refusal(action)) is not None:
-            text = f"{did} (#{seq}) although {_refusal(action)}"
+            text = f"{did} (#{seq}) although {_refusal(action.permissions[-1])}"
         else:
             continue
         found.append(_of_one("refused-but-done", action, text))
     yield from found[:_MOST]
 
 
-def _refusal(action: Action, whose: str = "") -> str:
-    """Describes the last answer to a permission request that did not give it."""
-    asked = action.permissions[-1]
+def _refusal(asked: AuditedPermission, whose: str = "") -> str:
+    """Describes an answer to a permission request that did not give it."""
     if asked.decision == "error":
         return f"the permission request{whose} was answered with an error (#{asked.answer_seq})"
     return f"permission{whose} was {asked.decision} (#{asked.answer_seq})"
@@ -135,24 +133,24 @@ def _before_the_answer(actions: Iterable[Action]) -> Iterator[AuditFinding]:
 
 def _is_early(action: Action) -> bool:
     first = action.permissions[0]
-    seqs = [request.seq for request in action.requests]
-    if _is_reported(action) and action.call_seq is not None:
-        seqs = [action.call_seq]
-    end = first.answer_seq
-    return any(seq > first.seq and (end is None or seq < end) for seq in seqs)
+    seqs = [one.seq for one in action.requests if one.seq >= first.seq]  # perhaps of one batch
+    if _is_reported(action) and (action.call_seq or 0) > first.seq:
+        seqs = [action.call_seq or 0]
+    return any(first.answer_seq is None or seq < first.answer_seq for seq in seqs)
 
 
-def _asked_for_another(actions: Iterable[Action], log: ActionLog) -> Iterator[AuditFinding]:
+def _asked_for_another(actions: Iterable[Action]) -> Iterator[AuditFinding]:
     found = []
     for action in actions:
-        did = f"{_done_by(action)} {_past(action)}"
+        did = _did(action)
         asked = action.permissions[-1] if action.permissions else None
-        granted = log.instead_of.get(action.id)
+        granted = action.instead_of
         if granted is not None and not granted.requests and not action.perhaps_allowed_by:
             seq = granted.permissions[-1].seq
             text = (
-                f"{did} {subject(action)} (#{action.seq}) without being asked, while permission was"
-                f" given for {subject(granted)} (#{seq}), for which it requested nothing"
+                f"{did} {subject(action)} (#{action.seq}) without a permission request, while"
+                f" permission was given for {subject(granted)} (#{seq}), for which it requested"
+                " nothing"
             )
         elif asked is None or asked.decision != GRANTED or not (other := _differing(action, asked)):
             continue
@@ -168,13 +166,16 @@ def _asked_for_another(actions: Iterable[Action], log: ActionLog) -> Iterator[Au
 def _differing(action: Action, asked: AuditedPermission) -> str:
     """What an action did that it had no permission for; empty if nothing is known of such."""
     if action.kind is ActionKind.RUN:
-        command, wanted = _normal(action.command), _normal(asked.command)
+        command, wanted = normal_command(action.command), normal_command(asked.command)
         is_another = command and wanted and command != wanted
         return _short(command) if is_another else ""
     if action.kind not in ASKED_FOR or not asked.paths:
         return ""
-    known = {path.shown for path in asked.paths}
-    return _listed([_short(path.shown) for path in action.paths if path.shown not in known])
+    return _listed([
+        _short(path.shown)
+        for path in action.done_paths
+        if not any(may_be_same(path, known) for known in asked.paths)
+    ])  # fmt: skip
 
 
 def _credentials(happened: Iterable[Action], tried: Iterable[Action]) -> Iterator[AuditFinding]:
@@ -182,14 +183,15 @@ def _credentials(happened: Iterable[Action], tried: Iterable[Action]) -> Iterato
         found = [
             (action, path)
             for action in actions
-            for path in (*action.paths, *action.mentions)
+            for path in (*action.done_paths, *action.mentions)
             if path.credential
         ]
         if not found:
             continue
         allowed = all(_is_granted(action) for action, _ in found) or bool(what)
         names = _listed([
-            f"{_verb(action, path)} {_short(path.shown)} {_number(action)}"
+            f"{'a command names' if path in action.mentions else _VERBS[action.kind][0]}"
+            f" {_short(path.shown)} {_number(action)}"
             for action, path in found
         ])  # fmt: skip
         several = "files that look" if len(found) > 1 else "a file that looks"
@@ -199,12 +201,6 @@ def _credentials(happened: Iterable[Action], tried: Iterable[Action]) -> Iterato
             f"{what}{several} like credentials: {names}",
             _unique(action for action, _ in found),
         )
-
-
-def _verb(action: Action, path: AuditedPath) -> str:
-    if path in action.mentions:
-        return "a command names"
-    return _past(action)
 
 
 def _outside(happened: Iterable[Action], tried: Iterable[Action]) -> Iterator[AuditFinding]:
@@ -233,13 +229,13 @@ def _where(action: Action) -> str:
 
 def outside_paths(action: Action) -> list[AuditedPath]:
     """Returns the files, or the directory of the command, that are outside."""
-    every = [*action.paths, *([action.directory] if action.directory is not None else [])]
+    every = [*action.done_paths, *([action.directory] if action.directory is not None else [])]
     return [path for path in every if path.place is PathPlace.OUTSIDE]
 
 
-def _not_asked(happened: Iterable[Action], log: ActionLog) -> Iterator[AuditFinding]:
+def _not_asked(happened: Iterable[Action], *, asked: bool) -> Iterator[AuditFinding]:
     unasked = [a for a in happened if not a.permissions and a.refused_before is None]
-    if not any(action.permissions for action in log.actions):
+    if not asked:
         wanted = [action for action in unasked if action.kind in ASKED_FOR]
         if wanted:
             kinds = dict.fromkeys(action.kind for action in wanted)
@@ -282,7 +278,8 @@ def _mentioned(happened: Iterable[Action]) -> Iterator[AuditFinding]:
     ]
     if found:
         names = _listed([f"{_short(path.shown)} {_number(action)}" for action, path in found])
-        text = f"commands name paths that are not in the session's directory: {names}"
+        where = "outside the session's directory, or in an unknown place"
+        text = f"commands name paths {where}: {names}"
         yield _finding("command-outside", REMARK, text, _unique(action for action, _ in found))
 
 
@@ -301,17 +298,15 @@ def _unclear(happened: Iterable[Action]) -> Iterator[AuditFinding]:
 
 
 def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:
-    found = [
-        action
+    quick = {
+        id(one): action
         for action in actions
-        if any(
-            one.decision == GRANTED and (one.waited_ns or 0) < _AT_ONCE_NS
-            for one in action.permissions
-        )
-    ]
-    if found:
-        count = counted(len(found), "permission request")
-        were = "was" if len(found) == 1 else "were"
+        for one in action.permissions
+        if one.decision == GRANTED and one.waited_ns is not None and one.waited_ns < _AT_ONCE_NS
+    }
+    if found := _unique(quick.values()):
+        count = counted(len(quick), "permission request")
+        were = "was" if len(quick) == 1 else "were"
         text = f"{count} {were} granted within 0.1 s, so hardly by a person: {named(found)}"
         yield _finding("answered-at-once", REMARK, text, found)
 
@@ -364,26 +359,24 @@ def _is_granted(action: Action) -> bool:
     return bool(action.permissions) and action.permissions[-1].decision == GRANTED
 
 
-def _done_by(action: Action) -> str:
-    return "the client" if action.source is Source.CLIENT else "the agent says that it"
+def _did(action: Action) -> str:
+    """Who did something, as far as the recording shows that it was done."""
+    past, plainly = _VERBS[action.kind]
+    if action.source is Source.CLIENT:
+        asked = action.status is ActionStatus.UNANSWERED
+        return f"the client was asked to {plainly}" if asked else f"the client {past}"
+    if action.status is ActionStatus.DONE:
+        return f"the agent says that it {past}"
+    return f"the agent announced that it would {plainly}"
 
 
-def _past(action: Action) -> str:
-    if action.status is ActionStatus.UNANSWERED:
-        return "was asked to " + _INFINITIVES[action.kind]
-    return _PAST[action.kind]
-
-
-_PAST = {
-    ActionKind.READ: "read", ActionKind.SEARCH: "searched", ActionKind.WRITE: "wrote",
-    ActionKind.DELETE: "deleted", ActionKind.MOVE: "moved", ActionKind.RUN: "ran",
-    ActionKind.FETCH: "fetched", ActionKind.OTHER: "did",
+_VERBS = {
+    ActionKind.READ: ("read", "read"), ActionKind.SEARCH: ("searched", "search"),
+    ActionKind.WRITE: ("wrote", "write"), ActionKind.DELETE: ("deleted", "delete"),
+    ActionKind.MOVE: ("moved", "move"), ActionKind.RUN: ("ran", "run"),
+    ActionKind.FETCH: ("fetched", "fetch"), ActionKind.OTHER: ("did", "do"),
 }  # fmt: skip
-_INFINITIVES = {
-    ActionKind.READ: "read", ActionKind.SEARCH: "search", ActionKind.WRITE: "write",
-    ActionKind.DELETE: "delete", ActionKind.MOVE: "move", ActionKind.RUN: "run",
-    ActionKind.FETCH: "fetch", ActionKind.OTHER: "do",
-}  # fmt: skip
+"""In the past, and as it is."""
 
 
 def _scope(asked: AuditedPermission) -> str:
@@ -394,22 +387,6 @@ def _scope(asked: AuditedPermission) -> str:
 
 def _last_seq(action: Action) -> int:
     return action.requests[-1].seq if action.requests else action.call_seq or action.seq
-
-
-def _normal(text: str | None) -> str:
-    """A command line without the shell that it is given to, and with single blanks."""
-    line = " ".join((text or "").split())
-    if match := _SHELL.fullmatch(line):
-        words = _words(line[match.end("shell") :])
-        line = " ".join(words[0].split()) if len(words) == 1 else line
-    return line
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return []
 
 
 def _short(text: str) -> str:

@@ -3,15 +3,11 @@
 from acp_proxy.inspection.audit.actions import ActionLog
 from acp_proxy.inspection.audit.paths import mentions
 from acp_proxy.inspection.audit.permission_log import CANCELLED, UNANSWERED, is_refused
-from acp_proxy.inspection.audit.sessions import SessionLog
-from acp_proxy.inspection.audit.values import Action, ActionKind, ActionStatus, Source
+from acp_proxy.inspection.audit.statements import normal_command
+from acp_proxy.inspection.audit.values import ASKED_FOR, Action, ActionKind, ActionStatus, Source
 from acp_proxy.protocol.permissions import DENIED
 from acp_proxy.protocol.updates import FAILED
 
-ASKED_FOR = frozenset(
-    {ActionKind.WRITE, ActionKind.DELETE, ActionKind.MOVE, ActionKind.RUN, ActionKind.FETCH}
-)
-"""Kinds of actions for which agents usually ask permission."""
 _SAID = {
     "completed": ActionStatus.DONE,
     "cancelled": ActionStatus.CANCELLED,
@@ -21,29 +17,24 @@ _MOST_ALIKE = 20
 _Key = tuple[str | None, int | None, ActionKind, str]
 
 
-def finish(log: ActionLog, sessions: SessionLog) -> list[Action]:
-    """Completes the actions and returns them in the order in which they began.
-
-    Args:
-        log: all actions; its other attributes get the new numbers.
-        sessions: with the directories in which commands ran.
-    """
-    actions = [action for action in log.actions if action.id not in log.absorbed]
+def finish(log: ActionLog) -> list[Action]:
+    """Completes all actions and returns them in the order in which they began."""
+    actions = [action for action in log.actions if not action.is_absorbed]
     actions.sort(key=lambda action: (action.seq, action.id))
-    numbers = {action.id: number for number, action in enumerate(actions, 1)}
-    log.instead_of = {numbers[n]: one for n, one in log.instead_of.items() if n in numbers}
-    log.against = {numbers[n]: one for n, one in log.against.items() if n in numbers}
-    for action in actions:
-        action.id = numbers[action.id]
+    for number, action in enumerate(actions, 1):
+        action.id = number
         action.source = Source.CLIENT if action.requests else Source.CLAIMED
         action.status = _status(action)
         if action.kind is ActionKind.RUN:
             command = action.command or action.title or ""
-            action.mentions = mentions(command, sessions.directories(action.session))
-        if (refused := log.against.get(action.id)) is not None:
-            action.refused_before = refused.permissions[-1].answer_seq
-        elif not action.permissions and action.kind in ASKED_FOR:
-            action.perhaps_allowed_by = log.permissions.lasting_before(action)
+            where = None if action.directory is None else action.directory.path
+            action.mentions = mentions(command, action.directories, where)
+        if action.permissions:
+            continue
+        if (same := action.same_asked) is not None and same.decision in (DENIED, CANCELLED):
+            action.refused_before = same.answer_seq
+        elif action.kind in ASKED_FOR:
+            action.perhaps_allowed_by = log.permissions.grants_before(action)
     _name_alike(actions)
     return actions
 
@@ -98,7 +89,7 @@ def _name_alike(actions: list[Action]) -> None:
 def _keys(action: Action) -> set[_Key]:
     """The session, the turn, the kind and what it is about."""
     if action.kind is ActionKind.RUN:
-        about = {(action.command or action.title or "").strip("`")} - {""}
+        about = {normal_command(action.command or action.title)} - {""}
     else:
         about = {path.shown for path in action.paths}
     return {(action.session, action.turn, action.kind, text) for text in about}

@@ -7,8 +7,11 @@ written. A relative path counts from the session's directory.
 import ntpath
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+
+from attrs import evolve
 
 from acp_proxy.inspection.audit.values import AuditedPath, PathPlace
 from acp_proxy.protocol.directories import is_windows, is_within, local_path
@@ -21,6 +24,9 @@ _WORDS = re.compile(r"[^\s;|&<>()\"'`=,{}]+")
 _COMMAND = 20_000
 """Characters of a command that are looked at."""
 _MOST_MENTIONS = 20
+_CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|chdir|Set-Location)\s")
+_URI_TAIL = re.compile(r"[?#][^/\\%]*\Z")
+"""A fragment of a URI, such as that for a line."""
 _PATH = re.compile(r"(?:/|~[\w.-]*/|\.\.(?:/|$)|\$\{?HOME\}?/|[A-Za-z]:[/\\])")
 _SYSTEM = ("/bin/", "/sbin/", "/usr/", "/lib/", "/lib64/", "/opt/homebrew/bin/", "/dev/")
 """Where programs and devices are, which nearly every command names."""
@@ -59,6 +65,8 @@ def locate(path: str, directories: Sequence[str], operation: str | None = None) 
 
 def _locate(path: str, directories: tuple[str, ...], operation: str | None) -> AuditedPath:
     local = local_path(path)
+    if local is None:
+        local = local_path(_URI_TAIL.sub("", path))
     base = directories[0] if directories else ""
     whole = path if local is None else local
     if local is not None and directories and not _is_absolute(local):
@@ -74,6 +82,20 @@ def _locate(path: str, directories: tuple[str, ...], operation: str | None) -> A
 
 _locate_again = lru_cache(1024)(_locate)
 """An agent names few files, many times."""
+
+
+def may_be_same(one: AuditedPath, other: AuditedPath) -> bool:
+    """Whether two paths may name one file; those in unknown places are compared by their names.
+
+    Args:
+        one: a path.
+        other: another one of the same session.
+    """
+    first, second = _folded(one.shown), _folded(other.shown)
+    is_unknown = PathPlace.UNKNOWN in (one.place, other.place)
+    if is_unknown and not (_is_rooted(first) and _is_rooted(second)):
+        return re.split(r"[/\\]", first)[-1] == re.split(r"[/\\]", second)[-1]
+    return first == second
 
 
 def cut(text: str) -> str:
@@ -100,7 +122,9 @@ def looks_like_credentials(path: str) -> bool:
     )
 
 
-def mentions(command: str, directories: Sequence[str]) -> list[AuditedPath]:
+def mentions(
+    command: str, directories: Sequence[str], where: str | None = None
+) -> list[AuditedPath]:
     """Returns the words of a command that are paths outside, or look like credentials.
 
     What a shell makes of the words is not known; programs and devices of the system are left out.
@@ -108,12 +132,16 @@ def mentions(command: str, directories: Sequence[str]) -> list[AuditedPath]:
     Args:
         command: the command line.
         directories: of the session.
+        where: the command runs, as it was sent; None for the session's directory.
     """
-    found = dict.fromkeys(_mentioned(command[:_COMMAND], directories))
+    found = dict.fromkeys(_mentioned(command[:_COMMAND], directories, where))
     return [one for one, _ in zip(found, range(_MOST_MENTIONS), strict=False)]
 
 
-def _mentioned(command: str, directories: Sequence[str]) -> Iterator[AuditedPath]:
+def _mentioned(
+    command: str, directories: Sequence[str], where: str | None
+) -> Iterator[AuditedPath]:
+    moves = _CHANGES_DIRECTORY.search(command) is not None
     for match in _WORDS.finditer(command):
         word = match[0]
         is_path = _PATH.match(word) is not None and not word.startswith("//")
@@ -121,17 +149,35 @@ def _mentioned(command: str, directories: Sequence[str]) -> Iterator[AuditedPath
             continue
         if word.startswith(_SYSTEM) and not looks_like_credentials(word):
             continue
-        one = locate(word, directories)
+        is_relative = not _is_absolute(word)
+        base = f"{where}/" if where and is_relative else ""
+        one = evolve(locate(base + word, directories), path=cut(word))
+        if is_relative and is_path and moves:  # counts from a directory that only a shell knows
+            one = evolve(one, shown=cut(word), place=PathPlace.UNKNOWN)
         if one.credential or (is_path and one.place is not PathPlace.INSIDE):
             yield one
 
 
 def _place(path: str, local: str | None, whole: str, directories: Sequence[str]) -> PathPlace:
-    if local is None:  # a file of another machine, or none
-        return PathPlace.OUTSIDE
+    if local is None:  # a file of another machine, or none; or a name with a colon
+        return PathPlace.OUTSIDE if "://" in path else PathPlace.UNKNOWN
     if not directories or path.startswith(("~", "$HOME", "${HOME}")):
         return PathPlace.UNKNOWN
-    return PathPlace.INSIDE if is_within(whole, directories) else PathPlace.OUTSIDE
+    if is_within(whole, directories):
+        return PathPlace.INSIDE
+    is_clear = _is_rooted(directories[0]) and not is_within(
+        _folded(whole), [_folded(one) for one in directories]
+    )
+    return PathPlace.OUTSIDE if is_clear else PathPlace.UNKNOWN
+
+
+def _folded(text: str) -> str:
+    """What a file system that ignores case and ways to write accents may compare."""
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _is_rooted(path: str) -> bool:
+    return path.startswith("/") or is_windows(path)
 
 
 def _is_absolute(path: str) -> bool:

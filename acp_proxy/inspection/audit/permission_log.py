@@ -14,7 +14,7 @@ from acp_proxy.inspection.describe.values import Value, part, word
 from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.permissions import DENIED, GRANTED, options_of, read_answer
 
-CANCELLED, UNANSWERED = "cancelled", "unanswered"
+AMBIGUOUS, CANCELLED, UNANSWERED = "ambiguous", "cancelled", "unanswered"
 """Decisions besides those of `permissions`."""
 _MOST_OPTIONS = 50
 _MOST_OF_TURN = 200
@@ -28,9 +28,14 @@ _EVERY_SESSION = ("workspace", "always")
 
 
 class PermissionLog:
-    """The permission requests, as far as the recording was read."""
+    """The permission requests, as far as the recording was read.
+
+    Attributes:
+        any_asked: whether there is any, even of an action that is not kept.
+    """
 
     def __init__(self) -> None:
+        self.any_asked = False
         self._open: dict[int, tuple[Action, AuditedPermission, list[Value]]] = {}
         self._asked: dict[str | None, tuple[int | None, list[Action]]] = {}
         self._grants: dict[tuple[str | None, ActionKind], list[LastingGrant]] = {}
@@ -76,6 +81,8 @@ class PermissionLog:
             return
         answer = read_answer(options, message)
         permission.decision = cut(answer.decision)
+        if len({str(kind) for kind in answer.kinds}) > 1:  # different options have the same id
+            permission.decision = AMBIGUOUS
         scope = word(part(message, "result"), "scope")
         if answer.granted is not None:  # 1.0 draft
             remembers = part(message, "result").get("remember") is True
@@ -87,10 +94,7 @@ class PermissionLog:
             permission.lasting = permission.option == "allow_always"
         if permission.decision == GRANTED and permission.lasting:
             session = None if scope in _EVERY_SESSION else exchange.session
-            grant = LastingGrant(
-                permission.seq, seq, permission.option, permission.name, permission.title
-            )
-            self._grants.setdefault((session, action.kind), []).append(grant)
+            self._grants.setdefault((session, action.kind), []).append(_grant(permission))
 
     def asked_in(self, session: str | None, turn: int | None) -> list[Action]:
         """Returns the actions of the newest turn for which permission was asked.
@@ -102,19 +106,26 @@ class PermissionLog:
         newest, asked = self._asked.get(session, (None, []))
         return asked if newest == turn else []
 
-    def lasting_before(self, action: Action) -> list[LastingGrant]:
-        """Returns the latest answers before an action that allowed more than one of its kind."""
-        found: list[LastingGrant] = []
+    def grants_before(self, action: Action) -> list[LastingGrant]:
+        """Returns the latest answers that allowed the same in its turn, or more of its kind."""
+        same = action.same_asked
+        found = [_grant(same)] if same is not None and same.decision == GRANTED else []
         for session in {action.session, None}:
             every = self._grants.get((session, action.kind), [])
             end = bisect_left(every, action.seq, key=lambda grant: grant.answer_seq)
             found += every[max(0, end - _MOST_GRANTS) : end]
-        return sorted(found, key=lambda grant: grant.seq)[-_MOST_GRANTS:]
+        once = {grant.seq: grant for grant in found}
+        return sorted(once.values(), key=lambda grant: grant.seq)[-_MOST_GRANTS:]
 
 
 def is_refused(action: Action) -> bool:
     """Whether the last permission that was asked for an action was refused or cancelled."""
     return bool(action.permissions) and action.permissions[-1].decision in (DENIED, CANCELLED)
+
+
+def _grant(asked: AuditedPermission) -> LastingGrant:
+    seq = asked.answer_seq or asked.seq
+    return LastingGrant(asked.seq, seq, asked.option, asked.name, asked.title)
 
 
 def _trimmed(option: Value) -> Value:

@@ -5,6 +5,8 @@ import shlex
 from typing import Any
 from urllib.parse import urlsplit
 
+from attrs import evolve
+
 from acp_proxy.inspection.audit.paths import cut
 from acp_proxy.inspection.audit.values import AuditedServer, AuditedSession
 from acp_proxy.inspection.describe.values import Value, part, parts, word
@@ -24,7 +26,7 @@ class SessionLog:
 
     def __init__(self) -> None:
         self.sessions: dict[str, AuditedSession] = {}
-        self._opening: dict[int, AuditedSession] = {}
+        self._opening: dict[int, tuple[AuditedSession, AuditedSession | None]] = {}
 
     def directories(self, session: str | None) -> list[str]:
         """Returns the directories of a session, its own first; none if they are unknown."""
@@ -44,7 +46,8 @@ class SessionLog:
         """
         opening = AuditedSession(session or "", seq, _directory(params), _others(params))
         opening.mcp_servers = [_server(one, seq) for one in parts(params, "mcpServers")[:_MOST]]
-        self._opening[exchange] = opening
+        known = self.sessions.get(session or "")
+        self._opening[exchange] = opening, None if known is None else evolve(known)
         if session is not None:  # its history may come before the answer
             self._keep(session, opening)
 
@@ -56,8 +59,14 @@ class SessionLog:
             session: the session that it opened.
             result: None if it opened none.
         """
-        opening = self._opening.pop(exchange, None)
-        if opening is None or session is None or result is None:
+        opening, before = self._opening.pop(exchange, (None, None))
+        if opening is None or session is None:
+            return
+        if result is None:  # what the request named is not in effect
+            if before is not None:
+                self.sessions[session] = before
+            elif opening.id:
+                self.sessions.pop(session, None)
             return
         opening.cwd = opening.cwd or _directory(result)  # the draft's session/load asks for it
         opening.directories = opening.directories or _others(result)

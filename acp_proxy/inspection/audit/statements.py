@@ -14,7 +14,6 @@ from attrs import define, field
 
 from acp_proxy.inspection.audit.values import ActionKind
 from acp_proxy.inspection.describe.values import Value, part, parts, word
-from acp_proxy.protocol.effects import ClientEffect, effect_of
 
 _KINDS = {
     "read": ActionKind.READ, "search": ActionKind.SEARCH, "edit": ActionKind.WRITE,
@@ -27,11 +26,12 @@ _OPERATIONS = {
     "terminal_execute": ActionKind.RUN, "network_access": ActionKind.FETCH,
 }  # fmt: skip
 """What the 1.0 draft asks permission for."""
-_EFFECTS = {
-    ClientEffect.READS: ActionKind.READ,
-    ClientEffect.WRITES: ActionKind.WRITE,
-    ClientEffect.RUNS: ActionKind.RUN,
+_METHODS = {
+    "fs/read_text_file": ActionKind.READ,
+    "fs/write_text_file": ActionKind.WRITE,
+    "terminal/create": ActionKind.RUN,
 }
+"""Of another method nothing is known but its name."""
 _PATHS = (
     "file_path", "filePath", "filepath", "path", "paths", "absolute_path", "absolutePath",
     "notebook_path", "target_file", "targetFile", "dir_path", "file", "files", "filename",
@@ -48,6 +48,9 @@ _URL = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
 _DIRECTORY_TEXT = re.compile(r"\[current working directory ([^\]\n]{1,1000})\]")
 """How Gemini tells a person where a command will run."""
 _IN_QUOTES = re.compile(r'["\\$`]')
+_SHELL = re.compile(r"(?P<shell>(?:/\S*/)?(?:ba|da|z)?sh -l?c ).+")
+_SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
+"""What a shell may take for more than a character, so that quotes matter."""
 _MOST_WORDS = 1000
 """Words of a command."""
 _MOST = 50
@@ -133,11 +136,11 @@ def of_request(method: str, params: Value) -> Statement:
         method: its method.
         params: its params.
     """
-    said = Statement(kind=_EFFECTS.get(effect_of(method), ActionKind.OTHER), tool=method)
+    said = Statement(kind=_METHODS.get(method, ActionKind.OTHER), tool=method)
     if method == "terminal/create":
         said.command, said.directory = command_of(params), word(params, "cwd") or None
     elif method.startswith("fs/"):
-        said.paths = [*_named(params, (*_PATHS, *_MOVED))]
+        said.paths = [*((path, None) for path in _strings(params, (*_PATHS, *_MOVED)))]
     else:
         inner = word(params, "mcpMethod") or word(params, "method")
         server = word(params, "serverName", "serverId", "acpId", "connectionId")
@@ -183,6 +186,24 @@ def command_of(value: Value) -> str | None:
     return None
 
 
+def normal_command(text: str | None) -> str:
+    """Returns a command line for comparison: without its shell and what quoting does not change."""
+    line = " ".join((text or "").split()).strip("`")
+    if match := _SHELL.fullmatch(line):
+        words = _words(line[match.end("shell") :])
+        line = " ".join(words[0].split()) if len(words) == 1 else line
+    if _SPECIAL.search(line):
+        return line
+    return " ".join(map(shlex.quote, _words(line))) or line
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
+
+
 def _joined(words: list[Any]) -> str:
     """A line for a shell that means these words."""
     return " ".join(_quoted(str(word)) for word in words[:_MOST_WORDS])
@@ -198,7 +219,7 @@ def _kind(call: Value, tool: str) -> ActionKind | None:
     if kind := word(call, "kind"):
         return _KINDS.get(kind, ActionKind.OTHER)
     if tool and "/" in tool:
-        return _EFFECTS.get(effect_of(tool), ActionKind.OTHER)
+        return _METHODS.get(tool, ActionKind.OTHER)
     return None
 
 

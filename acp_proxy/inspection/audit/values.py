@@ -21,6 +21,12 @@ class ActionKind(StrEnum):
     """Another tool, or one whose kind the agent did not say."""
 
 
+ASKED_FOR = frozenset(
+    {ActionKind.WRITE, ActionKind.DELETE, ActionKind.MOVE, ActionKind.RUN, ActionKind.FETCH}
+)
+"""Kinds of actions for which agents usually ask permission."""
+
+
 class Source(StrEnum):
     """Who says that an action was done."""
 
@@ -52,7 +58,8 @@ class PathPlace(StrEnum):
     INSIDE = "inside"
     OUTSIDE = "outside"
     UNKNOWN = "unknown"
-    """The session's directory is unknown, or the path begins with that of a user."""
+    """It depends on what the recording does not have: the session's directory, that of a user, or
+    whether upper and lower case matter."""
 
 
 @frozen
@@ -81,6 +88,8 @@ class AuditedRequest:
     """result, error, cancelled or unanswered."""
     error: str | None = None
     """The code and the message of an error."""
+    paths: list[AuditedPath] = field(init=False, factory=list)
+    """What it is about; not in the JSON, as it has no argument."""
 
 
 @define
@@ -92,7 +101,7 @@ class AuditedPermission:
     """What the agent asked for, in its own words."""
     answer_seq: int | None = None
     decision: str = "unanswered"
-    """granted, denied, cancelled, error, unanswered, or what else the answer has."""
+    """granted, denied, cancelled, ambiguous, error, unanswered, or what else the answer has."""
     option: str | None = None
     """The kind of the chosen option; in the draft the scope of what is granted."""
     name: str | None = None
@@ -108,7 +117,7 @@ class AuditedPermission:
 
 @frozen
 class LastingGrant:
-    """An earlier answer that allowed more than one action, and may have covered a later one."""
+    """An earlier answer that may have covered an action for which permission was not asked."""
 
     seq: int
     """Of the permission request."""
@@ -165,6 +174,14 @@ class Action:
     """Other actions that may be this one, known from another source."""
     not_from_agent: bool = False
     """Whether a fault made up one of its requests."""
+    directories: list[str] = field(init=False, factory=list)
+    """Those of the session when it began; like those below not in the JSON."""
+    same_asked: AuditedPermission | None = field(init=False, default=None)
+    """The last answer of the turn that was about the same, if it belongs to another action."""
+    instead_of: "Action | None" = field(init=False, default=None)
+    """The only one with permission that the turn was waiting for, if it is not like this one."""
+    is_absorbed: bool = field(init=False, default=False)
+    """Whether it turned out to be part of another one."""
 
     @property
     def seqs(self) -> list[int]:
@@ -175,6 +192,16 @@ class Action:
         for permission in self.permissions:
             found |= {permission.seq, permission.answer_seq}
         return sorted(seq for seq in found if seq is not None)
+
+    @property
+    def done_paths(self) -> list[AuditedPath]:
+        """The paths but for those of which the client's answers say that nothing was done."""
+        done, failed = set[str](), set[str]()
+        for request in self.requests:
+            is_done = request.outcome in ("result", "unanswered")
+            (done if is_done else failed).update(path.shown for path in request.paths)
+        is_partly = self.may_have_happened
+        return [p for p in self.paths if not is_partly or p.shown not in failed - done]
 
     @property
     def may_have_happened(self) -> bool:

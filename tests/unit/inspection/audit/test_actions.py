@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.audited import ALLOW, ALWAYS, CWD, OPTIONS, REJECT, Talk, edit, shell
-from tests.log_writer import request, result
+from tests.log_writer import error, request, result
 
 A = f"{CWD}/a.py"
 Found = tuple[str, str, str, list[str]]
@@ -284,13 +284,13 @@ def test_the_draft_may_ask_without_a_tool_call() -> None:
 
 
 def test_requests_of_unknown_methods() -> None:
-    """Below ``fs/`` they may change files; others are other tools."""
+    """What they do is unknown, also below ``fs/``."""
     talk = Talk()
     talk.asks("fs/delete", {}, path=A)
     talk.asks("mcp/message", {}, connectionId="m", method="tools/call")
     talk.asks("elicitation/create", {"action": "accept"}, message="Name?")
-    write, other = talk.audit().actions
-    assert (write.kind, write.tool) == ("write", "fs/delete")
+    below_fs, other = talk.audit().actions
+    assert (below_fs.kind, below_fs.tool) == ("other", "fs/delete")
     assert (other.kind, other.tool, other.title) == ("other", "mcp/message", "tools/call m")
 
 
@@ -347,3 +347,75 @@ def test_sessions_have_directories_and_servers() -> None:
     ]
     assert audited.actions[0].paths[0].place == "inside"
     assert audited.agent_command == ["agent", "--acp"]
+
+
+def test_a_read_and_a_write_that_name_one_call() -> None:
+    """The write is listed, too."""
+    talk = Talk("draft-1.0")
+    talk.call("c", tool="edit")
+    talk.asks("fs/read_text_file", {"content": ""}, path=A, toolCallId="c")
+    talk.asks("fs/write_text_file", {}, path=f"{CWD}/b", toolCallId="c")
+    assert found(talk) == [("read", "done", "client", ["a.py"]), ("write", "done", "client", ["b"])]
+
+
+def test_an_open_call_whose_id_is_used_again() -> None:
+    """As after a cancelled turn; both commands are listed."""
+    talk = Talk()
+    talk.call("c", **shell("rm x"))
+    talk.prompt()
+    talk.call("c", **shell("ls"))
+    assert [action.command for action in talk.audit().actions] == ["rm x", "ls"]
+
+
+def test_directories_are_those_of_the_time() -> None:
+    """A later ``session/load`` moves no earlier command outside, and a failed one moves nothing."""
+    talk = Talk()
+    talk.call("c", **shell("cat /work/app/x"))
+    talk.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
+    talk.to_client(error(9, -1, "no"))
+    talk.asks("fs/write_text_file", {}, path="/etc/x", content="")
+    talk.client_asks("session/load", {}, sessionId="s", cwd="/new", mcpServers=[])
+    run, write = talk.audit().actions
+    assert run.mentions == []
+    assert write.paths[0].place == "outside"
+
+
+def test_a_session_that_was_not_loaded_is_not_listed() -> None:
+    """Its request names a directory in which nothing works."""
+    talk = Talk()
+    talk.to_agent(request(9, "session/load", sessionId="x", cwd="/", mcpServers=[]))
+    talk.to_client(error(9, -1, "no"))
+    assert [one.id for one in talk.audit().sessions] == ["s"]
+
+
+def test_sessions_have_directories_and_terminals_of_their_own() -> None:
+    """The same relative path and the same terminal id mean something else in each."""
+    talk = Talk()
+    talk.client_asks("session/new", {"sessionId": "s2"}, cwd="/two")
+    talk.prompt("s2")
+    talk.asks("terminal/create", {"terminalId": "t"}, command="one", cwd=CWD)
+    talk.asks("terminal/create", {"terminalId": "t"}, command="two", cwd=CWD, sessionId="s2")
+    talk.asks("terminal/wait_for_exit", {"exitCode": 3}, terminalId="t")
+    one, two = talk.audit().actions
+    assert (one.exit_code, two.exit_code) == (3, None)
+    assert one.directory is not None
+    assert two.directory is not None
+    assert (one.directory.place, two.directory.place) == ("inside", "outside")
+
+
+def test_words_of_a_command_count_from_its_directory() -> None:
+    """If it changes its directory itself, they may be anywhere."""
+    talk = Talk()
+    talk.call("c", kind="execute", rawInput={"command": "cat ../x ../../y", "cwd": f"{CWD}/sub"})
+    talk.call("d", **shell("cd sub && cat ../x"))
+    first, second = talk.audit().actions
+    assert [(path.shown, path.place) for path in first.mentions] == [("/work/y", "outside")]
+    assert [(path.shown, path.place) for path in second.mentions] == [("../x", "unknown")]
+
+
+def test_options_with_one_id() -> None:
+    """The answer names an option by its id alone, so that it is not known which was chosen."""
+    talk = Talk()
+    options = [{"optionId": "1", "kind": "allow_once"}, {"optionId": "1", "kind": "reject_once"}]
+    talk.permission("1", {"toolCallId": "c", **edit(A)}, options=options)
+    assert talk.action().permissions[0].decision == "ambiguous"

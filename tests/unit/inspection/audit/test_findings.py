@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.audited import ALLOW, ALWAYS, CWD, OPTIONS, REJECT, Talk, edit, shell
+from tests.log_writer import request, result
 
 A, B = f"{CWD}/a.py", f"{CWD}/b.py"
 
@@ -170,8 +171,8 @@ def test_permission_for_one_file_and_a_write_of_another() -> None:
     talk.ends("c")
     found = talk.findings()
     assert found["asked-for-another"] == (
-        "the client wrote b.py (#9) without being asked, while permission was given for a.py (#7),"
-        " for which it requested nothing"
+        "the client wrote b.py (#9) without a permission request, while permission was given for"
+        " a.py (#7), for which it requested nothing"
     )
 
 
@@ -259,7 +260,8 @@ def test_commands_that_name_paths_outside() -> None:
     talk = Talk()
     talk.call("c", **shell("/usr/bin/env cp /work/app/a /work/other/b 2>/dev/null"))
     assert talk.findings()["command-outside"] == (
-        "commands name paths that are not in the session's directory: /work/other/b (#6, claimed)"
+        "commands name paths outside the session's directory, or in an unknown place:"
+        " /work/other/b (#6, claimed)"
     )
 
 
@@ -302,3 +304,135 @@ def test_hostile_text_is_made_visible() -> None:
     text = talk.findings()["not-asked"]
     assert text.isprintable()
     assert len(text) < 130
+
+
+def test_the_last_answer_about_the_same_file_counts() -> None:
+    """A refusal that was followed by a grant is none; the grant may be that of the write."""
+    talk = Talk()
+    talk.permission(REJECT, {"toolCallId": "c", **edit(A)})
+    talk.permission(ALLOW, {"toolCallId": "d", **edit(A)})
+    talk.ends("d")
+    talk.asks("fs/write_text_file", {}, path=A, content="x")
+    assert talk.findings() == {
+        "perhaps-allowed": (
+            "1 write without a permission request, perhaps covered by an earlier answer (#9):"
+            " a.py (#11)"
+        )
+    }
+
+
+def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
+    """The permission of one of them was for the same file, so that it was not for another."""
+    talk = Talk()
+    talk.call("c", **edit(A))
+    talk.call("d", **edit(A))
+    talk.permission(ALLOW, {"toolCallId": "c"})
+    talk.asks("fs/write_text_file", {}, path=A, content="x")
+    assert talk.findings() == {
+        "not-asked": "1 write without a permission request: a.py (#7, claimed)",
+        "perhaps-allowed": (
+            "1 write without a permission request, perhaps covered by an earlier answer (#9):"
+            " a.py (#10)"
+        ),
+    }
+
+
+def test_a_refused_command_that_a_shell_then_runs() -> None:
+    """A shell around a command makes no other command of it."""
+    talk = Talk()
+    talk.permission(REJECT, {"toolCallId": "c", **shell("make")})
+    talk.ends("c", "failed")
+    talk.asks("terminal/create", {"terminalId": "t"}, command="bash", args=["-lc", "make"])
+    assert "refused-but-done" in talk.findings()
+
+
+def test_a_change_that_is_only_announced() -> None:
+    """It is not said to be done."""
+    talk = Talk()
+    talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
+    talk.ends("c", "in_progress", locations=[{"path": B}])
+    assert talk.findings()["asked-for-another"] == (
+        "permission was given for a.py (#6), but the agent announced that it would write b.py (#8)"
+    )
+
+
+def test_a_path_of_which_the_write_failed_was_not_written() -> None:
+    """Though another write of the same call succeeded."""
+    talk = Talk()
+    talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
+    talk.asks("fs/write_text_file", {}, path=A, content="", toolCallId="c")
+    talk.asks_in_vain("fs/write_text_file", path="/etc/x", toolCallId="c")
+    assert talk.findings() == {}
+
+
+def test_two_commands_of_one_call() -> None:
+    """Both are listed, and the one that was not asked for is found."""
+    talk = Talk()
+    talk.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
+    talk.asks("terminal/create", {"terminalId": "t"}, command="npm test")
+    talk.asks("terminal/create", {"terminalId": "u"}, command="rm -r .")
+    talk.ends("c", content=[{"type": "terminal", "terminalId": name} for name in "tu"])
+    found = talk.audit()
+    assert [action.command for action in found.actions] == ["npm test", "rm -r ."]
+    assert found.answers == {"granted": 1}
+    assert talk.findings() == {
+        "asked-for-another": (
+            "permission was given for npm test (#6), but the client ran rm -r . (#10)"
+        )
+    }
+
+
+def test_quotes_that_change_no_command() -> None:
+    """Arguments that are words of the line with permission."""
+    talk = Talk()
+    talk.permission(ALLOW, {"toolCallId": "c", **shell('grep "a b" x')})
+    talk.asks("terminal/create", {"terminalId": "t"}, command="grep", args=["a b", "x"])
+    talk.ends("c", content=[{"type": "terminal", "terminalId": "t"}])
+    assert talk.findings() == {}
+
+
+def test_quotes_that_change_a_command() -> None:
+    """What a shell would interpret is another command."""
+    talk = Talk()
+    talk.permission(ALLOW, {"toolCallId": "c", **shell("echo 'a;b'")})
+    talk.asks("terminal/create", {"terminalId": "t"}, command="echo a;b")
+    talk.ends("c", content=[{"type": "terminal", "terminalId": "t"}])
+    assert "asked-for-another" in talk.findings()
+
+
+@pytest.mark.parametrize(
+    ("cwd", "asked", "written"),
+    [
+        (CWD, "~/x", "/home/me/x"),
+        ("C:\\work", "C:\\work\\A.py", "c:/WORK/a.py"),
+        (CWD, A, f"file://{CWD}/%61.py"),
+        (CWD, A, f"{CWD}/b/../a.py"),
+    ],
+)
+def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
+    """They are no proof that another file was written."""
+    talk = Talk(cwd=cwd)
+    talk.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
+    talk.ends("c", locations=[{"path": written}])
+    assert "asked-for-another" not in talk.findings()
+
+
+def test_a_write_in_one_batch_with_its_permission_request() -> None:
+    """It was sent before an answer could be given."""
+    talk = Talk()
+    params = {"sessionId": "s", "toolCall": {"toolCallId": "c", **edit(A)}, "options": OPTIONS}
+    talk.to_client([
+        request(1, "session/request_permission", **params),
+        request(2, "fs/write_text_file", sessionId="s", path=A, content=""),
+    ])  # fmt: skip
+    talk.to_agent([result(1, outcome={"outcome": "selected", "optionId": REJECT}), result(2)])
+    assert "before-answer" in talk.findings()
+
+
+def test_quick_answers_are_counted_and_not_their_actions() -> None:
+    """Permission for one action may be asked for twice."""
+    talk = Talk()
+    talk.pause_ms = 10
+    for _ in range(2):
+        talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
+    assert talk.findings()["answered-at-once"].startswith("2 permission requests were granted")

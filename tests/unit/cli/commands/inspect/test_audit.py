@@ -173,7 +173,7 @@ def test_markdown_of_hostile_text(tmp_path: Path) -> None:
     talk.call("b", **shell(HOSTILE))
     talk.call("c", **edit(f"{CWD}/{HOSTILE}"))
     talk.permission(ALLOW, {"toolCallId": "c"}, title=HOSTILE)
-    talk.asks_in_vain("fs/write_text_file", path=HOSTILE, content="")
+    talk.asks_in_vain("fs/write_text_file", path=f"{HOSTILE}2", content="")
     lines = run("inspect", "audit", "--markdown", write(talk, tmp_path / "x.jsonl")).stdout
     rows = [line for line in lines.splitlines() if line.startswith("| 2025")]
     assert len(rows) == 4
