@@ -45,6 +45,8 @@ _MOST_TEXT = 16 << 10
 _MOST_LINES = 400
 _MOST_STREAMS = 256
 _HEAD = 64 << 10
+_LONGEST_WORD = 64
+"""More bytes than the longest word that is looked for in a line has."""
 
 _KEY_EDGE = re.compile(rb"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----")
 _KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,100})?\s*")
@@ -217,6 +219,8 @@ class Redactor:
             stream: where it was read.
             pieces: gives its bytes, without the newline, anew whenever it is called.
         """
+        if not (self._is_thorough or self._may_any_hold(pieces())):
+            return ()
         head = _head(pieces())
         if head.lstrip()[:1] not in (b"{", b"["):
             return self._counted(self._edits_of_text(pieces()))
@@ -304,6 +308,16 @@ class Redactor:
             self._needles = Needles([*all_words(), *words]) if words else of_all_words()
             self._harmless = b""
         return self._needles.are_in(raw)
+
+    def _may_any_hold(self, pieces: Iterable[bytes]) -> bool:
+        """Whether a line that is not held may hold anything to mask, see `_may_hold`."""
+        end = b""
+        for piece in pieces:
+            seam = end + piece[:_LONGEST_WORD]
+            if self._may_hold(piece) or self._may_hold(seam):
+                return True
+            end = (end + piece[-_LONGEST_WORD:])[-_LONGEST_WORD:]
+        return False
 
     def _counted(self, edits: Iterable[Edit]) -> Edits:
         merged = _merged(edits)

@@ -358,3 +358,12 @@ def test_no_marker_is_masked(before: int) -> None:
     ]
     used = knowing("redacted")
     assert masked_all(used, lines)[:2] == lines[:2]
+
+
+def test_a_word_that_is_cut_between_pieces_is_found() -> None:
+    """Of a line that is not held, wherever it is cut."""
+    raw = message(id=1, result={"text": f"it is {KEY}"})
+    for size in (1, 2, 3, 7, 64, 65):
+        pieces = [raw[at : at + size] for at in range(0, len(raw), size)]
+        used = redactor()
+        assert apply(raw, used.large(TO_CLIENT, partial(iter, pieces))) == masked(redactor(), raw)
