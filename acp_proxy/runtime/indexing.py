@@ -75,7 +75,7 @@ class Indexing:
                     self._leave_log(indexer)
                 elif indexer.state.closed:
                     indexer.settle()  # a client that keeps its end open may have left half a line
-                    damaged_log.keep(self.path, indexer.connection, indexer.log)
+                    self._keep_damage(indexer)
                     database.close(indexer.connection)
                     self._log.remove()
                 else:
@@ -122,10 +122,19 @@ class Indexing:
         The log refuses if a chunk has come meanwhile (`CaptureLog.trim`).
         """
         if self._log.physical_size >= TRIM and indexer.is_whole:
-            damaged_log.keep(self.path, indexer.connection, indexer.log)
+            self._keep_damage(indexer)
             if self._log.trim(indexer.state.offset, indexer.masking_record()):
                 indexer.log.rebase()
             self._log.allow(self._database_size())
+
+    def _keep_damage(self, indexer: Indexer) -> None:
+        """Keeps what could not be read of the log, which is about to go.
+
+        Raises:
+            OSError: it cannot be written, so the log has to stay.
+        """
+        if indexer.has_damage:
+            damaged_log.keep(self.path, indexer.connection, indexer.log)
 
     def _database_size(self) -> int:
         total = 0

@@ -117,7 +117,7 @@ def warning(path: Path, found: list[tuple[int, int]], where: Path) -> str:
         where: the file that has what could not be read.
     """
     at, size = found[0]
-    more = f", and at {len(found) - 1:,} more places" if len(found) > 1 else ""
+    more = f", and {len(found) - 1:,} more places" if len(found) > 1 else ""
     return (
         f"{path} lacks what could not be read of its log: {size:,} bytes from byte {at:,} on{more};"
         f" they are in {where}"

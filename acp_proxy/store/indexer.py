@@ -59,6 +59,8 @@ class Indexer:
         self._handler = RecordHandler(self.state, log, self._rows, waits=waits)
         if self.state.offset > log.base:
             self._handler.masking = masking_at(log, self.state.offset, waits=waits)
+        self.has_damage = False
+        """Whether some of the log could not be read by this indexer."""
         self._is_uncommitted = False
         self._read_to = self.state.offset  # beyond the state's while a batch is not committed
 
@@ -131,6 +133,7 @@ class Indexer:
         self._handler.note(damaged_log.note(self._read_to, end - self._read_to), t_ns)
         self._read_to = end
         self._is_uncommitted = True
+        self.has_damage = True
 
     def masking_record(self) -> bytes:
         """Returns what has to be the first record of the log if it is emptied; may be nothing."""

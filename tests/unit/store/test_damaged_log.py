@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.capture.log_format import BASE_SIZE, DATA, HEADER, HEADER_SIZE, MAGIC
+from acp_proxy.capture.log import CaptureLog
+from acp_proxy.capture.log_format import (
+    BASE_SIZE,
+    CLOSE,
+    DATA,
+    HEADER,
+    HEADER_SIZE,
+    MAGIC,
+    START,
+    TO_CLIENT,
+)
 from acp_proxy.errors import UnreadableRecording
+from acp_proxy.runtime import indexing
 from acp_proxy.store import library
 from acp_proxy.store.annotations import rename
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_transcript
 from tests.commands import run
-from tests.log_writer import LogWriter, notification, write_conversation
+from tests.log_writer import LogWriter, line, notification, write_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,3 +200,35 @@ def test_people_are_told(tmp_path: Path) -> None:
     assert "x.db.damaged" in shown.stderr
     assert "the log was damaged" in shown.stdout
     assert "Zq81" not in shown.output + listed.output
+
+
+def test_a_recorder_keeps_what_it_cannot_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it empties its log, and before it removes it; each in a file of its own."""
+    monkeypatch.setattr("trio.from_thread.check_cancelled", lambda: None)
+    monkeypatch.setattr(indexing, "TRIM", 1)
+    path = tmp_path / "x.db"
+    log = CaptureLog.create(f"{path}.log")
+    log.event(START, {"id": "1", "name": "x", "wall": 1, "origin": 1, "arg": ["a"]})
+    recorder = indexing.Indexing(log, fsync=False)
+    for junk in (b"first", b"second"):
+        log.append(TO_CLIENT, 2, line(notification("m")))
+        os.write(log.fd, junk)
+        log.size += len(junk)
+        log.append(TO_CLIENT, 3, line(notification("m")))
+        if junk == b"first":
+            recorder._work()
+            assert log.physical_size == BASE_SIZE
+    log.event(CLOSE, {"reason": "over"})
+    recorder.finish()
+    os.close(log.fd)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "x.db", "x.db.damaged", "x.db.damaged-2"
+    ]  # fmt: skip
+    assert (tmp_path / "x.db.damaged").read_bytes() == b"first"
+    assert (tmp_path / "x.db.damaged-2").read_bytes() == b"second"
+    with RecordingReader(path) as reader:
+        assert len(notes(reader)) == 2
+        assert reader.count() == 4
+        assert "1 more place" in str(reader.warning)

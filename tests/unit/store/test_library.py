@@ -117,5 +117,5 @@ def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
     path = record_conversation(tmp_path / "x.db")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE recording SET redaction = NULL")
-        connection.execute("UPDATE frame_rows SET flags = flags | 3 WHERE seq < 6")
+        connection.execute("UPDATE frame_rows SET flags = flags & ~3 WHERE seq < 6")
     assert read_listed(path).problem is None
