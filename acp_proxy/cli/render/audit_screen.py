@@ -112,7 +112,7 @@ def _columns(
         Column("turn", [cell(str(action.turn or "")) for action in actions], right=True, rank=6),
         Column("session", sessions, rank=7),
         Column("how", [cell(rows.how(action, group)) for action in actions], rank=1),
-        Column("what", [_what(action) for action in actions], least=22, most=60),
+        Column("what", [_marked(rows.what(action)) for action in actions], least=22, most=60),
         Column("in", [_marked([rows.directory(action)]) for action in actions], rank=2, least=8),
         Column("status", [cell(rows.status(a), _INKS.get(a.status)) for a in actions]),
         Column("known", [_source(action) for action in actions]),
@@ -121,10 +121,6 @@ def _columns(
             "remarks", [cell(rows.remarks(a, seqs), Ink.FAINT) for a in actions], rank=5, least=10
         ),
     ]
-
-
-def _what(action: Action) -> Cell:
-    return _marked(rows.what(action))
 
 
 def _marked(marks: Sequence[rows.Mark]) -> Cell:
@@ -149,10 +145,6 @@ def _permission(action: Action) -> Cell:
         granted = action.permissions[-1].decision == "granted"
         return cell(text, Ink.PERMISSION if granted else Ink.STDERR)
     return cell(text, Ink.FAINT if action.kind in rows.QUIET else Ink.STDERR)
-
-
-def _remarks(action: Action, seqs: Mapping[int, int]) -> Cell:
-    return cell(rows.remarks(action, seqs), Ink.FAINT)
 
 
 def _time(action: Action) -> str:

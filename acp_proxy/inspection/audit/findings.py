@@ -90,7 +90,7 @@ def _refused_but_done(actions: Iterable[Action]) -> Iterator[AuditFinding]:
             text = f"{did} (#{seq}) although {_refusal(action.permissions[-1])}"
         else:
             continue
-        found.append(_of_one("refused-but-done", action, text))
+        found.append(_finding("refused-but-done", PROBLEM, text, [action]))
     yield from found[:_MOST]
 
 
@@ -159,7 +159,7 @@ def _asked_for_another(actions: Iterable[Action]) -> Iterator[AuditFinding]:
                 f"permission was given for {_scope(asked)} (#{asked.seq}), but {did} {other}"
                 f" (#{_last_seq(action)})"
             )
-        found.append(_of_one("asked-for-another", action, text))
+        found.append(_finding("asked-for-another", PROBLEM, text, [action]))
     yield from found[:_MOST]
 
 
@@ -314,10 +314,6 @@ def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:
 def _made_up(actions: Iterable[Action]) -> Iterator[AuditFinding]:
     if found := [action for action in actions if action.not_from_agent]:
         yield _of_several("made-up", REMARK, found, "made up by a fault, not by the agent")
-
-
-def _of_one(kind: str, action: Action, text: str) -> AuditFinding:
-    return _finding(kind, PROBLEM, text, [action])
 
 
 def _of_several(kind: str, severity: str, actions: Sequence[Action], how: str) -> AuditFinding:

@@ -93,7 +93,8 @@ def of_call(call: Value) -> Statement:
         if word(item, "type") == "terminal" and (command := command_of(item)):  # 1.0 draft
             said.command = command
         read_exit(said, item)
-        _read_texts(said, item)
+        if match := _DIRECTORY_TEXT.search(word(part(item, "content"), "text")[:2000]):
+            said.directory = match[1]
     if said.kind in (None, ActionKind.READ, ActionKind.SEARCH, ActionKind.OTHER):
         # A diff changes files and a terminal runs a command, whatever the agent calls it.
         if any(operation for _, operation in said.paths):
@@ -244,12 +245,6 @@ def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
         for name in ("oldPath", "path", "newPath"):
             if path := word(change, name):
                 yield path, operation
-
-
-def _read_texts(said: Statement, item: Value) -> None:
-    text = word(part(item, "content"), "text")[:2000]
-    if match := _DIRECTORY_TEXT.search(text):
-        said.directory = match[1]
 
 
 def _read_arguments(said: Statement, given: Any) -> None:
