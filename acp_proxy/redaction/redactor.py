@@ -345,7 +345,8 @@ class Redactor:
             and self._may_hold((left[-_SEAM:] + text[:_SEAM]).encode("utf-8", "replace"))
         ):
             return False
-        joined = _context(left + text)
+        joined = left + text
+        joined = joined[-CONTEXT:] if "]" not in joined else _context(joined)
         if patterns.ends_open(joined) or self._values.ends_open(joined):
             return False
         self._keep(key, (joined, []))
