@@ -29,7 +29,7 @@ from acp_proxy.protocol.peers import Stream
 from acp_proxy.protocol.updates import CHUNKS
 from acp_proxy.redaction import patterns
 from acp_proxy.redaction.json_strings import Decoded, JsonString, StringWalk
-from acp_proxy.redaction.markers import MARKER, Markers
+from acp_proxy.redaction.markers import HASH_SIZE, MARKER, Markers
 from acp_proxy.redaction.names import is_secret_name
 from acp_proxy.redaction.needles import Needles, all_words, of_all_words
 from acp_proxy.redaction.pieces import PUSHES, Piece, PieceReader
@@ -666,11 +666,15 @@ def _overlaps(places: list[tuple[int, int]], start: int, end: int) -> bool:
     return number > 0 and places[number - 1][1] > start
 
 
+_MARKER_END = 2 * HASH_SIZE + 2
+
+
 def _context(text: str) -> str:
     """Returns the last characters of a text, but no part of a marker."""
     start = max(0, len(text) - CONTEXT)
-    if "]" in text[start:]:
-        for marker in MARKER.finditer(text, max(0, start - CONTEXT)):
+    end = text.find("]", start) + 1
+    if end and text[end - _MARKER_END : end - _MARKER_END + 1] == ":":
+        for marker in MARKER.finditer(text, max(0, start - CONTEXT), end):
             if marker.start() < start < marker.end():
                 return text[marker.end() :]
     return text[start:]
