@@ -6,11 +6,10 @@ into several of them can be found in the whole and masked in each.
 
 import base64
 import binascii
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from acp_proxy.protocol.chunks import ChunkSplitter
-from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.redaction.json_strings import Decoded, StringWalk
 
 _MOST_KNOWN = 256
@@ -80,12 +79,9 @@ class PieceReader:
 
 def _pushed(raw: bytes) -> Piece | None:
     """Reads a piece of output that the agent pushes."""
-    message: Any = json_or_none(raw)
-    params = message.get("params") if isinstance(message, dict) else None
-    if not isinstance(params, dict) or "id" in message:
+    labels = read(raw)
+    if labels.kind is not Kind.NOTIFICATION:
         return None
-    update = params.get("update")
-    update = update if isinstance(update, dict) else params
     found = [s for s in StringWalk().strings((raw,)) if s.path in _PUSHED and s.is_whole]
     if len(found) != 1:
         return None
@@ -97,7 +93,6 @@ def _pushed(raw: bytes) -> Piece | None:
         except (binascii.Error, ValueError):
             return None
         text = data.decode("utf-8", "surrogateescape")
-    labels = read(raw)
     key = f"{labels.method} {labels.update} {labels.session} {labels.tool_call} {labels.terminal}"
     around = raw[: string.start] + raw[string.end :]
     return Piece(key, text, string.start, string.raw, around, is_encoded)

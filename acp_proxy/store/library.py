@@ -149,7 +149,8 @@ def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | No
         UnreadableRecording: the file is damaged.
     """
     # Imported late: most recordings were masked when they were made.
-    from acp_proxy.redaction.redactor import Redactor, RedactorState, apply
+    from acp_proxy.redaction.edits import apply
+    from acp_proxy.redaction.redactor import Redactor, RedactorState
     from acp_proxy.store.frame_queries import conversation_start
     from acp_proxy.store.masked_rows import LARGE, masked_recording
 

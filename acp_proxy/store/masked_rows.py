@@ -16,8 +16,9 @@ from attrs import evolve, frozen
 
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
+from acp_proxy.redaction.edits import Edits, apply, apply_to_pieces
 from acp_proxy.redaction.markers import MARKER, decoded_base64
-from acp_proxy.redaction.redactor import Edits, Redactor, RedactorState, apply, apply_to_pieces
+from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store.checked_values import HELD, limited
 from acp_proxy.store.masking import masked_fields
 from acp_proxy.store.schema import NEWLINE_CODES, STREAM_CODES

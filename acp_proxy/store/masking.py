@@ -15,8 +15,9 @@ from acp_proxy.forms import converter
 from acp_proxy.protocol.framing import Line, LineFramer
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Stream
+from acp_proxy.redaction.edits import Edits, apply
 from acp_proxy.redaction.markers import KEY_SIZE
-from acp_proxy.redaction.redactor import Edits, NotYet, Redactor, RedactorState, apply
+from acp_proxy.redaction.redactor import NotYet, Redactor, RedactorState
 from acp_proxy.store.log_reader import LogReader
 
 LOOKAHEAD = 1 << 20

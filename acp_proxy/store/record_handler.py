@@ -19,7 +19,8 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.redaction.redactor import NotYet, apply_to_pieces
+from acp_proxy.redaction.edits import apply_to_pieces
+from acp_proxy.redaction.redactor import NotYet
 from acp_proxy.store import masking
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.log_reader import EVENT_KINDS, LogReader, LogRecord, event_data, number

@@ -15,8 +15,9 @@ from acp_proxy.protocol.chunks import mended
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.peers import Stream
+from acp_proxy.redaction.edits import Edits, apply
 from acp_proxy.redaction.markers import MARKER, MARKER_BYTES
-from acp_proxy.redaction.redactor import Edits, NotYet, Redactor, RedactorState, apply
+from acp_proxy.redaction.redactor import NotYet, Redactor, RedactorState
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target

@@ -53,7 +53,7 @@ class MessageMask:
         """Returns a line without its secrets."""
         if self._is_harmless(raw):
             return raw
-        from acp_proxy.redaction.redactor import apply
+        from acp_proxy.redaction.edits import apply
 
         return apply(raw, self._redactor().alone(raw))
 

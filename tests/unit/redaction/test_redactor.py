@@ -14,14 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acp_proxy.protocol.peers import Stream
+from acp_proxy.redaction.edits import apply, apply_to_pieces
 from acp_proxy.redaction.markers import MARKER
-from acp_proxy.redaction.redactor import (
-    NotYet,
-    Redactor,
-    RedactorState,
-    apply,
-    apply_to_pieces,
-)
+from acp_proxy.redaction.redactor import NotYet, Redactor, RedactorState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

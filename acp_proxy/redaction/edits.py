@@ -1,0 +1,128 @@
+"""What stands in place of secrets: in the bytes of a line, and in the characters of a text."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from acp_proxy.redaction.json_strings import Decoded
+
+_SHOWN = re.compile(r"\S")
+
+
+class Edit(NamedTuple):
+    """A range of a line, and what stands in its place."""
+
+    start: int
+    end: int
+    new: bytes
+
+
+Edits = tuple[Edit, ...]
+Pieces = Callable[[], Iterable[bytes]]
+
+
+def apply(raw: bytes, edits: Edits) -> bytes:
+    """Returns a line with its edits.
+
+    Args:
+        raw: the line.
+        edits: in order.
+    """
+    return b"".join(apply_to_pieces((raw,), edits)) if edits else raw
+
+
+def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> Iterator[bytes]:
+    """Yields a line with its edits, without holding it.
+
+    Args:
+        pieces: the line, or its end.
+        edits: in order; those before ``start`` are skipped.
+        start: the place in the line at which the pieces begin.
+    """
+    at = start
+    for piece in pieces:
+        begin, end = at, at + len(piece)
+        for edit in edits:
+            if edit.end <= begin or edit.start >= end:
+                continue
+            if edit.start >= at:
+                yield piece[at - begin : edit.start - begin]
+            if edit.start >= begin:
+                yield edit.new
+            at = max(at, min(edit.end, end))
+        yield piece[at - begin :]
+        at = end
+
+
+def merge_edits(edits: Iterable[Edit]) -> Edits:
+    """Joins edits that overlap, as `join_spans` does."""
+    result: list[Edit] = []
+    for edit in sorted(edits, key=lambda each: (each.start, -each.end)):
+        if result and edit.start < result[-1].end:
+            result[-1] = result[-1]._replace(end=max(edit.end, result[-1].end))
+        else:
+            result.append(edit)
+    return tuple(result)
+
+
+def move(edit: Edit, by: int) -> Edit:
+    """Returns an edit of what stands further behind.
+
+    Args:
+        edit: in the line as it is read.
+        by: bytes.
+    """
+    return edit._replace(start=edit.start + by, end=edit.end + by)
+
+
+class MaskedSpan(NamedTuple):
+    """Characters that are masked, and what stands in their place."""
+
+    start: int
+    end: int
+    new: str
+
+
+def join_spans(spans: list[MaskedSpan]) -> list[MaskedSpan]:
+    """Joins spans that overlap; what begins first, or is longer, says what stands there."""
+    result: list[MaskedSpan] = []
+    for span in sorted(spans, key=lambda each: (each.start, -each.end)):
+        if result and span.start < result[-1].end:
+            result[-1] = result[-1]._replace(end=max(span.end, result[-1].end))
+        else:
+            result.append(span)
+    return result
+
+
+def replaced(text: str, spans: list[MaskedSpan]) -> str:
+    """Returns a text with its spans.
+
+    Args:
+        text: the text.
+        spans: in order.
+    """
+    parts, at = [], 0
+    for start, end, new in spans:
+        parts += [text[at:start], new]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[Edit]:
+    """Yields the edits of a string in JSON.
+
+    Args:
+        decoded: the string.
+        start: the place of its bytes in the line.
+        spans: in order.
+    """
+    for span in spans:
+        new = json.dumps(span.new, ensure_ascii=False)[1:-1].encode("utf-8", "surrogateescape")
+        yield Edit(start + decoded.place(span.start), start + decoded.place(span.end), new)
+
+
+def blanked(text: str) -> str:
+    """Returns a text of the same length, of which only the blanks are left."""
+    padding = len(text) - len(text.rstrip("="))
+    return _SHOWN.sub("x", text[: len(text) - padding]) + "=" * padding

@@ -1,0 +1,150 @@
+"""Finds the secrets in the strings of one line of JSON, by their places and by what they are."""
+
+import base64
+import binascii
+import re
+
+from acp_proxy.redaction.edits import Edit, MaskedSpan, blanked, edits_in, join_spans, replaced
+from acp_proxy.redaction.json_strings import Decoded, JsonString, StringWalk
+from acp_proxy.redaction.names import is_secret_name
+from acp_proxy.redaction.places import METHODS, Treatment, kind_of, of_variable, rule_for
+from acp_proxy.redaction.secret_finder import SecretFinder
+from acp_proxy.redaction.values import MOST
+
+_METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]*)"')
+_QUERY_VALUE = re.compile(r"[?&#][^=&#]*=([^&#]+)")
+
+
+class LineScan:
+    """Goes through the strings of one line.
+
+    Args:
+        finder: finds secrets in them.
+        head: the first bytes of the line, to see which methods it names.
+        variables: names of variables that the agent announced as secrets, which it adds to.
+        private: whether private text is masked as well.
+        paths: of values that are masked besides.
+
+    Attributes:
+        walk: goes through the strings, which are given to `take` one by one.
+    """
+
+    def __init__(
+        self,
+        finder: SecretFinder,
+        head: bytes,
+        variables: list[str],
+        *,
+        private: bool,
+        paths: tuple[tuple[str, ...], ...],
+    ) -> None:
+        self.walk = StringWalk()
+        self._finder = finder
+        self._variables = variables
+        self._private = private
+        self._paths = paths
+        self._methods = _methods_in(head, every=private)
+        self._edits: list[Edit] = []
+        self._entries: dict[int, tuple[list[str], list[tuple[JsonString, str]]]] = {}
+        self._flags: dict[int, str] = {}
+
+    def take(self, string: JsonString) -> None:
+        """Takes one string."""
+        finder = self._finder
+        treatment, kind = rule_for(string.path, self._methods, private=self._private)
+        is_asked = any(_is_under(string.path, path) for path in self._paths)
+        if is_asked:
+            treatment, kind = Treatment.SECRET, "secret"
+        if treatment is Treatment.KEEP:
+            return
+        if treatment in (Treatment.NAME, Treatment.ENTRY):
+            self._take_entry(string, treatment, kind)
+            return
+        decoded = Decoded(string.raw)
+        if string.path[-1:] == ("*",) and treatment is Treatment.COMMAND:
+            flag = self._flags.pop(string.owner, "")
+            if decoded.text.startswith("-") and "=" not in decoded.text:
+                self._flags[string.owner] = decoded.text.lstrip("-")
+            elif flag and is_secret_name(flag):
+                treatment, kind = Treatment.SECRET, kind_of((flag,))
+        if treatment is Treatment.VARIABLE:
+            if len(self._variables) < MOST and decoded.text not in self._variables:
+                self._variables.append(decoded.text)
+        elif treatment is Treatment.SECRET:
+            name = string.path[-1]
+            is_named = kind not in ("env", "header") or is_secret_name(name, variable=True)
+            spans = finder.secret(decoded.text, kind, named=is_named)
+            if is_asked and not spans:
+                spans = finder.asked(decoded.text)
+            self._edits += edits_in(decoded, string.start, spans)
+        elif treatment is Treatment.QUERY:
+            spans = finder.spans(decoded.text, loose=True)
+            for value in _QUERY_VALUE.finditer(decoded.text):
+                marker = finder.remember(value[1], "url", named=False)
+                spans.append(MaskedSpan(value.start(1), value.end(1), marker))
+            self._edits += edits_in(decoded, string.start, join_spans(spans))
+        elif treatment is Treatment.PRIVATE:
+            finder.spans(decoded.text, loose=False)
+            spans = [MaskedSpan(0, len(decoded.text), blanked(decoded.text))]
+            self._edits += edits_in(decoded, string.start, spans)
+        else:
+            spans = finder.spans(decoded.text, loose=treatment is Treatment.COMMAND)
+            self._edits += edits_in(decoded, string.start, spans)
+            self._take_encoded(string, decoded)
+
+    def finish(self) -> list[Edit]:
+        """Returns the edits; entries are decided now, since a name may follow its value."""
+        finder = self._finder
+        for names, values in self._entries.values():
+            for string, kind in values:
+                decoded = Decoded(string.raw)
+                name, text, skipped = names[0] if names else "", decoded.text, 0
+                if not names and string.path[-1] == "*":
+                    name, equals, text = text.partition("=")
+                    skipped = len(name) + len(equals)
+                treatment, _ = of_variable(name, "headers" if kind == "header" else "env")
+                if treatment is Treatment.SECRET:
+                    is_named = is_secret_name(name, variable=True)
+                    is_named = is_named or name in self._variables
+                    spans = finder.secret(text, kind, named=is_named)
+                else:
+                    spans = finder.spans(text, loose=True)
+                spans = [MaskedSpan(a + skipped, b + skipped, new) for a, b, new in spans]
+                self._edits += edits_in(decoded, string.start, spans)
+        return self._edits
+
+    def _take_entry(self, string: JsonString, treatment: Treatment, kind: str) -> None:
+        is_word = string.path[-1] == "*"  # NAME=value, each a string of its own
+        owner = -string.start if is_word else string.owner
+        names, values = self._entries.setdefault(owner, ([], []))
+        if treatment is Treatment.NAME:
+            names.append(Decoded(string.raw).text)
+        else:
+            values.append((string, kind))
+
+    def _take_encoded(self, string: JsonString, decoded: Decoded) -> None:
+        """Masks secrets in the output of a terminal that is sent in base64."""
+        if string.path[-1:] != ("data",) or not string.is_whole:
+            return
+        try:
+            data = base64.b64decode(decoded.text, validate=True)
+        except (binascii.Error, ValueError):
+            return
+        if not self._finder.may_hold(data):
+            return
+        text = data.decode("utf-8", "surrogateescape")
+        spans = self._finder.spans(text, loose=False)
+        if spans:
+            new = base64.b64encode(replaced(text, spans).encode("utf-8", "surrogateescape"))
+            self._edits.append(Edit(string.start, string.end, new))
+
+
+def _methods_in(head: bytes, *, every: bool) -> frozenset[str]:
+    found = {name.decode("utf-8", "replace") for name in _METHOD.findall(head)}
+    return frozenset(found if every else found & METHODS)
+
+
+def _is_under(path: tuple[str, ...], pointer: tuple[str, ...]) -> bool:
+    return len(path) >= len(pointer) and all(
+        wanted in ("*", key) for key, wanted in zip(path, pointer, strict=False)
+    )

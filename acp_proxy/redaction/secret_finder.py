@@ -1,0 +1,141 @@
+"""Finds secrets in text by their forms, and those that were found before."""
+
+import base64
+import binascii
+import re
+from bisect import bisect_left
+from urllib.parse import unquote
+
+from acp_proxy.redaction import patterns
+from acp_proxy.redaction.edits import MaskedSpan, join_spans
+from acp_proxy.redaction.markers import MARKER, Markers
+from acp_proxy.redaction.needles import Needles, all_words, of_all_words
+from acp_proxy.redaction.values import SecretValues
+
+_SCHEME = re.compile(r"(?i:bearer|basic|token|digest|negotiate)\s+")
+_REFERENCE = re.compile(r"\$\{[\w:. -]+\}|\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|<[\w -]+>|\{\{[^{}]*\}\}")
+_COOKIE = re.compile(r"[^=;\s]+=([^;\s]+)")
+
+
+class SecretFinder:
+    """Finds secrets in the texts of one recording, and remembers them.
+
+    Args:
+        markers: makes the markers.
+        extra: patterns of secrets besides; of one with a group, the first group.
+
+    Attributes:
+        values: the secrets that were found.
+        needles: of all words that are looked for; None if there are new ones.
+    """
+
+    def __init__(self, markers: Markers, extra: tuple[re.Pattern[str], ...]) -> None:
+        self.markers = markers
+        self.values = SecretValues()
+        self.needles: Needles | None = None
+        self._extra = extra
+
+    def may_hold(self, raw: bytes) -> bool:
+        """Whether a line or a text may hold anything to mask; quick, and True when in doubt."""
+        if self.needles is None:
+            words = self.values.words()
+            self.needles = Needles([*all_words(), *words]) if words else of_all_words()
+        return self.needles.are_in(raw)
+
+    def spans(self, text: str, *, loose: bool) -> list[MaskedSpan]:
+        """Returns what is masked in a text, and remembers it.
+
+        Args:
+            text: any text.
+            loose: whether it is a command, an error or the like, where names count.
+        """
+        spans = []
+        found = patterns.find(text, loose=loose)
+        masked = [match.span() for match in MARKER.finditer(text)] if "[redacted:" in text else []
+        for pattern in self._extra:
+            for match in pattern.finditer(text):
+                group = 1 if pattern.groups and match[1] is not None else 0
+                if (place := _around(masked, *match.span(group))) is not None:
+                    value = text[slice(*place)]
+                    spans.append(MaskedSpan(*place, self.remember(value, "secret", named=True)))
+        for start, end, kind in found:
+            value = text[start:end]
+            if not _overlaps(masked, start, end) and not _REFERENCE.fullmatch(value):
+                spans.append(MaskedSpan(start, end, self.remember(value, kind, named=True)))
+        for start, end, marker in self.values.find(text):
+            if not _overlaps(masked, start, end):
+                spans.append(MaskedSpan(start, end, marker))
+        return join_spans(spans)
+
+    def remember(self, value: str, kind: str, *, named: bool) -> str:
+        """Remembers a secret and returns its marker.
+
+        Args:
+            value: the secret.
+            kind: what it is called.
+            named: whether its name or its form shows that it is one.
+        """
+        marker = self.values.markers.get(value) or self.markers.of(kind, value)
+        self._add(value, marker, named=named)
+        if "%" in value:  # in an URL; elsewhere it may come as it is
+            self._add(unquote(value), marker, named=named)
+        return marker
+
+    def _add(self, value: str, marker: str, *, named: bool) -> None:
+        if self.values.add(value, marker, named=named):
+            self.needles = None
+
+    def secret(self, text: str, kind: str, *, named: bool = True) -> list[MaskedSpan]:
+        """Returns what is masked in a text that is a secret as a whole.
+
+        Args:
+            text: the text.
+            kind: what it is called.
+            named: whether its name shows that it is a secret.
+        """
+        if not text.strip() or MARKER.fullmatch(text) or _REFERENCE.fullmatch(text):
+            return []
+        scheme = _SCHEME.match(text)
+        start = scheme.end() if scheme is not None else 0
+        secret = text[start:]
+        if MARKER.search(secret):
+            return []
+        marker = self.remember(secret, kind, named=named)
+        if scheme is not None and scheme[0].lower().startswith("basic"):
+            self._remember_basic(secret, marker)
+        if ";" in text and "=" in text:
+            for cookie in _COOKIE.finditer(text):
+                self._add(cookie[1], marker, named=False)
+        self.spans(secret, loose=True)  # a URL with a password, for instance
+        return [MaskedSpan(start, len(text), marker)]
+
+    def asked(self, text: str) -> list[MaskedSpan]:
+        """Returns what is masked in a text that somebody named, though a part of it is a marker."""
+        if not text.strip() or MARKER.fullmatch(text):
+            return []
+        return [MaskedSpan(0, len(text), self.remember(text, "secret", named=False))]
+
+    def _remember_basic(self, code: str, marker: str) -> None:
+        """Remembers the password in the credentials of basic authentication."""
+        try:
+            user, _, password = base64.b64decode(code).decode().partition(":")
+        except (binascii.Error, ValueError):
+            return
+        self._add(f"{user}:{password}", marker, named=True)
+        self._add(password, marker, named=True)
+
+
+def _around(masked: list[tuple[int, int]], start: int, end: int) -> tuple[int, int] | None:
+    """Returns a range, with the markers whole that it touches; None if it is empty or in one."""
+    if start == end or any(first <= start and end <= last for first, last in masked):
+        return None
+    for first, last in masked:
+        if first < end and start < last:
+            start, end = min(start, first), max(end, last)
+    return start, end
+
+
+def _overlaps(places: list[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether one of several ranges, which are in order, has a part of another one."""
+    number = bisect_left(places, (end,))
+    return number > 0 and places[number - 1][1] > start
