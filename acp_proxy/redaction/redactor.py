@@ -286,12 +286,10 @@ class Redactor:
         left, spans = self._state.streams.get(key, _NOTHING)
         if spans:
             return False
-        if (
-            left
-            and not text[:1].isspace()
-            and self._finder.may_hold((left[-_SEAM:] + text[:_SEAM]).encode("utf-8", "replace"))
-        ):
-            return False
+        if _may_join(left, text):
+            seam = left[-_SEAM:] + text[:_SEAM]
+            if self._finder.may_hold(seam.encode("utf-8", "replace")):
+                return False
         joined = left + text
         joined = joined[-CONTEXT:] if "]" not in joined else _context(joined)
         if patterns.ends_open(joined) or self._finder.values.ends_open(joined):
@@ -425,6 +423,13 @@ class Redactor:
 
 
 _WINDOW, _OVERLAP = 1 << 20, 16 << 10
+
+
+def _may_join(left: str, text: str) -> bool:
+    """Whether a word that is looked for may begin in one text and end in the next."""
+    if not left or text[:1].isspace():
+        return False
+    return text[:1] == "-" or not left[-1].isspace()  # `curl -u` has a blank before its dash
 
 
 _MARKER_END = 2 * HASH_SIZE + 2

@@ -69,6 +69,7 @@ class Masking:
         self.level = level
         self.waits = waits
         self.redactor = Redactor(state, private=level == "private")
+        self._place: tuple[Stream, int | None] = Stream.TO_CLIENT, None
         self._lines: list[Line] = []
         self._framer = LineFramer()
         self._offset = 0
@@ -102,11 +103,9 @@ class Masking:
         Raises:
             NotYet: what follows it decides, and is not known yet.
         """
-
-        def following() -> Iterator[bytes]:
-            return iter(()) if number is None else self._following(stream, number)
-
-        return apply(raw, self.redactor.line(stream, raw, following, message))
+        self._place = stream, number
+        edits = self.redactor.line(stream, raw, self._following, message)
+        return apply(raw, edits) if edits else raw
 
     def large(self, stream: Stream, pieces: Callable[[], Iterable[bytes]]) -> Edits:
         """Returns what is masked in a line that is not held.
@@ -130,8 +129,11 @@ class Masking:
         """Returns the fields of an event as they may be stored."""
         return masked_fields(self.redactor, fields)
 
-    def _following(self, stream: Stream, number: int) -> Iterator[bytes]:
-        """Yields the lines of a stream that follow one, without their newlines."""
+    def _following(self) -> Iterator[bytes]:
+        """Yields the lines of the stream that follow the latest one, without their newlines."""
+        stream, number = self._place
+        if number is None:
+            return
         for line in self._lines[number:]:
             yield self._bytes(line)
         framer, end = self._framer.copy(), self._log.end
