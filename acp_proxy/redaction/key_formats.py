@@ -175,7 +175,6 @@ s-s4t2ud- hex 64
 s-s4t2af- hex 64
 4b1d alnum 38-38
 API- upper 26-26?
-pat dots 79-79?
 pat. dots 60
 sat. dots 60
 sl. dots 100
