@@ -13,7 +13,7 @@ from tests.log_writer import error, notification, request, result, text
 if TYPE_CHECKING:
     from acp_proxy.inspection.audit.values import Action, Audit
 
-CWD = "/work/app"
+CWD = "/proj/app"
 OPTIONS = [
     {"optionId": "1", "name": "Allow", "kind": "allow_once"},
     {"optionId": "2", "name": "Always allow", "kind": "allow_always"},

@@ -50,8 +50,8 @@ def test_a_directory_stays_what_it_is() -> None:
     """It is inserted into other messages."""
     mask = MessageMask("none")
     places = places_of("request", "session/new")
-    value = mask.value(message(cwd=f"/work/{SECRET}", note=SECRET), places)
-    assert value["params"] == {"cwd": f"/work/{SECRET}", "note": FIRST}
+    value = mask.value(message(cwd=f"/proj/{SECRET}", note=SECRET), places)
+    assert value["params"] == {"cwd": f"/proj/{SECRET}", "note": FIRST}
     assert mask.value(b"no json", places) is None
 
 

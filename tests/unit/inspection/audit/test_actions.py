@@ -141,7 +141,7 @@ def test_a_call_that_is_only_asked_for() -> None:
         assert action.permissions[0].decision == decision
         assert (action.kind, action.status, action.title) == ("run", status, "ls")
         assert action.directory is not None
-        assert (action.directory.shown, action.directory.place) == ("/work/other", "outside")
+        assert (action.directory.shown, action.directory.place) == ("/proj/other", "outside")
 
 
 def test_what_an_agent_does_itself_is_claimed() -> None:
@@ -162,7 +162,7 @@ def test_what_an_agent_does_itself_is_claimed() -> None:
     assert write.paths[0].operation == "add"
     assert (fetch.url, fetch.status) == ("https://example.com/x", "unknown")
     assert [(path.shown, path.place) for path in move.paths] == [
-        ("a.py", "inside"), ("/work/b.py", "outside"),
+        ("a.py", "inside"), ("/proj/b.py", "outside"),
     ]  # fmt: skip
     assert (delete.kind, delete.paths[0].place) == ("delete", "outside")
 
@@ -370,7 +370,7 @@ def test_an_open_call_whose_id_is_used_again() -> None:
 def test_directories_are_those_of_the_time() -> None:
     """A later ``session/load`` moves no earlier command outside, and a failed one moves nothing."""
     talk = Talk()
-    talk.call("c", **shell("cat /work/app/x"))
+    talk.call("c", **shell("cat /proj/app/x"))
     talk.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
     talk.to_client(error(9, -1, "no"))
     talk.asks("fs/write_text_file", {}, path="/etc/x", content="")
@@ -409,7 +409,7 @@ def test_words_of_a_command_count_from_its_directory() -> None:
     talk.call("c", kind="execute", rawInput={"command": "cat ../x ../../y", "cwd": f"{CWD}/sub"})
     talk.call("d", **shell("cd sub && cat ../x"))
     first, second = talk.audit().actions
-    assert [(path.shown, path.place) for path in first.mentions] == [("/work/y", "outside")]
+    assert [(path.shown, path.place) for path in first.mentions] == [("/proj/y", "outside")]
     assert [(path.shown, path.place) for path in second.mentions] == [("../x", "unknown")]
 
 

@@ -232,7 +232,7 @@ def test_outside_the_directory() -> None:
     talk.ends("c", content=[{"type": "terminal", "terminalId": "t"}])
     found = [(f.severity, f.text) for f in talk.audit().findings if f.kind == "outside"]
     assert found == [
-        ("problem", "1 write outside the session's directory: /work/x (#8)"),
+        ("problem", "1 write outside the session's directory: /proj/x (#8)"),
         ("remark", "1 read outside the session's directory: /etc/hosts (#6)"),
         ("remark", "1 command outside the session's directory: make in /tmp (#12)"),
         (
@@ -258,10 +258,10 @@ def test_files_that_look_like_credentials() -> None:
 def test_commands_that_name_paths_outside() -> None:
     """Programs and devices of the system are left out."""
     talk = Talk()
-    talk.call("c", **shell("/usr/bin/env cp /work/app/a /work/other/b 2>/dev/null"))
+    talk.call("c", **shell("/usr/bin/env cp /proj/app/a /proj/other/b 2>/dev/null"))
     assert talk.findings()["command-outside"] == (
         "commands name paths outside the session's directory, or in an unknown place:"
-        " /work/other/b (#6, claimed)"
+        " /proj/other/b (#6, claimed)"
     )
 
 

@@ -6,29 +6,29 @@ import pytest
 
 from acp_proxy.inspection.audit.paths import locate, looks_like_credentials, mentions
 
-POSIX = ["/work/app", "/srv/lib"]
+POSIX = ["/proj/app", "/srv/lib"]
 WINDOWS = ["C:\\work\\app"]
 
 
 @pytest.mark.parametrize(
     ("path", "directories", "shown", "place"),
     [
-        ("/work/app/src/a.py", POSIX, "src/a.py", "inside"),
-        ("/work/app", POSIX, ".", "inside"),
-        ("/work/app/", POSIX, ".", "inside"),
+        ("/proj/app/src/a.py", POSIX, "src/a.py", "inside"),
+        ("/proj/app", POSIX, ".", "inside"),
+        ("/proj/app/", POSIX, ".", "inside"),
         ("src/../a.py", POSIX, "a.py", "inside"),
-        ("/work/app/../app/a", POSIX, "a", "inside"),
-        ("/work/app/../application/a", POSIX, "/work/application/a", "outside"),
-        ("/work/app2", POSIX, "/work/app2", "outside"),
-        ("../b", POSIX, "/work/b", "outside"),
+        ("/proj/app/../app/a", POSIX, "a", "inside"),
+        ("/proj/app/../application/a", POSIX, "/proj/application/a", "outside"),
+        ("/proj/app2", POSIX, "/proj/app2", "outside"),
+        ("../b", POSIX, "/proj/b", "outside"),
         ("/srv/lib/x", POSIX, "/srv/lib/x", "inside"),
-        ("file:///work/app/%61.py", POSIX, "a.py", "inside"),
-        ("file://host/work/app/a", POSIX, "file://host/work/app/a", "outside"),
-        ("file:///work/app/x%20y#L10", POSIX, "x y", "inside"),
-        ("file:///work/app/%2e%2e/x", POSIX, "/work/x", "outside"),
+        ("file:///proj/app/%61.py", POSIX, "a.py", "inside"),
+        ("file://host/proj/app/a", POSIX, "file://host/proj/app/a", "outside"),
+        ("file:///proj/app/x%20y#L10", POSIX, "x y", "inside"),
+        ("file:///proj/app/%2e%2e/x", POSIX, "/proj/x", "outside"),
         ("file:///c%3A/Work/app/a.py", WINDOWS, "a.py", "inside"),
         ("main.py:12", POSIX, "main.py:12", "unknown"),
-        ("/Work/App/a", POSIX, "/Work/App/a", "unknown"),
+        ("/Proj/App/a", POSIX, "/Work/App/a", "unknown"),
         ("/etc/passwd", ["."], "/etc/passwd", "unknown"),
         ("https://example.com/", POSIX, "https://example.com/", "outside"),
         ("~/x", POSIX, "~/x", "unknown"),
@@ -37,7 +37,7 @@ WINDOWS = ["C:\\work\\app"]
         ("c:/WORK/app/a.py", WINDOWS, "a.py", "inside"),
         ("C:\\work\\app\\..\\b", WINDOWS, "C:\\work\\b", "outside"),
         ("..\\b", WINDOWS, "C:\\work\\b", "outside"),
-        ("/work/app/\0", POSIX, "\0", "outside"),
+        ("/proj/app/\0", POSIX, "\0", "outside"),
         ("", POSIX, ".", "inside"),
     ],
 )

@@ -33,7 +33,7 @@ def showcase() -> Talk:
     talk = Talk(additionalDirectories=["/srv/lib"], mcpServers=[server])
     for number in range(22):
         talk.asks("fs/read_text_file", {"content": ""}, path=f"{CWD}/src/{number}.ts")
-    talk.asks("fs/read_text_file", {"content": ""}, path="/work/app/../other/.env")
+    talk.asks("fs/read_text_file", {"content": ""}, path="/proj/app/../other/.env")
     talk.call("a", **edit(f"{CWD}/src/auth.ts"))
     talk.permission(ALWAYS, {"toolCallId": "a"})
     talk.asks("fs/write_text_file", {}, path=f"{CWD}/src/auth.ts", content="x")
