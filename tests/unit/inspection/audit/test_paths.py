@@ -28,7 +28,7 @@ WINDOWS = ["C:\\work\\app"]
         ("file:///proj/app/%2e%2e/x", POSIX, "/proj/x", "outside"),
         ("file:///c%3A/Work/app/a.py", WINDOWS, "a.py", "inside"),
         ("main.py:12", POSIX, "main.py:12", "unknown"),
-        ("/Proj/App/a", POSIX, "/Work/App/a", "unknown"),
+        ("/Proj/App/a", POSIX, "/Proj/App/a", "unknown"),
         ("/etc/passwd", ["."], "/etc/passwd", "unknown"),
         ("https://example.com/", POSIX, "https://example.com/", "outside"),
         ("~/x", POSIX, "~/x", "unknown"),
