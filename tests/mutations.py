@@ -16,7 +16,7 @@ from acp_proxy.difference.options import DiffOptions
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.updates import CHUNKS
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_export import write_transcript
+from acp_proxy.store.text_export import write_text_form
 from tests.conversations import reader_of
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Line:
 def text_form(path: Path) -> tuple[bytes, ...]:
     """A recording's lines."""
     with RecordingReader(path) as reader:
-        return tuple(write_transcript(reader))
+        return tuple(write_text_form(reader))
 
 
 def lines_of(path: Path) -> list[Line]:

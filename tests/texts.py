@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from acp_proxy.cli.main import cli
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_export import write_transcript
-from acp_proxy.store.text_import import read_transcript
+from acp_proxy.store.text_export import write_text_form
+from acp_proxy.store.text_import import read_text_form
 from tests.rows import new_database
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _rows(connection: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
 def text_of(path: Path) -> bytes:
     """The text form of a recording."""
     with RecordingReader(path, unredacted=True) as reader:
-        return b"".join(write_transcript(reader))
+        return b"".join(write_text_form(reader))
 
 
 def rows_of_recording(path: Path) -> Rows:
@@ -56,7 +56,7 @@ def rows_of_recording(path: Path) -> Rows:
 def rows_of_text(text: bytes) -> Rows:
     """Every row that a text becomes."""
     with new_database() as connection:
-        read_transcript(io.BytesIO(text), Path("x.jsonl"), connection)
+        read_text_form(io.BytesIO(text), Path("x.jsonl"), connection)
         return rows_of(connection)
 
 
@@ -77,7 +77,7 @@ def assert_comes_back(path: Path) -> bytes:
     for ascii_only in (True, False):
         assert rows_of_text(spelled_anew(text, ascii_only=ascii_only)) == rows
     with RecordingReader(Path("x.jsonl"), io.BytesIO(text), unredacted=True) as reader:
-        assert b"".join(write_transcript(reader)) == text
+        assert b"".join(write_text_form(reader)) == text
     return text
 
 

@@ -173,9 +173,9 @@ def _holds_a_recording(file: Path) -> bool:
         return False
     from acp_proxy.store.database import is_sqlite
     from acp_proxy.store.log_reader import is_log
-    from acp_proxy.store.text_import import is_transcript
+    from acp_proxy.store.text_import import is_text_form
 
-    return is_sqlite(file) or is_log(file) or is_transcript(file)
+    return is_sqlite(file) or is_log(file) or is_text_form(file)
 
 
 def _mode(path: Path) -> int:

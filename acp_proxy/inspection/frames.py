@@ -11,8 +11,8 @@ import msgspec
 from acp_proxy.inspection.fault_effects import described
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.transcript.spelling import make_visible
-from acp_proxy.transcript.values import Pieces, large_member
+from acp_proxy.text_form.spelling import make_visible
+from acp_proxy.text_form.values import Pieces, large_member
 from acp_proxy.wording import duration
 
 FRAME_MEMBERS = (

@@ -23,9 +23,9 @@ from acp_proxy.store import damaged_log, database
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import check_tables
 from acp_proxy.store.side_files import JOURNAL, WAL
-from acp_proxy.store.text_import import header_of, is_transcript
-from acp_proxy.transcript.header import write_header
-from acp_proxy.transcript.reader import is_remark
+from acp_proxy.store.text_import import header_of, is_text_form
+from acp_proxy.text_form.header import write_header
+from acp_proxy.text_form.reader import is_remark
 
 _PATIENCE_S = 2.0
 
@@ -92,7 +92,7 @@ def _make_sure_is_free(target: Path) -> None:
 
 def _edit(path: Path, column: str, value: str | None) -> None:
     with _times_kept(path), _errors_named(path):
-        if is_transcript(path):
+        if is_text_form(path):
             _edit_header(path, column, value)
         else:
             _edit_row(path, column, value)

@@ -109,9 +109,9 @@ class RecordingReader(Rows):
         """
         if self._tail is None:
             return self
-        from acp_proxy.store.text_export import write_transcript
+        from acp_proxy.store.text_export import write_text_form
 
-        copy = RecordingReader(self.path, write_transcript(self), unredacted=True)
+        copy = RecordingReader(self.path, write_text_form(self), unredacted=True)
         return self._files.enter_context(copy)
 
     def refresh(self) -> None:
@@ -231,12 +231,12 @@ class RecordingReader(Rows):
             self._warn_of_damage(kept[0])
 
     def _open_text(self) -> None:
-        from acp_proxy.store.text_import import new_rows, read_transcript
+        from acp_proxy.store.text_import import new_rows, read_text_form
 
         try:
             source = self._source or self._files.enter_context(open_plain(self.path))
             self._own(new_rows())
-            read_transcript(source, self.path, self.connection)
+            read_text_form(source, self.path, self.connection)
         except sqlite3.Error as e:  # of a file that is ours alone
             raise UnreadableRecording(self.path, f"its rows cannot be kept ({e})") from None
         self._name_rows()
@@ -307,6 +307,6 @@ def is_text(path: Path) -> bool:
     """Whether a file is a recording's text form; that of a database is seen at once."""
     if database.is_sqlite(path):
         return False
-    from acp_proxy.store.text_import import is_transcript
+    from acp_proxy.store.text_import import is_text_form
 
-    return is_transcript(path)
+    return is_text_form(path)

@@ -8,13 +8,13 @@ from acp_proxy.errors import DamagedRecording
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.store.checked_values import is_excerpt
 from acp_proxy.store.rows import FiredRows, Rows
-from acp_proxy.transcript.header import write_header
-from acp_proxy.transcript.writer import LineWriter
+from acp_proxy.text_form.header import write_header
+from acp_proxy.text_form.writer import LineWriter
 
 _FIRED = "SELECT seq, rule, action, received, delivered FROM faults_fired ORDER BY seq, rowid"
 
 
-def write_transcript(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
+def write_text_form(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
     """Yields the lines of a recording's text form, each with its newline.
 
     Args:
@@ -30,11 +30,11 @@ def write_transcript(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[byte
 
 
 def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
-    """Yields the text form as `write_transcript` does, a line that is very large in parts.
+    """Yields the text form as `write_text_form` does, a line that is very large in parts.
 
     Args:
         reader: the recording.
-        chosen: as for `write_transcript`.
+        chosen: as for `write_text_form`.
     """
     yield write_header(reader.recording)
     write = LineWriter()

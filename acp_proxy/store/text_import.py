@@ -31,15 +31,15 @@ from acp_proxy.protocol.peers import Stream
 from acp_proxy.store import database, record_handler
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
-from acp_proxy.transcript.header import FORMAT, NewerFormat, read_header
-from acp_proxy.transcript.reader import (
+from acp_proxy.text_form.header import FORMAT, NewerFormat, read_header
+from acp_proxy.text_form.reader import (
     EventLine,
     FiredLine,
     FrameLine,
     LineReader,
     is_remark,
 )
-from acp_proxy.transcript.values import BadLine
+from acp_proxy.text_form.values import BadLine
 
 if TYPE_CHECKING:
     from acp_proxy.recording import Recording
@@ -49,7 +49,7 @@ _HEADER = re.compile(rb'\s*\{\s*"acp_proxy"\s*:')
 _LONGEST_START, _MOST_REMARKS = 1 << 16, 10_000
 
 
-def is_transcript(path: Path) -> bool:
+def is_text_form(path: Path) -> bool:
     """Whether a file is the text form of a recording, by its beginning."""
     with suppress(OSError), open_plain(path) as file:
         for _ in range(_MOST_REMARKS):
@@ -95,7 +95,7 @@ def _empty() -> sqlite3.Connection:
     return connection
 
 
-def import_transcript(
+def import_text_form(
     source: Iterable[bytes],
     path: Path,
     directory: Path,
@@ -124,7 +124,7 @@ def import_transcript(
     os.close(fd)
     try:
         with closing(new_rows(made)) as connection:
-            recording = read_transcript(source, path, connection, name=name)
+            recording = read_text_form(source, path, connection, name=name)
         return _place(Path(made), directory / f"{stem or _plain(recording.name)}.db")
     except sqlite3.Error as e:
         Path(made).unlink(missing_ok=True)
@@ -134,7 +134,7 @@ def import_transcript(
         raise
 
 
-def read_transcript(
+def read_text_form(
     source: Iterable[bytes],
     path: Path,
     connection: sqlite3.Connection,

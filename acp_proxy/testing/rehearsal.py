@@ -17,7 +17,7 @@ from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
-from acp_proxy.store.text_export import write_transcript
+from acp_proxy.store.text_export import write_text_form
 from acp_proxy.testing.marker import files_of, numbered
 
 
@@ -53,7 +53,7 @@ def _content(database: Path, suffix: str) -> bytes:
         if found.verdict != "clean":
             raise NotKept("\n".join(text(found)))
         if suffix != ".db":
-            return b"".join(write_transcript(reader))
+            return b"".join(write_text_form(reader))
     return database.read_bytes()
 
 

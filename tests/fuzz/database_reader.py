@@ -23,7 +23,7 @@ from acp_proxy.store import (
 )
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
-from acp_proxy.store.text_export import write_transcript
+from acp_proxy.store.text_export import write_text_form
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
@@ -172,7 +172,7 @@ def _others(reader: RecordingReader) -> None:
 
 
 def _text(reader: RecordingReader) -> None:
-    for line in write_transcript(reader):
+    for line in write_text_form(reader):
         assert line.endswith(b"\n")
 
 

@@ -12,7 +12,7 @@ from acp_proxy.capture.log_format import BASE_SIZE, HEADER, LAST_KIND, MAGIC
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader, LogRecord, event_data
-from acp_proxy.store.text_export import write_transcript
+from acp_proxy.store.text_export import write_text_form
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
@@ -87,7 +87,7 @@ def _check_rows(log: LogReader) -> None:
         _index(log, piecewise, 1)
         assert dump(piecewise) == dump(whole)
         try:
-            for line in write_transcript(reader_of(whole)):
+            for line in write_text_form(reader_of(whole)):
                 assert line.endswith(b"\n")
         except UnreadableRecording as e:
             assert "\n" not in str(e)

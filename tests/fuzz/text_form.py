@@ -16,10 +16,10 @@ from acp_proxy.recording import Recording
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.row_writer import RowWriter
-from acp_proxy.store.text_export import write_transcript
-from acp_proxy.store.text_import import read_transcript
+from acp_proxy.store.text_export import write_text_form
+from acp_proxy.store.text_import import read_text_form
 from acp_proxy.store.views import make_views
-from acp_proxy.transcript.spelling import find_style, make_visible, spell
+from acp_proxy.text_form.spelling import find_style, make_visible, spell
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
@@ -78,7 +78,7 @@ def _check_rows(source: ByteSource) -> None:
         rows.state.recording = evolve(recording, **handshake)
         rows.commit()
         before = rows_of(connection)
-        text = b"".join(write_transcript(reader_of(connection)))
+        text = b"".join(write_text_form(reader_of(connection)))
     _check_comes_back(before, text)
 
 
@@ -106,13 +106,13 @@ def _check_comes_back(rows: Rows, text: bytes) -> None:
 
 def _rows_of_text(text: bytes) -> Rows:
     with new_database() as connection:
-        read_transcript(io.BytesIO(text), _NAME, connection)
+        read_text_form(io.BytesIO(text), _NAME, connection)
         return rows_of(connection)
 
 
 def _written(text: bytes) -> bytes:
     with RecordingReader(_NAME, io.BytesIO(text), unredacted=True) as reader:
-        return b"".join(write_transcript(reader))
+        return b"".join(write_text_form(reader))
 
 
 def reader_of(connection: sqlite3.Connection) -> RecordingReader:

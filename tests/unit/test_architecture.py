@@ -86,7 +86,7 @@ TESTED_BY = {
     "store/log_*": "unit/store/test_reader.py",
     "store/row*": "unit/store/test_row_writer.py",
     "store/*": "unit/store/test_schema.py",
-    "transcript/*": "property/test_transcript.py",
+    "text_form/*": "property/test_text_form.py",
 }
 """What tests the modules that have no tests of their own, where the first match counts."""
 GIVEN_UP = {

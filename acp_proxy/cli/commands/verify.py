@@ -35,7 +35,7 @@ from acp_proxy.engine.shared.playback_options import NS_PER_S, Pacing
 from acp_proxy.runtime.event_loop import handled
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
-from acp_proxy.store.text_export import write_transcript
+from acp_proxy.store.text_export import write_text_form
 
 if TYPE_CHECKING:
     from acp_proxy.runtime.verifier import VerifyOutcome
@@ -173,7 +173,7 @@ def _masked(reader: RecordingReader, stack: ExitStack) -> RecordingReader:
     """Returns a recording without its secrets, as the new run is recorded."""
     if reader.is_masked:
         return reader
-    source = write_transcript(reader) if reader.path is STDIN else None
+    source = write_text_form(reader) if reader.path is STDIN else None
     return stack.enter_context(RecordingReader(reader.path, source))
 
 

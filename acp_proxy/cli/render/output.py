@@ -18,7 +18,7 @@ import msgspec
 from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.cli.render.styled_text import Piece, Screen, fit
 from acp_proxy.safe_text import visible
-from acp_proxy.transcript.spelling import make_visible
+from acp_proxy.text_form.spelling import make_visible
 
 _PATIENCE_S = 1.0
 """Seconds before a progress bar is shown."""

@@ -16,7 +16,7 @@ from acp_proxy.store.database import open_readonly
 from acp_proxy.store.library import read_id_and_note
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import VERSION
-from acp_proxy.store.text_export import write_transcript
+from acp_proxy.store.text_export import write_text_form
 from tests.log_writer import LogWriter, handshake, record_conversation, write_conversation
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
 def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
     """Only the header line of a text changes; remarks, frames and permissions stay."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
-        lines = list(write_transcript(reader))
+        lines = list(write_text_form(reader))
     path = tmp_path / "y.jsonl"
     path.write_bytes(b"".join([b"# a remark\n", *lines]))
     path.chmod(0o640)
@@ -176,7 +176,7 @@ def test_renaming_moves_the_file(tmp_path: Path) -> None:
     """The file gets the name as well, with the suffix that it had."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
-        (tmp_path / "z.jsonl").write_bytes(b"".join(write_transcript(reader)))
+        (tmp_path / "z.jsonl").write_bytes(b"".join(write_text_form(reader)))
     assert rename(path, "v1.2", moves=True) == tmp_path / "v1.2.db"
     assert rename(tmp_path / "z.jsonl", "w", moves=True) == tmp_path / "w.jsonl"
     assert {entry.name for entry in tmp_path.iterdir()} == {"v1.2.db", "w.jsonl"}

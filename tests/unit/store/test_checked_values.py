@@ -19,8 +19,8 @@ from acp_proxy.store import log_recovery, recorded_steps
 from acp_proxy.store.checked_values import EXCERPT, HELD, LONGEST_TEXT, is_excerpt
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
-from acp_proxy.store.text_export import write_parts, write_transcript
-from acp_proxy.transcript.values import large_member
+from acp_proxy.store.text_export import write_parts, write_text_form
+from acp_proxy.text_form.values import large_member
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, line, notification, record_conversation, write_conversation
 
@@ -65,7 +65,7 @@ def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
 def test_the_text_form_has_all_of_it(large: Path) -> None:
     """An export is written in parts, as a text, and is the same recording again."""
     with RecordingReader(large) as reader:
-        lines = list(write_transcript(reader))
+        lines = list(write_text_form(reader))
         assert b"".join(write_parts(reader)) == b"".join(lines)
         (long,) = (json.loads(one) for one in lines if len(one) > HELD)
         assert long["text"].encode() == LARGE

@@ -25,7 +25,7 @@ from acp_proxy.runtime import indexing
 from acp_proxy.store import library
 from acp_proxy.store.annotations import rename
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_export import write_transcript
+from acp_proxy.store.text_export import write_text_form
 from tests.commands import run
 from tests.log_writer import LogWriter, line, notification, write_conversation
 
@@ -73,7 +73,7 @@ def test_what_cannot_be_read_is_kept(tmp_path: Path, at_end: bool) -> None:
             assert str(kept) in str(reader.warning)
             assert f"{len(JUNK)} bytes from byte {at:,}" in str(reader.warning)
             assert reader.recording.state == "complete"
-            assert JUNK not in b"".join(write_transcript(reader))
+            assert JUNK not in b"".join(write_text_form(reader))
     assert kept.read_bytes() == JUNK
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert not (tmp_path / "x.db.log").exists()

@@ -13,7 +13,7 @@ import pytest
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.store import text_import
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_import import import_transcript, new_rows
+from acp_proxy.store.text_import import import_text_form, new_rows
 from tests.log_writer import LogWriter, record_conversation
 from tests.texts import HEADER, rows_of_recording, text_of
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def make(text: bytes, directory: Path, **options: str) -> Path:
     """Makes a database of a text."""
-    return import_transcript(io.BytesIO(text), Path("x.jsonl"), directory, **options)
+    return import_text_form(io.BytesIO(text), Path("x.jsonl"), directory, **options)
 
 
 def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     def full(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(text_import, "read_transcript", full)
+    monkeypatch.setattr(text_import, "read_text_form", full)
     with pytest.raises(OSError, match="disk is full"):
         make(HEADER, tmp_path)
     monkeypatch.undo()
@@ -87,7 +87,7 @@ def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        import_transcript(killed(), Path("x.jsonl"), tmp_path)
+        import_text_form(killed(), Path("x.jsonl"), tmp_path)
     assert not list(tmp_path.iterdir())
 
 

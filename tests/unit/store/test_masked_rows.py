@@ -16,7 +16,7 @@ from acp_proxy.store.annotations import set_note
 from acp_proxy.store.library import list_recordings
 from acp_proxy.store.masked_rows import Level, masked_recording
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_export import write_transcript
+from acp_proxy.store.text_export import write_text_form
 from tests.commands import run
 from tests.log_writer import LogWriter, record_conversation, request, result
 from tests.planted import ARGUMENT, ENV, KEY, SECRETS, record_planted
@@ -54,7 +54,7 @@ def everything(reader: RecordingReader) -> str:
             [*reader.query("SELECT * FROM timeline")],
             [*reader.query("SELECT * FROM faults_fired")],
             *(b"".join(reader.pieces(row["seq"])) for row in reader.frames()),
-            b"".join(write_transcript(reader)),
+            b"".join(write_text_form(reader)),
         )
     )
 

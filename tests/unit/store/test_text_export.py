@@ -17,9 +17,9 @@ from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.filters import parse
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.record_handler import LARGE
-from acp_proxy.store.text_export import write_transcript
-from acp_proxy.store.text_import import read_transcript
-from acp_proxy.transcript.spelling import Style, find_style
+from acp_proxy.store.text_export import write_text_form
+from acp_proxy.store.text_import import read_text_form
+from acp_proxy.text_form.spelling import Style, find_style
 from tests.captures import Exit, Read, Signal, StreamEnd, all_captures, load
 from tests.log_writer import (
     LogWriter,
@@ -233,7 +233,7 @@ def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
     """The frames that a filter keeps have their times and numbers."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
-        part = b"".join(write_transcript(reader, parse("kind:error or seq:20..21")))
+        part = b"".join(write_text_form(reader, parse("kind:error or seq:20..21")))
     kept = rows_of_text(part)
     whole = rows_of_recording(path)
     for table in ("frames", "events"):
@@ -258,7 +258,7 @@ def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
     assert lines[-1] == {"seq": 99, "fired": {}}
     assert_comes_back(path)
     with RecordingReader(path) as reader:
-        part = b"".join(write_transcript(reader, parse("seq:7")))
+        part = b"".join(write_text_form(reader, parse("seq:7")))
     assert [row["rule"] for row in rows_of_text(part)["faults_fired"]] == ["b", "late"]
 
 
@@ -281,9 +281,9 @@ def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             new_database() as rows,
         ):
             tracemalloc.start()
-            file.writelines(write_transcript(reader))
+            file.writelines(write_text_form(reader))
             file.seek(0)
-            read_transcript(file, Path("x.jsonl"), rows)
+            read_text_form(file, Path("x.jsonl"), rows)
             peaks[count] = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
     assert peaks[5_000] < peaks[500] * 2

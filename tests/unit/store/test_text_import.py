@@ -13,10 +13,10 @@ import pytest
 
 from acp_proxy.errors import DamagedRecording, NewerRecording, NotARecording, UnreadableRecording
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_import import header_of, is_transcript
-from acp_proxy.transcript.reader import _Fired, _Line
-from acp_proxy.transcript.spelling import Style
-from acp_proxy.transcript.values import event_data, read_event_data
+from acp_proxy.store.text_import import header_of, is_text_form
+from acp_proxy.text_form.reader import _Fired, _Line
+from acp_proxy.text_form.spelling import Style
+from acp_proxy.text_form.values import event_data, read_event_data
 from tests.log_writer import record_conversation
 from tests.texts import (
     HEADER,
@@ -241,7 +241,7 @@ def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
 
     def known(content: bytes) -> bool:
         (tmp_path / "x").write_bytes(content)
-        return is_transcript(tmp_path / "x")
+        return is_text_form(tmp_path / "x")
 
     assert known(HEADER)
     assert known(b"\xef\xbb\xbf\n# a\n" + HEADER.replace(b":", b" : "))
@@ -249,8 +249,8 @@ def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
     assert not known(b"SQLite format 3\0")
     assert not known(b"# acp_proxy\n")
     assert not known(b"")
-    assert not is_transcript(tmp_path)
-    assert not is_transcript(tmp_path / "none")
+    assert not is_text_form(tmp_path)
+    assert not is_text_form(tmp_path / "none")
 
 
 def test_a_header_can_be_read_alone(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from acp_proxy.cli.recordings import STDIN, read_stdin
 from acp_proxy.cli.render.output import progress, say, warn
 from acp_proxy.errors import NotARecording
 from acp_proxy.plain_files import open_plain, reason
-from acp_proxy.store.text_import import import_transcript
+from acp_proxy.store.text_import import import_text_form
 
 
 @click.command(
@@ -70,7 +70,7 @@ def _import(file: str, output: str | None, name: str | None) -> tuple[str | None
         if output is None:
             make_private(str(directory))
         with _lines(file) as lines:
-            made = import_transcript(lines, path, directory, stem=stem, name=name)
+            made = import_text_form(lines, path, directory, stem=stem, name=name)
     except OSError as e:
         raise Refusal(f"cannot make a database in {directory}: {reason(e)}") from None
     return f"{stem}.db" if stem else None, made

@@ -23,8 +23,8 @@ from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import TurnRow, exchanges_by_own_session
 from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_export import write_transcript
-from acp_proxy.transcript.header import write_header
+from acp_proxy.store.text_export import write_text_form
+from acp_proxy.text_form.header import write_header
 
 _RANGE = re.compile(r"(\d{1,9})?(\.\.)?(\d{1,9})?")
 _PROMPTS = 5
@@ -161,7 +161,7 @@ def _lines(reader: RecordingReader, turns: list[TurnRow] | None) -> Iterator[byt
         yield f"# Not the whole recording, only what turn {numbers} needs.\n".encode()
     yield write_header(evolve(reader.recording, state="complete"))
     chosen = EVERYTHING if turns is None else _needed(reader, turns)
-    lines = write_transcript(reader, chosen)
+    lines = write_text_form(reader, chosen)
     next(lines)
     yield from lines
 

@@ -22,8 +22,8 @@ from acp_proxy.protocol.json_text import parts_of
 from acp_proxy.store.library import TEXT_SUFFIX
 from acp_proxy.store.masked_rows import Level
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.text_export import write_parts, write_transcript
-from acp_proxy.store.text_import import import_transcript
+from acp_proxy.store.text_export import write_parts, write_text_form
+from acp_proxy.store.text_import import import_text_form
 from acp_proxy.wording import counted
 
 
@@ -117,9 +117,9 @@ def _write(reader: RecordingReader, output: Path) -> None:
     if output.suffix == TEXT_SUFFIX:
         write_files({output: progress(write_parts(reader), label="writing")}, force=False)
         return
-    lines = progress(write_transcript(reader), label="writing")
+    lines = progress(write_text_form(reader), label="writing")
     try:
-        made = import_transcript(lines, reader.path, output.parent, stem=output.stem)
+        made = import_text_form(lines, reader.path, output.parent, stem=output.stem)
     except OSError as e:
         raise Refusal(f"cannot write {output}: {reason(e)}") from None
     if made.name != output.name:  # somebody has made such a file meanwhile

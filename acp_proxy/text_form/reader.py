@@ -6,8 +6,8 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.transcript.spelling import Style, spell
-from acp_proxy.transcript.values import (
+from acp_proxy.text_form.spelling import Style, spell
+from acp_proxy.text_form.values import (
     LIMIT,
     BadLine,
     from_base64,

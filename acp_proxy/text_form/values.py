@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.transcript.spelling import is_unchangeable, make_visible
+from acp_proxy.text_form.spelling import is_unchangeable, make_visible
 
 LIMIT = 1 << 63
 """What a column can hold is below."""

@@ -8,8 +8,8 @@ from attrs import NOTHING, asdict, fields
 from msgspec import Struct
 
 from acp_proxy.recording import STATES, Recording, read_time
-from acp_proxy.transcript.spelling import make_visible
-from acp_proxy.transcript.values import LIMIT, SAFE, BadLine, reason, short
+from acp_proxy.text_form.spelling import make_visible
+from acp_proxy.text_form.values import LIMIT, SAFE, BadLine, reason, short
 
 FORMAT = 1
 """A newer one is refused."""

@@ -23,8 +23,8 @@ from acp_proxy.recording import Recording
 from acp_proxy.store import database, record_handler
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
-from acp_proxy.transcript.spelling import Style, find_style, make_visible, spell
-from acp_proxy.transcript.values import event_data, milliseconds, nanoseconds, read_event_data
+from acp_proxy.text_form.spelling import Style, find_style, make_visible, spell
+from acp_proxy.text_form.values import event_data, milliseconds, nanoseconds, read_event_data
 from tests.log_writer import STARTED_AT, LogWriter
 from tests.property.test_indexer import conversations
 from tests.strategies import broken_lines, json_values, lines

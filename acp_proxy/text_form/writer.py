@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.transcript.spelling import Style, find_style, make_visible
-from acp_proxy.transcript.values import (
+from acp_proxy.text_form.spelling import Style, find_style, make_visible
+from acp_proxy.text_form.values import (
     Pieces,
     event_data,
     large_member,
