@@ -1,9 +1,9 @@
-"""Rules for values that differ between any two runs, and where in a message they hold.
+"""Rules for values that differ between any two runs, and the places where they apply.
 
 A rule's place is a JSON pointer (RFC 6901) in which ``*`` is any one key or item and ``**`` any
-number of them. All rules together become one machine that takes a step for each key on the way down
-a message, so that a message costs the same whatever the number of rules. Its states are made when
-they are first reached.
+number of them. All rules are compiled into one state machine, which takes one step for each key of
+a message. So the cost of a message does not depend on the number of rules. A state is created when
+it is first reached.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,10 +25,10 @@ class PlaceRule:
 
     Attributes:
         pointer: the place, from the message's root.
-        alias: what kind of name a value gets, ``session``, say; None to leave it out, and all
-            that is below.
-        is_cut: whether it is a text that agents cut at some length, so that everything behind a
-            directory in it is left out, and nothing else.
+        alias: the kind of name that a value gets, such as ``session``; None to leave out the
+            value and everything below it.
+        is_cut: whether the value is a text that agents cut at some length. Of such a text, only
+            what follows a directory is left out.
     """
 
     pointer: str
@@ -37,20 +37,20 @@ class PlaceRule:
 
 
 _Position = tuple[int, int]
-"""A rule, and how many parts of its pointer lie behind."""
+"""A rule, and how many parts of its pointer have been matched."""
 
 
 class Layout(NamedTuple):
-    """What is done with objects that have the same keys at the same place."""
+    """How to compare objects that have the same keys at the same place."""
 
     ignored: tuple[str, ...]
-    """Members that are left out."""
+    """Keys of the members to leave out."""
     members: tuple[tuple[str, "PlaceState", bool], ...]
-    """The others, by their sorted keys, and whether a rule applies to a text there."""
+    """The other members by sorted key: key, state, and whether a rule applies to a text there."""
 
 
 class PlaceState(dict[str, "PlaceState"]):
-    """Where one is in a message: the states below, by key, or by the number of an item."""
+    """The state at a place in a message; maps each key or item number to the state below."""
 
     def __init__(self, machine: "_Machine", positions: frozenset[_Position]) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class PlaceState(dict[str, "PlaceState"]):
         self.has_text_rule = self.is_cut or self.alias is not None
         self.placeholder = PLACEHOLDER.format(self.alias)
         self.layouts: dict[tuple[str, ...], Layout] = {}
-        """Of the objects that were seen here, by their keys."""
+        """The layouts of the objects that were seen here, by their keys."""
 
     def __missing__(self, key: str) -> "PlaceState":
         if self.is_ignored:
@@ -81,7 +81,7 @@ def compiled(rules: Iterable[PlaceRule]) -> PlaceState:
 
 
 class _Machine:
-    """Makes each state once, however many ways lead there."""
+    """Creates each state once, even if several paths lead to it."""
 
     def __init__(self, rules: tuple[PlaceRule, ...]) -> None:
         self.rules = rules
@@ -89,21 +89,21 @@ class _Machine:
         self._states: dict[frozenset[_Position], PlaceState] = {}
 
     def state(self, positions: frozenset[_Position]) -> PlaceState:
-        """The state of being at some positions at once; at none of them, no rule is left."""
+        """Returns the state for a set of positions; for none, no rule can apply any more."""
         if positions not in self._states:
             self._states[positions] = PlaceState(self, positions)
         return self._states[positions]
 
     def after(self, positions: frozenset[_Position], key: str) -> PlaceState:
-        """The state below a key."""
+        """Returns the state below a key."""
         return self.state(frozenset(self.closed(self._steps(positions, key))))
 
     def ends(self, positions: frozenset[_Position]) -> list[PlaceRule]:
-        """The rules that mean the place where one is."""
+        """Returns the rules whose pointers end at one of the positions."""
         return [self.rules[rule] for rule, at in sorted(positions) if at == len(self._parts[rule])]
 
     def closed(self, positions: Iterable[_Position]) -> Iterator[_Position]:
-        """``**`` may also be nothing at all."""
+        """Yields positions, and those after each ``**``, which may match no key at all."""
         for rule, at in positions:
             yield rule, at
             parts = self._parts[rule]

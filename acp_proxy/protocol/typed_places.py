@@ -1,8 +1,8 @@
 """Finds typed values in a line of JSON, so that one can be replaced and nothing else changes.
 
-The places of a message are those of all dialects at once. A line is never serialized again, since
-``1e3``, escapes, the order of keys and repeated keys must survive: a replacement is cut into the
-character range of its place.
+The places of all dialects are looked for at once. A line is never serialized again, because
+``1e3``, escapes, the order of keys and repeated keys must be preserved. A replacement is inserted
+at the character range of its place.
 """
 
 from collections.abc import Callable
@@ -20,26 +20,25 @@ class Place(Enum):
     """The kind of a value."""
 
     ID = "id"
-    """The id of a request, or in ``$/cancel_request`` that of the one it names."""
+    """The id of a request; in ``$/cancel_request``, the id of the request to cancel."""
     SESSION = "session"
     ROOT = "root"
-    """A directory that the client chose: the working directory, or one beside it."""
+    """A directory that the client chose: the working directory, or an additional one."""
     ROOT_URI = "root-uri"
     """Such a directory, as a URI."""
     PATH = "path"
     URI = "uri"
     TERMINAL = "terminal"
     MESSAGE = "message"
-    """The id of a message; the client may choose its own, and the agent names it."""
+    """The id of a message; the client may choose ids, and the agent refers to them."""
     CONNECTION = "connection"
     """The id of a connection to an MCP server, which the client opens."""
     FREE = "free"
-    """What the client configures as it likes, or what differs from run to run: any value is as good
-    as another."""
+    """A setting of the client, or a value that differs from run to run; any value is accepted."""
 
 
 Places = dict[str, Any]
-"""Places by their keys, nested as the message is; ``*`` is every item of a list."""
+"""Places by key, nested like the message; ``*`` stands for every item of a list."""
 
 
 _PLACES = {
@@ -65,12 +64,12 @@ _OWN_ID = "/id"
 
 @cache
 def places_of(kind: str, method: str | None, *roles: Role) -> Places:
-    """Returns the places of a message, but not its own id.
+    """Returns the places of a message, without its own id.
 
     Args:
-        kind: request, notification, response or error; another kind has none.
-        method: its method, or that of the request it answers.
-        *roles: the roles of the values that are wanted; all, if none are given.
+        kind: request, notification, response or error; other kinds have no places.
+        method: the method of the message, or of the request that it answers.
+        *roles: the roles of the wanted values; all roles if none are given.
     """
     places: Places = {}
     if kind in ("request", "notification", "response", "error"):
@@ -83,7 +82,7 @@ def places_of(kind: str, method: str | None, *roles: Role) -> Places:
 
 
 def _put(places: Places, path: tuple[str, ...], place: Place) -> None:
-    """Puts a place where it belongs, unless it is part of another one."""
+    """Adds a place at its path, unless another place contains it."""
     *outer, last = path
     for key in outer:
         inner = places.setdefault(key, {})
@@ -136,11 +135,11 @@ def splice(
     replacements: list[tuple[Span, str]],
     between: Callable[[str], str] = str,
 ) -> str:
-    """Puts new text into places, which come in order; the rest stays as it is.
+    """Replaces the text of places and leaves the rest as it is.
 
     Args:
         text: a line.
-        replacements: places and their new text.
+        replacements: places and their new text, in order.
         between: what to do with the text between places.
     """
     parts, at = [], 0

@@ -1,9 +1,9 @@
-"""What a string of a message is, by its path: a secret, a command, an id, or any other text.
+"""Decides by its path what a string is: a secret, a command, an id, or any other text.
 
-A path is taken as it ends, so that a row holds for a message by itself, in a batch, and within the
-params of a message that a chain of proxies hands on. Secrets are recognized by the members that
-hold them (``env``, ``headers``, a name such as ``apiKey``) in every dialect and every method; where
-only one method makes a member a secret, the row names it.
+Only the end of a path is compared, so a rule applies to a message by itself, in a batch, and within
+the params of a message that a chain of proxies passes on. Secrets are recognized by the members
+that hold them (``env``, ``headers``, a name such as ``apiKey``) in every dialect and every method.
+If a member is a secret in one method only, its rule names the method.
 
 Source: the Agent Client Protocol, versions 1 and 2, its unstable parts, and the draft 1.0.
 """
@@ -19,30 +19,30 @@ Path = tuple[str, ...]
 
 
 class Treatment(Enum):
-    """What is done with a string."""
+    """How a string is treated."""
 
     KEEP = auto()
     """An id, a method, a kind: never changed."""
     TEXT = auto()
-    """Text of any kind: what is a secret beyond doubt is masked in it."""
+    """Text of any kind: only what is certainly a secret is masked in it."""
     COMMAND = auto()
-    """A command, an argument, a URL or an error: names that stand before a value count as well."""
+    """A command, an argument, a URL or an error: a name before a value is enough to mask it."""
     QUERY = auto()
-    """A link that is good for one use: all values of its query are masked."""
+    """A link that can be used once: all values of its query are masked."""
     SECRET = auto()
-    """A secret as a whole."""
+    """The whole string is a secret."""
     NAME = auto()
     """The name in an entry of ``env`` or ``headers`` that is written as two members."""
     ENTRY = auto()
-    """The value of such an entry; its name decides."""
+    """The value of such an entry; the name decides whether it is a secret."""
     VARIABLE = auto()
     """The name of a variable that holds a secret."""
     PRIVATE = auto()
-    """What the user or the agent wrote or read; masked only where that is asked for."""
+    """Text that the user or the agent wrote or read; masked only on request."""
 
 
 class Ruling(NamedTuple):
-    """The treatment of a string, and what it is called if it is a secret."""
+    """The treatment of a string, and the kind of secret that a marker names."""
 
     treatment: Treatment
     kind: str = "secret"
@@ -70,7 +70,7 @@ _COLLECTIONS = ("credential", "credentials", "creds", "secrets", "tokens", "pass
 _SIGN_IN = frozenset({"authenticate", "auth/login"})
 _ELICITATION = frozenset({"elicitation/create"})
 METHODS = _SIGN_IN | _ELICITATION
-"""The methods in which a member is a secret that is none elsewhere."""
+"""The methods with members that are secrets only there."""
 
 _PRIVATE_MEMBERS: dict[str, tuple[Path, ...]] = {
     "session/prompt": (("prompt",), ("content",), ("attachments",)),
@@ -95,7 +95,7 @@ _PRIVATE_FAMILIES = ("nes/", "document/")
 
 
 def rule_for(path: Path, methods: Set[str], *, private: bool) -> Ruling:
-    """Returns what is done with a string.
+    """Returns how a string is treated.
 
     Args:
         path: the keys of the objects around it, from the outermost; ``*`` for an array.
@@ -129,17 +129,17 @@ def rule_for(path: Path, methods: Set[str], *, private: bool) -> Ruling:
 
 
 def kind_of(path: Path) -> str:
-    """Returns what a secret is called that was recognized by the names around it."""
+    """Returns the kind of a secret that was recognized by the names around it."""
     names = (kind_of_name(key) for key in reversed(path) if key != "*")
     return next(filter(None, names), "credential" if "_meta" in path else "secret")
 
 
 def of_variable(name: str, container: str) -> Ruling:
-    """Returns what is done with the value of a variable or a header.
+    """Returns how the value of a variable or a header is treated.
 
     Args:
-        name: the variable's.
-        container: the member that has it, such as ``env``.
+        name: of the variable or header.
+        container: the member that contains it, such as ``env``.
     """
     if is_harmless_variable(name):
         return _COMMAND
@@ -147,7 +147,7 @@ def of_variable(name: str, container: str) -> Ruling:
 
 
 def _entry(path: Path) -> Ruling | None:
-    """What an entry of an environment or of headers is, in any of the three ways to write one."""
+    """Returns the treatment of a part of ``env`` or ``headers``, in any of three notations."""
     for key, name in pairwise(path):
         if name != "*" and _container(key):
             return of_variable(name, key)
@@ -171,7 +171,7 @@ def _plain(key: str) -> str:
 
 
 def _is_named(path: Path) -> bool:
-    """Whether a string has a name that means a secret, or is within a collection of secrets."""
+    """Whether a string has the name of a secret, or is within a collection of secrets."""
     names = [key for key in path if key != "*"]
     if names and is_secret_name(names[-1]):
         return True
@@ -183,7 +183,7 @@ def _is_private(path: Path, methods: Set[str]) -> bool:
         path = path[1:]
     if path[:1] == ("result",):
         return any(path[1 : 1 + len(each)] == each for each in _PRIVATE_RESULTS)
-    if path[:2] == ("params", "params"):  # handed on by a proxy
+    if path[:2] == ("params", "params"):  # passed on by a proxy
         path = path[1:]
     for method in methods:
         if any(path[1 : 1 + len(each)] == each for each in _PRIVATE_MEMBERS.get(method, ())):

@@ -1,7 +1,8 @@
-"""Translates a filter's condition into SQL over coded rows, which have numbers for words.
+"""Translates a filter's condition into SQL over rows that have numbers in place of words.
 
-The names are those of a query over ``frame_rows AS f LEFT JOIN exchanges AS e``. Comparing numbers,
-and texts only once, against ``labels``, makes a filter over a million frames quick.
+The names are those of a query over ``frame_rows AS f LEFT JOIN exchanges AS e``. A filter over a
+million frames is fast, because rows are compared by numbers; texts are compared once, in
+``labels``.
 """
 
 from typing import Any, assert_never
@@ -30,13 +31,13 @@ _CODED = {
 _LABELLED = ("method", "session", "tool_call", "terminal")
 _REQUEST = KIND_CODES[Kind.REQUEST]
 _MOST_TESTS = 400
-"""SQLite follows 1,000 levels, one for each ``OR``; a longer filter is tested on each row."""
+"""SQLite allows 1,000 levels, one for each ``OR``; the caller tests a longer filter itself."""
 _MOST_LEVELS = 15
-"""SQLite's parser has a stack of 100, of which a level takes up to five."""
+"""The stack of SQLite's parser has 100 entries, and a level takes up to five of them."""
 _MOST_STARS = 3
-"""SQLite tries all ways in which the stars of a pattern can fit a text."""
+"""SQLite tries all ways in which the stars of a pattern can match a text."""
 _LIKE = f"CASE WHEN instr({{0}}, char(0)) THEN {FITS}({{0}}, ?) ELSE {{0}} GLOB ? END"
-"""To SQLite's own patterns, a text ends at NUL."""
+"""SQLite's GLOB stops at NUL, so a function of ours matches a text that contains one."""
 _OPERATORS = ("=", "<", ">", "<=", ">=")
 
 
@@ -47,20 +48,20 @@ class Where:
     sql: str
     parameters: tuple[Any, ...] = ()
     exact: bool = True
-    """Whether it holds for just what was asked for; else it lets too much through."""
+    """Whether it matches exactly the wanted rows; otherwise it may match more."""
     tests: int = 1
-    """How many comparisons it is made of."""
+    """The number of comparisons in it."""
     levels: int = 1
-    """How deep they are nested."""
+    """How deeply they are nested."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it lets everything through."""
+        """Whether it matches every row."""
         return self.sql == _OPEN
 
     @property
     def needs_exchange(self) -> bool:
-        """Whether it asks for what only the exchange knows."""
+        """Whether it uses a column of ``exchanges``."""
         return "e." in self.sql
 
 
@@ -74,7 +75,7 @@ def translate(condition: Condition, labels: str, every: str, size: str = "length
     Args:
         condition: of a filter.
         labels: the table of labels, or a SELECT in parentheses.
-        every: the labels of the whole recording, of which the table of rows may be a part.
+        every: the labels of the whole recording; the table of rows may be only a part of it.
         size: SQL for the size of a line.
     """
     match condition:
@@ -109,19 +110,19 @@ def translate(condition: Condition, labels: str, every: str, size: str = "length
 
 
 def _is_simple(pattern: str) -> bool:
-    """Whether SQLite may look for a pattern; its sets are not fnmatch's, and NUL is its end."""
+    """Whether SQLite can match a pattern; its sets differ from fnmatch, and it stops at NUL."""
     return not {"[", "\0"} & {*pattern} and pattern.count("*") <= _MOST_STARS
 
 
 def with_batches(where: Where) -> Where:
-    """Lets all batches through as well: only their messages can be compared."""
+    """Matches all batches as well, since a condition applies to the messages within."""
     if where.is_open:
         return where
     return evolve(where, sql=f"({where.sql}) OR f.kind = {KIND_CODES[Kind.BATCH]}")
 
 
 def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: str) -> Where:
-    """A test of a text, ``{0}``; also of that which only the answer to a request has."""
+    """Returns the test of a text, ``{0}``; of requests also a text that only the answer has."""
     if column not in _LABELLED:
         return Where(test.format(f"f.{column}"), values)
     if column == "terminal":  # by the index of terminals, which an OR would not use

@@ -1,4 +1,4 @@
-"""What a target is, and the bounds within which it has to handle any input."""
+"""Defines fuzz targets, and the limits of time and memory that each must keep for any input."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _GROWTH_KIB = 256 << 10
-"""How much the largest memory of the process may grow by one input."""
+"""How much one input may increase the peak memory of the process."""
 
 
 class Violated(Exception):
-    """A bound that an input has exceeded."""
+    """Raised when an input exceeds a limit."""
 
 
 @frozen
@@ -25,13 +25,13 @@ class Target:
 
     Attributes:
         name: of its module.
-        check: takes any bytes, and raises if a guarantee is violated.
-        seeds: inputs to begin with, made of recordings.
+        check: accepts any bytes, and raises if a guarantee is violated.
+        seeds: the first inputs, made from recordings.
         words: what mutations insert.
         longest: bytes of the longest input.
-        steps: calls that an input may take, besides those for its bytes.
-        steps_per_byte: calls that each byte of it may take.
-        examples: how many the suite runs, about a second.
+        steps: calls that any input may take.
+        steps_per_byte: further calls that each byte of an input may take.
+        examples: how many inputs the suite runs, in about a second.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Target:
     examples: int = 200
 
     def run(self, data: bytes) -> None:
-        """Checks one input within its bound of steps.
+        """Checks one input, with a limit on its steps.
 
         Raises:
-            Violated: it took more steps.
+            Violated: it takes more steps.
             Exception: a guarantee is violated.
         """
         counter = StepCounter(self.steps + self.steps_per_byte * len(data))
@@ -55,10 +55,10 @@ class Target:
             self.check(data)
 
     def run_within_memory(self, data: bytes) -> None:
-        """Checks one input within its bounds of steps and memory.
+        """Checks one input, with limits on its steps and memory.
 
         Raises:
-            Violated: it took more.
+            Violated: it takes more of either.
             Exception: a guarantee is violated.
         """
         before = largest_memory()
@@ -68,7 +68,7 @@ class Target:
 
 
 class StepCounter:
-    """Counts calls of functions, which do not depend on the machine; a context manager."""
+    """A context manager that counts function calls, which do not depend on the machine's speed."""
 
     def __init__(self, most: int) -> None:
         self.steps = 0
@@ -91,6 +91,6 @@ class StepCounter:
 
 
 def largest_memory() -> int:
-    """The largest memory that this process has had, in KiB."""
+    """Returns the peak memory of this process in KiB."""
     found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return found >> 10 if sys.platform == "darwin" else found

@@ -1,9 +1,9 @@
-"""Makes one action of all messages that are about it.
+"""Builds one action from all the messages about it.
 
 A tool call and the requests to the client that carry it out are one action. They belong together if
 the request or its answer names the tool call or its terminal, or else if the tool call is the only
 open one of its turn with that path or that command. Otherwise both are kept, and each names the
-other one. What the client was asked to do counts for more than what the agent says.
+other one. What the client was asked to do takes precedence over what the agent says.
 """
 
 from collections.abc import Iterable
@@ -29,13 +29,13 @@ from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.updates import FINAL
 
 MOST = 100_000
-"""Actions that are kept: the first ones."""
+"""The most actions that are kept; later ones are only counted."""
 _MOST_PATHS = 50
 _MOST_REQUESTS = 1000
-"""Requests of one action; the next one begins another."""
+"""The most requests of one action; the next request begins another action."""
 _MOST_TERMINALS = 10_000
 _MOST_CANDIDATES = 100
-"""Open tool calls among which that of a request is looked for: the latest ones."""
+"""How many of the latest open tool calls are compared with a request."""
 
 
 class Moment(NamedTuple):
@@ -48,7 +48,7 @@ class Moment(NamedTuple):
 
 
 class ActionLog:
-    """The actions of a recording, as far as it was read.
+    """Collects the actions of a recording while it is read.
 
     Args:
         connection: the state machine, which knows which tool calls are open.
@@ -56,8 +56,8 @@ class ActionLog:
         started_at: when the recording began.
 
     Attributes:
-        actions: in the order in which they began; absorbed ones are part of others.
-        left_out: how many actions are not kept.
+        actions: in the order in which they began; an absorbed one is part of another one.
+        left_out: how many actions were not kept.
     """
 
     def __init__(self, connection: Connection, sessions: SessionLog, started_at: datetime) -> None:
@@ -88,7 +88,7 @@ class ActionLog:
             self._apply(action, said, moment)
 
     def take_terminal(self, moment: Moment, update: Value) -> None:
-        """Takes a ``terminal_update`` about a terminal of the agent's own (v2).
+        """Takes a ``terminal_update`` about a terminal that the agent runs itself (v2).
 
         Args:
             moment: of the update.
@@ -102,7 +102,7 @@ class ActionLog:
             self._apply(action, said, moment)
 
     def take_request(self, moment: Moment, exchange: Exchange, params: Value) -> Action | None:
-        """Takes a request with which the agent has its client do something.
+        """Takes a request that asks the client to do something.
 
         Args:
             moment: of the request.
@@ -156,7 +156,7 @@ class ActionLog:
         return action
 
     def take_answer(self, moment: Moment, exchange: Exchange, message: Value) -> None:
-        """Takes an answer of the client's.
+        """Takes an answer of the client.
 
         Args:
             moment: of the answer.
@@ -185,13 +185,13 @@ class ActionLog:
     def _call(
         self, moment: Moment, call: str, said: Statement, *, begins: bool = False
     ) -> Action | None:
-        """The action of a tool call, which begins with the first message about it."""
+        """Returns the action of a tool call; the first message about it creates the action."""
         action = self._calls.get((moment.session, call))
         is_again = (
             action is not None
             and action.turn != moment.turn
             and (begins or (action.call_status in FINAL and said.status not in FINAL))
-        )  # some agents count their calls anew in every turn
+        )  # some agents use the same ids again in every turn
         if action is None or is_again:
             action = self._begin(moment, said.kind or ActionKind.OTHER)
             if action is not None:
@@ -220,13 +220,13 @@ class ActionLog:
         return action
 
     def _probe(self, moment: Moment, said: Statement) -> Action:
-        """An action that is not kept, to be compared with others."""
+        """Returns an action to compare with others; it is not kept."""
         probe = Action(0, moment.seq, 0, "", moment.session, moment.turn, None, ActionKind.OTHER)
         self._apply(probe, said, moment)
         return probe
 
     def _apply(self, action: Action, said: Statement, moment: Moment) -> None:
-        """Adds what a message says; what a client was asked for is not overwritten by it."""
+        """Adds what a message says, but keeps what the client was asked to do."""
         directories = self._sessions.directories(moment.session)
         if said.status is not None:
             action.call_status, action.call_seq = cut(said.status), moment.seq
@@ -246,7 +246,7 @@ class ActionLog:
             self._join_terminal(action, terminal)
 
     def _take_over(self, action: Action, probe: Action) -> None:
-        """What the client is asked for replaces what the agent has said."""
+        """Replaces what the agent said by what the client is asked to do."""
         action.kind = probe.kind
         action.tool = action.tool or probe.tool
         action.title = action.title or probe.title
@@ -255,7 +255,7 @@ class ActionLog:
         _add_paths(action, probe.paths)
 
     def _join_terminal(self, action: Action, terminal: str) -> None:
-        """Makes the action that created a terminal part of the tool call that shows it."""
+        """Merges the action that created a terminal into the tool call that shows it."""
         creating = self._terminals.get((action.session, terminal))
         if creating is None or creating is action:
             if action.id:
@@ -284,7 +284,7 @@ class ActionLog:
             del self._terminals[next(iter(self._terminals))]
 
     def _open_action_like(self, probe: Action) -> Action | None:
-        """The only open tool call of the turn that is about the same; None if there are several."""
+        """Returns the only open action of the turn about the same; None if there are several."""
         found = {
             one.id: one
             for one in self._candidates(probe)
@@ -299,7 +299,7 @@ class ActionLog:
         return (one for one in (*calls, *asked) if one is not None and one.turn == probe.turn)
 
     def _compare_with_permissions(self, action: Action, probe: Action) -> None:
-        """Notes which permissions of the turn a request has to do with that belongs to no call."""
+        """Links a request that belongs to no tool call with the permissions of its turn."""
         asked = self.permissions.asked_in(probe.session, probe.turn)
         if probe.kind is ActionKind.READ:
             near = [one.tool_call for one in self._candidates(probe) if _share_path(one, probe)]
@@ -336,14 +336,14 @@ def is_alike(one: Action, other: Action) -> bool:
 
 
 def _may_be_part(probe: Action, call: Action) -> bool:
-    """Whether a request may be the one thing that a tool call does, which it names."""
+    """Whether a request may carry out the tool call that it names."""
     if probe.kind is ActionKind.RUN and call.requests:
         return is_alike(call, probe)
     return call.kind is probe.kind or (call.kind is ActionKind.OTHER and not call.requests)
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Notes that an action belongs to a tool call that does something else as well."""
+    """Records that an action belongs to a tool call that does something else as well."""
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

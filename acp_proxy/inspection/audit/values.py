@@ -1,4 +1,4 @@
-"""The values of `inspect audit`, whose members `docs/json.md` documents for programs."""
+"""The values of `inspect audit`; `docs/json.md` documents their JSON form."""
 
 from enum import StrEnum
 
@@ -31,35 +31,35 @@ class Source(StrEnum):
     """Who says that an action was done."""
 
     CLIENT = "client"
-    """The agent asked its client to do it, so that the client's answer says what became of it."""
+    """The agent asked its client to do it, and the client's answer says what happened."""
     CLAIMED = "claimed"
-    """The agent alone says so, in a tool call or a permission request."""
+    """Only the agent says so, in a tool call or a permission request."""
 
 
 class ActionStatus(StrEnum):
-    """What became of an action."""
+    """The outcome of an action."""
 
     DONE = "done"
     STARTED = "started"
     """The client has started a command; the recording does not say how it ended."""
     FAILED = "failed"
     REFUSED = "refused"
-    """Permission was refused, and nothing says that it was done nevertheless."""
+    """Permission was refused, and no message says that it was done anyway."""
     CANCELLED = "cancelled"
     UNANSWERED = "unanswered"
     """The client has not answered the request, or the permission request."""
     UNKNOWN = "unknown"
-    """The agent announced it, and did not say what became of it."""
+    """The agent announced it and reported no outcome."""
 
 
 class PathPlace(StrEnum):
-    """Where a path is, by its text alone."""
+    """Where a path is, judged only by its text."""
 
     INSIDE = "inside"
     OUTSIDE = "outside"
     UNKNOWN = "unknown"
-    """It depends on what the recording does not have: the session's directory, that of a user, or
-    whether upper and lower case matter."""
+    """The recording does not show what it depends on: the session's directory, a user's home
+    directory, or whether upper and lower case differ."""
 
 
 @frozen
@@ -72,14 +72,14 @@ class AuditedPath:
     """Relative to the session's directory if it is inside, else without ``.`` and ``..``."""
     place: PathPlace
     credential: bool = False
-    """Whether its name is one that files with credentials usually have."""
+    """Whether files with such a name usually hold credentials."""
     operation: str | None = None
     """What a diff does with it, if the agent says so: add, modify, delete, move, copy."""
 
 
 @define
 class AuditedRequest:
-    """A request with which the agent had its client do something."""
+    """A request by which the agent asked its client to do something."""
 
     seq: int
     method: str
@@ -89,7 +89,7 @@ class AuditedRequest:
     error: str | None = None
     """The code and the message of an error."""
     paths: list[AuditedPath] = field(init=False, factory=list)
-    """What it is about; not in the JSON, as it has no argument."""
+    """The paths that it names; not in the JSON, like all fields with ``init=False``."""
 
 
 @define
@@ -101,17 +101,17 @@ class AuditedPermission:
     """What the agent asked for, in its own words."""
     answer_seq: int | None = None
     decision: str = "unanswered"
-    """granted, denied, cancelled, ambiguous, error, unanswered, or what else the answer has."""
+    """granted, denied, cancelled, ambiguous, error, unanswered, or another word of the answer."""
     option: str | None = None
-    """The kind of the chosen option; in the draft the scope of what is granted."""
+    """The kind of the chosen option; in the draft, the scope of the permission."""
     name: str | None = None
     """The name of the chosen option."""
     waited_ns: int | None = None
     """From the request to the answer."""
     lasting: bool = False
-    """Whether the answer was to allow more than this once."""
+    """Whether the answer allowed more than this one action."""
     paths: list[AuditedPath] = field(factory=list)
-    """What was asked for, as far as it was known then."""
+    """The paths that were asked for, as far as they were known at that time."""
     command: str | None = None
 
 
@@ -120,7 +120,7 @@ class LastingGrant:
     """An earlier answer that may have covered an action for which permission was not asked."""
 
     seq: int
-    """Of the permission request."""
+    """The frame of the permission request."""
     answer_seq: int
     option: str | None
     name: str | None
@@ -129,10 +129,10 @@ class LastingGrant:
 
 @define(eq=False)
 class Action:
-    """Something that the agent did, had done by its client, or wanted to do."""
+    """Something that the agent did, asked its client to do, or intended to do."""
 
     id: int
-    """Counted from 1, in the order in which they began."""
+    """Actions are numbered from 1, in the order in which they began."""
     seq: int
     """The first frame about it."""
     t_ns: int
@@ -151,15 +151,15 @@ class Action:
     """The name of the tool, or the method, if it is known."""
     tool_call: str | None = None
     call_status: str | None = None
-    """What the agent said last about the tool call."""
+    """The last status that the agent sent for the tool call."""
     call_seq: int | None = None
-    """Where it said so."""
+    """The frame with this status."""
     paths: list[AuditedPath] = field(factory=list)
     command: str | None = None
     directory: AuditedPath | None = None
-    """In which the command ran, if that was said."""
+    """The directory in which the command ran, if a message names it."""
     mentions: list[AuditedPath] = field(factory=list)
-    """Words of the command that are paths outside, or look like credentials."""
+    """Words of the command that are paths not known to be inside, or look like credentials."""
     url: str | None = None
     exit_code: int | None = None
     exit_signal: str | None = None
@@ -167,25 +167,25 @@ class Action:
     requests: list[AuditedRequest] = field(factory=list)
     permissions: list[AuditedPermission] = field(factory=list)
     perhaps_allowed_by: list[LastingGrant] = field(factory=list)
-    """If no permission was asked for: earlier answers that may have covered it."""
+    """Earlier answers that may cover the action, if there was no permission request for it."""
     refused_before: int | None = None
-    """If no permission was asked for: the answer that refused the same in the same turn."""
+    """The answer that refused the same in the same turn, if there was no request for this one."""
     perhaps_same_as: list[int] = field(factory=list)
-    """Other actions that may be this one, known from another source."""
+    """Actions from the other source that may be the same one."""
     not_from_agent: bool = False
     """Whether a fault made up one of its requests."""
     directories: list[str] = field(init=False, factory=list)
-    """Those of the session when it began; like those below not in the JSON."""
+    """The session's directories when it began. This field and those below are not in the JSON."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
-    """The last answer of the turn that was about the same, if it belongs to another action."""
+    """The last permission request of the turn for the same, if it belongs to another action."""
     instead_of: "Action | None" = field(init=False, default=None)
-    """The only one with permission that the turn was waiting for, if it is not like this one."""
+    """The only action of the turn that was granted and not yet done, if it is a different one."""
     is_absorbed: bool = field(init=False, default=False)
-    """Whether it turned out to be part of another one."""
+    """Whether it was merged into another action."""
 
     @property
     def seqs(self) -> list[int]:
-        """The numbers of all frames that are known to be about it, except updates in between."""
+        """The numbers of the frames known to be about it, except updates in between."""
         found = {self.seq, self.call_seq}
         for request in self.requests:
             found |= {request.seq, request.answer_seq}
@@ -195,7 +195,7 @@ class Action:
 
     @property
     def done_paths(self) -> list[AuditedPath]:
-        """The paths but for those of which the client's answers say that nothing was done."""
+        """The paths, without those for which the client's answers say that nothing was done."""
         done, failed = set[str](), set[str]()
         for request in self.requests:
             is_done = request.outcome in ("result", "unanswered")
@@ -205,9 +205,9 @@ class Action:
 
     @property
     def may_have_happened(self) -> bool:
-        """Whether nothing says that it was not done.
+        """Whether no message says that it was not done.
 
-        A command of which the agent says that it has failed may have run.
+        A command that the agent reports as failed may have run.
         """
         if self.status is ActionStatus.FAILED:
             return self.kind is ActionKind.RUN and self.source is Source.CLAIMED
@@ -218,14 +218,14 @@ class Action:
 
 @frozen
 class AuditedServer:
-    """An MCP server that the client handed to the agent, without its environment and headers."""
+    """An MCP server that the client passed to the agent, without its environment and headers."""
 
     name: str
     type: str
     """stdio, http, sse or acp."""
     command: str | None
     url: str | None
-    """Without a user's name, a password and a query."""
+    """Without user name, password and query."""
     seq: int
     """The request that named it."""
 
@@ -239,7 +239,7 @@ class AuditedSession:
     """The last request that opened it."""
     cwd: str | None
     directories: list[str] = field(factory=list)
-    """Others in which the agent may work."""
+    """Other directories in which the agent may work."""
     mcp_servers: list[AuditedServer] = field(factory=list)
 
 
@@ -268,11 +268,11 @@ class Audit:
     sessions: list[AuditedSession]
     actions: list[Action]
     counts: dict[str, dict[str, int]]
-    """By kind, how many actions have which status."""
+    """The number of actions by kind and status."""
     sources: dict[str, int]
-    """How many actions are known from whom."""
+    """The number of actions by source."""
     answers: dict[str, int]
-    """All permission requests of these actions by their decision."""
+    """The number of permission requests of these actions by decision."""
     findings: list[AuditFinding]
     left_out: int = 0
-    """Actions beyond the first 100,000."""
+    """The number of actions beyond the first 100,000."""

@@ -88,7 +88,7 @@ def knowing(*values: str) -> Redactor:
     ],
 )
 def test_a_secret_comes_again(server: dict[str, Any]) -> None:
-    """With the same marker, in every form, and nothing else is changed."""
+    """Every form gets the same marker, and nothing else is changed."""
     used = redactor()
     first = masked(used, new_session(**server), TO_AGENT)
     assert VALUE.encode() not in first
@@ -109,7 +109,7 @@ def test_a_secret_comes_again(server: dict[str, Any]) -> None:
 
 
 def test_harmless_variables_stay() -> None:
-    """And references to variables, and names."""
+    """Names and references to variables are not masked either."""
     env = [{"name": "PATH", "value": "/usr/bin:/bin"}, {"name": "A_TOKEN", "value": "${A_TOKEN}"}]
     line = new_session(name="x", command="npx", args=["-y", "@scope/server"], env=env)
     assert masked(redactor(), line, TO_AGENT) == line
@@ -117,7 +117,7 @@ def test_harmless_variables_stay() -> None:
 
 @given(st.integers(1, len(VALUE) - 1), st.integers(1, 12), st.sampled_from([VALUE, KEY]))
 def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
-    """Of pieces of any size no two characters more are left than the beginning of a piece."""
+    """However a text is cut, hardly more than the beginning of a secret is left unmasked."""
     text = f"{'x ' * start}{value} and more"
     lines = [chunk(text[n : n + size]) for n in range(0, len(text), size)]
     result = "".join(map(text_of, masked_all(knowing(VALUE), lines)))
@@ -127,7 +127,7 @@ def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
 
 
 def test_pieces_of_other_texts_come_in_between() -> None:
-    """They belong to a session and a kind."""
+    """Pieces are joined only within one session and one kind of update."""
     used = knowing(VALUE)
     lines = [
         chunk(VALUE[:6]), chunk(VALUE[:6], session="s2"), chunk("thought", "agent_thought_chunk"),
@@ -139,7 +139,7 @@ def test_pieces_of_other_texts_come_in_between() -> None:
 
 
 def test_a_piece_waits_for_the_next() -> None:
-    """Only if its end may be the beginning of a secret; what is asked again gives the same."""
+    """It waits only if a secret may begin at its end; a second call gives the same result."""
 
     def unknown() -> Iterator[bytes]:
         """The log ends here."""
@@ -156,7 +156,7 @@ def test_a_piece_waits_for_the_next() -> None:
 
 
 def test_output_of_a_terminal_is_pushed_in_pieces() -> None:
-    """In base64 (v2), and as text (draft)."""
+    """Output is sent in base64 (v2) or as text (draft)."""
 
     def pushed(text: str) -> bytes:
         data = base64.b64encode(text.encode()).decode()
@@ -188,14 +188,14 @@ def test_a_private_key_on_stderr() -> None:
 
 
 def test_ids_methods_and_names_stay() -> None:
-    """Even where they are equal to a secret."""
+    """They stay even if they are equal to a secret."""
     used = knowing(VALUE)
     line = message(id=VALUE, method=VALUE, params={"sessionId": VALUE, VALUE: 1})
     assert masked(used, line) == line
 
 
 def test_markers_are_stable() -> None:
-    """Masking what is masked changes nothing, and another key gives other markers."""
+    """Masking a masked line changes nothing, and another key gives other markers."""
     used = redactor()
     line = new_session(env=[{"name": "A_TOKEN", "value": VALUE}])
     once = masked(used, line, TO_AGENT)
@@ -206,7 +206,7 @@ def test_markers_are_stable() -> None:
 
 
 def test_the_next_redactor_knows_the_secrets() -> None:
-    """From the state of the one before."""
+    """A new redactor continues with the state of the one before."""
     used = knowing(VALUE)
     expected = masked(used, chunk(VALUE))
     assert masked(Redactor(used.snapshot()), chunk(VALUE)) == expected
@@ -214,7 +214,7 @@ def test_the_next_redactor_knows_the_secrets() -> None:
 
 @pytest.mark.parametrize("size", [10, 100, 5000])
 def test_large_lines_are_masked_in_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the same result as whole ones."""
+    """The result is the same as for whole lines."""
     monkeypatch.setattr("acp_proxy.redaction.json_strings.WINDOW", 300)
     monkeypatch.setattr("acp_proxy.redaction.json_strings.OVERLAP", 100)
     long = "x " * 400 + VALUE + " y" * 400
@@ -245,13 +245,13 @@ def test_large_lines_are_masked_in_pieces(size: int, monkeypatch: pytest.MonkeyP
     ],
 )  # fmt: skip
 def test_what_is_no_message_is_masked_as_text(raw: bytes) -> None:
-    """Broken JSON and logs."""
+    """Secrets are found in broken JSON and in logs."""
     for stream in (TO_CLIENT, STDERR):
         assert VALUE.encode() not in masked(redactor(), raw % VALUE.encode(), stream)
 
 
 def test_private_text_keeps_its_length() -> None:
-    """Of prompts and messages only the blanks are left."""
+    """Only the white space of prompts and messages is left."""
     used = redactor(private=True)
     assert text_of(masked(used, chunk("Hello, wörld!\nToo"))) == "xxxxxx xxxxxx\nxxx"
     prompt = message(id=3, method="session/prompt", params={
@@ -261,7 +261,7 @@ def test_private_text_keeps_its_length() -> None:
 
 
 def test_other_places_and_patterns() -> None:
-    """Those that the user names."""
+    """Values at the user's paths and matches of the user's patterns are masked."""
     used = redactor(paths=(("params", "update", "title"),), extra=(re.compile(r"ticket (\d+)"),))
     update = {"sessionUpdate": "tool_call", "title": "anything", "x": "see ticket 4711."}
     line = message(method="session/update", params={"sessionId": "s", "update": update})
@@ -271,7 +271,7 @@ def test_other_places_and_patterns() -> None:
 
 
 def test_a_pattern_masks_markers_in_its_matches() -> None:
-    """A match that has one is masked as a whole; one within a marker leaves it."""
+    """A match that contains a marker is masked as a whole; a match within a marker is ignored."""
     used = redactor(extra=(re.compile(r"https://\S+5e7|redacted:key"),))
     for text, shown in (
         ("see https://x.example/?a=[redacted:key:fb0d15e7] now", "see M now"),
@@ -283,7 +283,7 @@ def test_a_pattern_masks_markers_in_its_matches() -> None:
 
 
 def test_a_named_place_is_masked_as_a_whole() -> None:
-    """Also if a part of it is masked already, or it only stands for a secret; a marker stays."""
+    """It is masked even if a part is masked already or it is a placeholder; a marker stays."""
     used = redactor(paths=(("params", "update", "title"),))
     half, whole = "curl -u bob:[redacted:password:fb0d15e7] x", "[redacted:key:fb0d15e7]"
     for title in (half, whole, "$TOKEN"):
@@ -298,7 +298,7 @@ def test_a_named_place_is_masked_as_a_whole() -> None:
 @example(b'{"token": "\\ud800abcdefgh"}', STDERR)
 @given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
 def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
-    """And edits are in order, within the line."""
+    """Edits are in order and within the line."""
     edits = knowing(VALUE).line(stream, raw)
     at = 0
     for edit in edits:
@@ -307,7 +307,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """In the same text, or in another string of the same line."""
+    """It may come again in the same text or in another string of the line."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -320,7 +320,7 @@ def test_a_value_stands_before_the_place_that_shows_it() -> None:
 
 
 def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
-    """What it is does not depend on its first piece, which may be a blank or a bracket."""
+    """A first piece of white space or a bracket does not change how a line is read."""
     line = message(id=1, method="authenticate", params={"_meta": {"code": VALUE}})
     for size in (1, 3, 20):
         pieces = [b" ", *(line[at : at + size] for at in range(0, len(line), size))]
@@ -356,7 +356,7 @@ def test_no_marker_is_masked(before: int) -> None:
 
 
 def test_a_word_that_is_cut_between_pieces_is_found() -> None:
-    """Of a line that is not held, wherever it is cut."""
+    """A large line is read in pieces, and the place of the cuts does not matter."""
     raw = message(id=1, result={"text": f"it is {KEY}"})
     for size in (1, 2, 3, 7, 64, 65):
         pieces = [raw[at : at + size] for at in range(0, len(raw), size)]

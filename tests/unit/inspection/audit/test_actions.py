@@ -14,7 +14,7 @@ Found = tuple[str, str, str, list[str]]
 
 
 def found(talk: Talk) -> list[Found]:
-    """The kind, the status, the source and the paths of each action."""
+    """Returns the kind, the status, the source and the paths of each action."""
     return [
         (a.kind, a.status, a.source, [path.shown for path in a.paths]) for a in talk.audit().actions
     ]
@@ -33,7 +33,7 @@ def test_a_file_that_the_client_reads() -> None:
 
 
 def test_what_the_client_refused_and_what_it_left_open() -> None:
-    """An error is a failure with its reason; without an answer nobody knows."""
+    """An error means failed, with its reason; without an answer the request is unanswered."""
     talk = Talk()
     talk.asks_in_vain("fs/write_text_file", path=A, content="")
     talk.asks("fs/write_text_file", None, path=A, content="")
@@ -59,7 +59,7 @@ def test_a_tool_call_and_its_write_are_one_action() -> None:
 
 
 def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
-    """It is a read, for which nobody was asked; it names the call that it belongs to."""
+    """It is a read without permission, and it names the call that it belongs to."""
     talk = Talk()
     talk.call("c", **edit(A))
     talk.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -71,7 +71,7 @@ def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
 
 
 def test_two_calls_with_one_path_are_not_told_apart() -> None:
-    """Then all three stay, and each side names the other one."""
+    """All three are kept, and each side names the other one."""
     talk = Talk()
     talk.call("c", **edit(A))
     talk.call("d", **edit(A))
@@ -82,7 +82,7 @@ def test_two_calls_with_one_path_are_not_told_apart() -> None:
 
 
 def test_a_call_that_is_over_is_not_that_of_a_later_request() -> None:
-    """As Gemini, which reports a read and then reads again through its client."""
+    """Gemini reports a read and then reads again through its client."""
     talk = Talk()
     talk.call("c", kind="read", locations=[{"path": A}], status="completed")
     talk.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -93,7 +93,7 @@ def test_a_call_that_is_over_is_not_that_of_a_later_request() -> None:
 
 @pytest.mark.parametrize("announced_first", [True, False])
 def test_a_terminal_belongs_to_the_call_that_shows_it(announced_first: bool) -> None:
-    """Whether the call was announced before the terminal was created, or after."""
+    """The call may be announced before or after the terminal is created."""
     talk = Talk()
     if announced_first:
         talk.call("c", **shell("make all"))
@@ -168,7 +168,7 @@ def test_what_an_agent_does_itself_is_claimed() -> None:
 
 
 def test_a_diff_is_a_write_whatever_its_call_is_named() -> None:
-    """And a terminal is a command."""
+    """A call with a diff is a write, and one with a terminal is a command."""
     talk = Talk()
     talk.call("c", kind="read", content=[{"type": "diff", "path": A, "oldText": ""}])
     talk.call("d", kind="think", content=[{"type": "terminal", "terminalId": "t"}])
@@ -176,7 +176,7 @@ def test_a_diff_is_a_write_whatever_its_call_is_named() -> None:
 
 
 def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
-    """It is named if it was about the same kind of action; whether it covers it is not said."""
+    """An answer about the same kind of action is named, but may not cover this one."""
     talk = Talk()
     talk.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     talk.prompt()
@@ -189,7 +189,7 @@ def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
 
 
 def test_the_mode_of_the_session_is_kept() -> None:
-    """It may say why nobody was asked."""
+    """The mode may explain why permission was not asked."""
     talk = Talk()
     talk.client_asks("session/set_mode", {}, sessionId="s", modeId="yolo")
     talk.update("current_mode_update", currentModeId="yolo")
@@ -223,7 +223,7 @@ def test_a_call_id_that_is_used_again_in_another_turn() -> None:
 
 
 def test_v2_tells_of_terminals_of_the_agent() -> None:
-    """Its files and commands are all the agent's own; a diff says what it does with each file."""
+    """The agent does everything itself; a diff says what it does with each file."""
     talk = Talk("v2")
     talk.pause_ms = 1  # updates that are streamed, and yet each is read
     subject = {"type": "command", "command": "npm test", "cwd": CWD, "toolCallId": "c"}
@@ -295,7 +295,7 @@ def test_requests_of_unknown_methods() -> None:
 
 
 def test_the_members_of_a_batch() -> None:
-    """Each is a message of its own."""
+    """Each message of a batch is read like a single message."""
     talk = Talk()
     paths = [f"{CWD}/{name}" for name in "ab"]
     talk.to_client(
@@ -309,7 +309,7 @@ def test_the_members_of_a_batch() -> None:
     "member", [None, 7, "x", [], {}, [[[]]], {"path": 7}, [{"path": ["x"]}, None, "y"]]
 )
 def test_members_of_any_type(member: Any) -> None:
-    """Whatever an agent sends, it is an audit, and nothing is raised."""
+    """Any message can be audited, and nothing is raised."""
     talk = Talk()
     names = (
         "title", "kind", "status", "content", "locations", "rawInput", "rawOutput", "output",
@@ -359,7 +359,7 @@ def test_a_read_and_a_write_that_name_one_call() -> None:
 
 
 def test_an_open_call_whose_id_is_used_again() -> None:
-    """As after a cancelled turn; both commands are listed."""
+    """Both commands are listed, as after a cancelled turn."""
     talk = Talk()
     talk.call("c", **shell("rm x"))
     talk.prompt()
@@ -404,7 +404,7 @@ def test_sessions_have_directories_and_terminals_of_their_own() -> None:
 
 
 def test_words_of_a_command_count_from_its_directory() -> None:
-    """If it changes its directory itself, they may be anywhere."""
+    """If a command changes its directory, its relative paths have an unknown place."""
     talk = Talk()
     talk.call("c", kind="execute", rawInput={"command": "cat ../x ../../y", "cwd": f"{CWD}/sub"})
     talk.call("d", **shell("cd sub && cat ../x"))
@@ -414,7 +414,7 @@ def test_words_of_a_command_count_from_its_directory() -> None:
 
 
 def test_options_with_one_id() -> None:
-    """The answer names an option by its id alone, so that it is not known which was chosen."""
+    """The answer has only the option's id, so the chosen option is not known."""
     talk = Talk()
     options = [{"optionId": "1", "kind": "allow_once"}, {"optionId": "1", "kind": "reject_once"}]
     talk.permission("1", {"toolCallId": "c", **edit(A)}, options=options)

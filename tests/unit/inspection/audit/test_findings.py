@@ -27,7 +27,7 @@ def test_a_session_in_order() -> None:
 
 
 def test_done_without_being_asked() -> None:
-    """Of an agent that asks at other times, by kind of action; reads are no such."""
+    """If an agent asks at other times, unasked actions are found by kind, except reads."""
     talk = Talk()
     talk.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     talk.ends("c")
@@ -50,7 +50,7 @@ def test_done_without_being_asked() -> None:
 
 
 def test_an_agent_that_never_asks() -> None:
-    """All that it did is one line."""
+    """There is one finding for all actions."""
     talk = Talk()
     for number in range(500):
         talk.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
@@ -64,7 +64,7 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """It is told apart from what nobody was asked about."""
+    """It is a finding of its own, apart from actions without any permission."""
     talk = Talk()
     talk.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     talk.call("d", **shell("npm install"))
@@ -102,7 +102,7 @@ def test_refused_and_done_in_a_terminal() -> None:
 
 
 def test_refused_and_reported_as_done() -> None:
-    """The agent's own word is marked as such."""
+    """What only the agent says is marked as claimed."""
     talk = Talk()
     talk.permission(REJECT, {"toolCallId": "c", **shell("make")})
     talk.ends("c", "completed")
@@ -163,7 +163,7 @@ def test_reported_before_the_answer() -> None:
 
 
 def test_permission_for_one_file_and_a_write_of_another() -> None:
-    """Nothing was asked of the client for the file with permission."""
+    """The client got no request for the file with permission."""
     talk = Talk()
     talk.call("c", **edit(A))
     talk.permission(ALLOW, {"toolCallId": "c"})
@@ -177,7 +177,7 @@ def test_permission_for_one_file_and_a_write_of_another() -> None:
 
 
 def test_a_call_that_changes_after_permission() -> None:
-    """What the agent names only afterwards was not asked for."""
+    """A path that the agent names after the answer was not asked for."""
     talk = Talk()
     talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     talk.ends("c", "completed", locations=[{"path": A}, {"path": B}])
@@ -189,7 +189,7 @@ def test_a_call_that_changes_after_permission() -> None:
 
 
 def test_a_command_that_changes_after_permission() -> None:
-    """The agent's own word for it."""
+    """The agent itself names another command than the one it asked for."""
     talk = Talk()
     talk.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     talk.ends("c", "completed", rawInput={"command": "npm publish"})
@@ -213,7 +213,7 @@ def test_a_command_that_changes_after_permission() -> None:
 def test_permission_for_one_command_and_another_one_in_the_terminal(
     command: str, is_another: bool
 ) -> None:
-    """The shell that a line is given to makes no other command of it."""
+    """A command that is passed to a shell counts as the same command."""
     talk = Talk()
     talk.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     talk.asks("terminal/create", {"terminalId": "t"}, command=command)
@@ -222,7 +222,7 @@ def test_permission_for_one_command_and_another_one_in_the_terminal(
 
 
 def test_outside_the_directory() -> None:
-    """A write or a command is a problem unless it was allowed; a read is worth knowing."""
+    """A write or a command is a problem unless it was allowed; a read is a remark."""
     talk = Talk()
     talk.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
     talk.asks("fs/write_text_file", {}, path=f"{CWD}/../x", content="")
@@ -266,7 +266,7 @@ def test_commands_that_name_paths_outside() -> None:
 
 
 def test_a_directory_that_is_not_in_the_recording() -> None:
-    """Nothing is said to be outside of what is unknown."""
+    """Without a known directory, no path is reported as outside."""
     talk = Talk()
     talk.update("usage_update")
     for _, message in talk.lines:
@@ -295,7 +295,7 @@ def test_answers_that_no_person_can_give() -> None:
 
 
 def test_hostile_text_is_made_visible() -> None:
-    """Titles, paths and commands may hold anything."""
+    """Titles, paths and commands may contain any text."""
     talk = Talk()
     talk.call("c", **shell("rm \x1b[2J\u202e\n-r" + "x" * 100))
     text = talk.findings()["never-asked"]
@@ -307,7 +307,7 @@ def test_hostile_text_is_made_visible() -> None:
 
 
 def test_the_last_answer_about_the_same_file_counts() -> None:
-    """A refusal that was followed by a grant is none; the grant may be that of the write."""
+    """A refusal before a grant does not count; the grant may be for the write."""
     talk = Talk()
     talk.permission(REJECT, {"toolCallId": "c", **edit(A)})
     talk.permission(ALLOW, {"toolCallId": "d", **edit(A)})
@@ -322,7 +322,7 @@ def test_the_last_answer_about_the_same_file_counts() -> None:
 
 
 def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
-    """The permission of one of them was for the same file, so that it was not for another."""
+    """One of the permissions was for the same file, so it was not for another one."""
     talk = Talk()
     talk.call("c", **edit(A))
     talk.call("d", **edit(A))
@@ -338,7 +338,7 @@ def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
 
 
 def test_a_refused_command_that_a_shell_then_runs() -> None:
-    """A shell around a command makes no other command of it."""
+    """A command with a shell around it counts as the same command."""
     talk = Talk()
     talk.permission(REJECT, {"toolCallId": "c", **shell("make")})
     talk.ends("c", "failed")
@@ -347,7 +347,7 @@ def test_a_refused_command_that_a_shell_then_runs() -> None:
 
 
 def test_a_change_that_is_only_announced() -> None:
-    """It is not said to be done."""
+    """The finding does not claim that it was done."""
     talk = Talk()
     talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     talk.ends("c", "in_progress", locations=[{"path": B}])
@@ -357,7 +357,7 @@ def test_a_change_that_is_only_announced() -> None:
 
 
 def test_a_path_of_which_the_write_failed_was_not_written() -> None:
-    """Though another write of the same call succeeded."""
+    """A failed write is not listed, even if another write of the same call succeeded."""
     talk = Talk()
     talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     talk.asks("fs/write_text_file", {}, path=A, content="", toolCallId="c")
@@ -383,7 +383,7 @@ def test_two_commands_of_one_call() -> None:
 
 
 def test_quotes_that_change_no_command() -> None:
-    """Arguments that are words of the line with permission."""
+    """It is the same command if its arguments are the words of the line with permission."""
     talk = Talk()
     talk.permission(ALLOW, {"toolCallId": "c", **shell('grep "a b" x')})
     talk.asks("terminal/create", {"terminalId": "t"}, command="grep", args=["a b", "x"])
@@ -392,7 +392,7 @@ def test_quotes_that_change_no_command() -> None:
 
 
 def test_quotes_that_change_a_command() -> None:
-    """What a shell would interpret is another command."""
+    """A line that a shell would interpret differently is another command."""
     talk = Talk()
     talk.permission(ALLOW, {"toolCallId": "c", **shell("echo 'a;b'")})
     talk.asks("terminal/create", {"terminalId": "t"}, command="echo a;b")
@@ -410,7 +410,7 @@ def test_quotes_that_change_a_command() -> None:
     ],
 )
 def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
-    """They are no proof that another file was written."""
+    """They do not prove that another file was written."""
     talk = Talk(cwd=cwd)
     talk.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
     talk.ends("c", locations=[{"path": written}])

@@ -59,7 +59,7 @@ def test_places(path: str, directories: list[str], shown: str, place: str) -> No
     ],
 )  # fmt: skip
 def test_names_of_credentials(path: str) -> None:
-    """On every system."""
+    """Names of credential files are recognized for every system."""
     assert looks_like_credentials(path)
 
 
@@ -72,12 +72,12 @@ def test_names_of_credentials(path: str) -> None:
     ],
 )  # fmt: skip
 def test_names_of_other_files(path: str) -> None:
-    """Code about credentials is none."""
+    """Source code about credentials is not a credential file."""
     assert not looks_like_credentials(path)
 
 
 def test_words_of_a_command() -> None:
-    """Within quotes, redirections and assignments as well."""
+    """Paths are found within quotes, redirections and assignments as well."""
     command = "bash -c \"cat '/etc/passwd' >../out; X=~/y $HOME/z src/../a ./b .env https://x/y\""
     assert [path.path for path in mentions(command, POSIX)] == [
         "/etc/passwd", "../out", "~/y", "$HOME/z", ".env",
@@ -85,6 +85,6 @@ def test_words_of_a_command() -> None:
 
 
 def test_a_long_command_is_read_quickly() -> None:
-    """Its beginning, and the first twenty paths."""
+    """Only the beginning of a command is searched, for at most twenty paths."""
     assert len(mentions("/a " * 100_000, POSIX)) == 1
     assert len(mentions(" ".join(f"/{n}" for n in range(10_000)), POSIX)) == 20

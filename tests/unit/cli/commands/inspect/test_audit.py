@@ -82,7 +82,7 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def screen(
     monkeypatch: pytest.MonkeyPatch, columns: int | None, *arguments: str | Path, **env: str
 ) -> str:
-    """What is printed on a terminal of so many columns."""
+    """Returns the output on a terminal with that many columns, or in a pipe without a width."""
     monkeypatch.setattr("acp_proxy.cli.render.output.width", lambda: columns)
     result = run("inspect", "audit", *arguments, home=None, **env)
     assert result.exit_code == 0
@@ -95,7 +95,7 @@ def plain(text: str) -> str:
 
 
 def values(path: Path, *arguments: str) -> Any:
-    """What is printed as JSON."""
+    """Returns the output with ``--json``, decoded."""
     result = run("inspect", "audit", "--json", path, *arguments)
     assert result.exit_code == 0
     assert result.stdout.count("\n") == 1
@@ -119,7 +119,7 @@ def test_screens_match_the_golden_files(
 def test_no_line_is_wider_than_the_terminal(
     monkeypatch: pytest.MonkeyPatch, recording: Path, columns: int, color: str
 ) -> None:
-    """However wide it is, with colours or without."""
+    """No line is wider than the terminal, with colours or without."""
     for line in screen(monkeypatch, columns, recording, FORCE_COLOR=color).splitlines():
         assert columns_of(plain(line)) <= columns
 
@@ -134,14 +134,14 @@ def test_colours_change_no_text(monkeypatch: pytest.MonkeyPatch, recording: Path
 def test_rows_with_marks_are_shown_before_others(
     monkeypatch: pytest.MonkeyPatch, recording: Path
 ) -> None:
-    """A table that is cut keeps what a reviewer should not miss, in its order."""
+    """A shortened table keeps the marked rows, in their order."""
     read = screen(monkeypatch, None, recording, "--top", "2").partition("\nread  23\n")[2]
     assert [line.split()[1] for line in read.splitlines()[1:3]] == ["#6", "#50"]
     assert "and 21 more, see --top" in read
 
 
 def test_a_filter_chooses_actions(recording: Path) -> None:
-    """By any of their frames; findings are about these actions alone."""
+    """An action matches by any of its frames; findings are only about matching actions."""
     found = values(recording, "turn:2")
     assert [action["kind"] for action in found["actions"]] == ["run", "fetch", "delete", "other"]
     chosen = {action["id"] for action in found["actions"]}
@@ -154,7 +154,7 @@ def test_a_filter_chooses_actions(recording: Path) -> None:
 
 
 def test_two_forms_at_once_are_refused(recording: Path) -> None:
-    """One of them is enough."""
+    """An action is listed if one of its frames matches."""
     assert "two forms" in complaint("inspect", "audit", "--json", "--markdown", recording)
 
 
@@ -167,7 +167,7 @@ def test_nothing_was_done(tmp_path: Path) -> None:
 
 
 def test_markdown_of_hostile_text(tmp_path: Path) -> None:
-    """Whatever an agent writes, a row stays a row, and nothing of it is markup."""
+    """Text from the agent never breaks a table row and never becomes markup."""
     talk = Talk(mcpServers=[{"name": HOSTILE, "command": HOSTILE}])
     talk.call("a", title=HOSTILE, kind="other", rawInput={"command": HOSTILE})
     talk.call("b", **shell(HOSTILE))
@@ -186,12 +186,12 @@ def test_markdown_of_hostile_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["src/a_b.py", "x=1, y-2!", "größe", "100 %"])
 def test_markdown_of_usual_text_can_be_read(text: str) -> None:
-    """What means nothing in Markdown stays as it is."""
+    """Characters without a meaning in Markdown are not escaped."""
     assert escaped(text) == text
 
 
 def test_hostile_text_on_a_terminal(tmp_path: Path) -> None:
-    """It commands no terminal, also where it is half a surrogate pair or no UTF-8 at all."""
+    """Output has no control characters, even for lone surrogates and invalid UTF-8."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for stream, message in showcase().lines[:5]:
             (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)
@@ -204,7 +204,7 @@ def test_hostile_text_on_a_terminal(tmp_path: Path) -> None:
 
 
 def test_very_large_lines(tmp_path: Path) -> None:
-    """Of a line beyond 2 MB the beginning is read; a path behind it is not known."""
+    """Only the beginning of a line beyond 2 MB is read; a path after it is unknown."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for stream, message in showcase().lines[:5]:
             (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)
@@ -306,12 +306,12 @@ def test_captured_agents(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", PAIRED)
 def test_agents_of_the_pairs(name: str) -> None:
-    """Codex and vibe do all themselves, opencode writes through its client."""
+    """Codex and vibe do everything themselves, opencode writes through its client."""
     assert listed(ROOT / "tests" / "data" / "pairs" / f"{name}.a.jsonl") == PAIRED[name]
 
 
 def all_findings() -> Iterator[tuple[str, str]]:
-    """The findings in all recordings of the repository that are problems."""
+    """Returns the problems found in all recordings of the repository."""
     for path in sorted([*(ROOT / "recordings").glob("*.db"), *ROOT.glob("tests/data/pairs/*")]):
         if path.suffix in (".db", ".jsonl"):
             for finding in values(path)["findings"]:

@@ -29,7 +29,7 @@ def waiting_chat(tmp_path: Path) -> Path:
 def screen(
     monkeypatch: pytest.MonkeyPatch, columns: int | None, *arguments: str | Path, **env: str
 ) -> str:
-    """What is printed on a terminal of so many columns."""
+    """Returns the output on a terminal with that many columns, or in a pipe without a width."""
     monkeypatch.setattr("acp_proxy.cli.render.output.width", lambda: columns)
     result = run("inspect", "stats", *arguments, home=None, **env)
     assert result.exit_code == 0
@@ -43,7 +43,7 @@ def plain(text_: str) -> str:
 
 
 def values(path: Path, *arguments: str | Path) -> Any:
-    """What is printed as JSON."""
+    """Returns the output with ``--json``, decoded."""
     result = run("inspect", "stats", "--json", path, *arguments)
     assert result.exit_code == 0
     assert result.stdout.count("\n") == 1
@@ -76,7 +76,7 @@ def test_every_step_of_a_turn_can_be_asked_for(
 def test_no_line_is_wider_than_the_terminal(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int, color: str
 ) -> None:
-    """However wide it is, with colours or without."""
+    """No line is wider than the terminal, with colours or without."""
     for line in screen(monkeypatch, columns, waiting_chat, FORCE_COLOR=color).splitlines():
         assert columns_of(plain(line)) <= columns
 
@@ -124,7 +124,7 @@ def test_prompts_are_counted_in_a_recording_without_times(
 def test_turns_and_calls_beyond_the_top_are_only_counted(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """The number of those left out is shown, with the option that shows them."""
+    """The screen says how many rows are left out, and which option shows them."""
     out = screen(monkeypatch, None, waiting_chat, "--top", "1")
     assert "  … and 1 lighter tool call, see --top\n" in out
     assert "  … and 1 quicker turn, see --top\n" in out
@@ -149,7 +149,7 @@ def test_the_latency_is_that_of_the_response(waiting_chat: Path) -> None:
 
 
 def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
-    """There are no tables then, and a line on standard error."""
+    """Without matching frames there are no tables, and standard error says so."""
     result = run("inspect", "stats", waiting_chat, "method:nothing")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: no frame matches FILTER\n"
@@ -176,7 +176,7 @@ def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
 
 
 def test_numbers_are_exact(waiting_chat: Path) -> None:
-    """Each number in the JSON is what was planted."""
+    """Each number in the JSON is the one in the made-up recording."""
     found = values(waiting_chat)
     one, two = found["turns"]
     assert one["prompt"] == "please run the tests 请运行测试 😀 and fix what fails"
@@ -235,7 +235,7 @@ def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_the_demonstrations_are_explained(path: Path) -> None:
-    """Of each recording that comes with the program the parts of turns add up."""
+    """The parts of each turn add up in every recording that comes with the program."""
     found = values(path)
     assert found["turns"]
     for turn in found["turns"]:
