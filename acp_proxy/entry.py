@@ -20,7 +20,7 @@ def main() -> None:
     if sys.argv[1:2] == ["record"]:
         options = parse(sys.argv[2:], os.environ)
         if options is not None:
-            record(options, _supervise)
+            record(options, _supervise, _without_secrets)
     elif sys.argv[1:2] == ["replay"]:  # it unblocks them when it runs, and then reports
         pthread_sigmask(SIG_BLOCK, (SIGTERM, SIGINT, SIGHUP))
     from acp_proxy.cli.main import cli
@@ -33,3 +33,10 @@ def _supervise(relay: "Relay", options: "RecordOptions") -> None:
     from acp_proxy.runtime import supervise
 
     supervise(relay, options)
+
+
+def _without_secrets(text: str) -> str:
+    """Imports what masks only where something is to be masked."""
+    from acp_proxy.cli.redaction import without_secrets
+
+    return without_secrets(text)

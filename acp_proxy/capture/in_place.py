@@ -9,19 +9,27 @@ from acp_proxy.capture.stdio import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
     from acp_proxy.capture.options import RecordOptions
 
+    Mask = Callable[[str], str]
 
-def become(command: "list[str]") -> "NoReturn":
-    """Executes the agent in our place, untouched."""
+
+def become(command: "list[str]", mask_text: "Mask") -> "NoReturn":
+    """Executes the agent in our place, untouched.
+
+    Args:
+        command: the agent's.
+        mask_text: removes secrets from what is printed.
+    """
     signal(SIGPIPE, SIG_DFL)
     signal(SIGXFSZ, SIG_DFL)
     try:
         os.execvp(command[0], command)
     except OSError as e:
-        warn(cannot_start(command[0], e))
+        warn(cannot_start(command[0], e, mask_text))
         os._exit(_status(e))
 
 
@@ -29,6 +37,7 @@ def give_way(
     options: "RecordOptions",
     shortage: str,
     log: Log,
+    mask_text: "Mask",
     mask: "set[int] | None" = None,
 ) -> "NoReturn":
     """Executes the agent in our place, because the system has too few resources for both.
@@ -37,6 +46,7 @@ def give_way(
         options: what was asked for.
         shortage: what there is too little of, in the system's words.
         log: where it is written down.
+        mask_text: removes secrets from what is printed.
         mask: the signal mask that the agent is to have, if it was changed.
     """
     problem = f"cannot run beside the agent: {shortage}"
@@ -53,30 +63,32 @@ def give_way(
         os.close(log.fd)  # to execute something needs a descriptor or two as well
     if mask is not None:
         pthread_sigmask(SIG_SETMASK, mask)
-    become(options.command)
+    become(options.command, mask_text)
 
 
-def leave_without_agent(program: str, error: OSError, log: Log) -> "NoReturn":
+def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask") -> "NoReturn":
     """Ends as a shell does that cannot start a program, with the reason on stderr.
 
     Args:
         program: what could not be started.
         error: why.
-        log: where it is written down.
+        log: where it is written down, as it is: what the log holds is masked later.
+        mask_text: removes secrets from what is printed.
     """
     reason = cannot_start(program, error)
-    warn(reason)
+    warn(cannot_start(program, error, mask_text))
     log.event(EXIT, {"code": _status(error), "reason": reason})
     log.event(CLOSE, {"reason": reason})
     os._exit(_status(error))
 
 
-def cannot_start(program: str, error: OSError) -> str:
+def cannot_start(program: str, error: OSError, mask_text: "Mask | None" = None) -> str:
     """Returns a sentence on why a program cannot be started, and what may help.
 
     Args:
         program: the program.
         error: what the system answered.
+        mask_text: removes secrets from the program's name; None to leave them.
     """
     hint = ""
     if isinstance(error, FileNotFoundError):
@@ -85,7 +97,13 @@ def cannot_start(program: str, error: OSError) -> str:
             hint = "; the interpreter of its first line was not found"
     elif isinstance(error, PermissionError):
         hint = "; is it executable?"
-    return f"cannot start the agent {program!r}: {error.strerror}{hint}"
+    shown = repr(program)
+    if mask_text is not None:
+        try:
+            shown = repr(mask_text(program))
+        except Exception:  # there may be too little of anything left to import what masks
+            shown = "(hidden)"
+    return f"cannot start the agent {shown}: {error.strerror}{hint}"
 
 
 def _status(error: OSError) -> int:

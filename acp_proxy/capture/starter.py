@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     Supervise = Callable[[Relay, RecordOptions], None]
+    Mask = Callable[[str], str]
 
 SWITCH_INTERVAL = 0.0001
 """Seconds a thread of ours may hold the interpreter while a pump has bytes to move."""
@@ -46,7 +47,10 @@ and one that does not gets its first answer through undisturbed."""
 
 
 def record(
-    options: RecordOptions, supervise: "Supervise", interceptor: "Interceptor | None" = None
+    options: RecordOptions,
+    supervise: "Supervise",
+    mask_text: "Mask",
+    interceptor: "Interceptor | None" = None,
 ) -> "NoReturn":
     """Runs the agent behind a relay; returns to the shell only through its exit status.
 
@@ -54,17 +58,19 @@ def record(
         options: what the command line asked for.
         supervise: owns the relay once bytes flow, and ends the process. It imports what it needs
             only when it is called.
+        mask_text: removes secrets from what is printed. It imports what it needs only when it is
+            called, which is only if the agent cannot be started.
         interceptor: what the streams pass through; by default nothing.
     """
     if _switched_off():
         from acp_proxy.capture.in_place import become
 
-        become(options.command)
+        become(options.command, mask_text)
     parent = os.getppid()  # as early as can be: a client may leave at any time
     try:
         client_in, client_out = take_stdio()
     except OSError as e:
-        _give_way(options, e, Log())
+        _give_way(options, e, Log(), mask_text)
     signals = {
         s
         for s in (SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2)
@@ -81,10 +87,10 @@ def record(
         agent = AgentProcess.spawn(options.command, identity.agent_environment(), mask)
     except OSError as e:
         if e.errno in SHORTAGES:
-            _give_way(options, e, log, (client_in, client_out), mask)
+            _give_way(options, e, log, mask_text, (client_in, client_out), mask)
         from acp_proxy.capture.in_place import leave_without_agent
 
-        leave_without_agent(options.command[0], e, log)
+        leave_without_agent(options.command[0], e, log, mask_text)
     if agent.group.complaint:
         reason = f"{agent.group.complaint}; if acp-proxy is killed, the agent may stay"
         warn(reason)
@@ -103,7 +109,7 @@ def record(
         relay.start()
     except RuntimeError as e:
         agent.kill_group()
-        _give_way(options, e, log, (client_in, client_out), mask)
+        _give_way(options, e, log, mask_text, (client_in, client_out), mask)
     relay.drained.wait(HEAD_START)
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
@@ -121,6 +127,7 @@ def _give_way(
     options: RecordOptions,
     shortage: Exception,
     log: Log,
+    mask_text: "Mask",
     client: "tuple[int, int] | None" = None,
     mask: "set[int] | None" = None,
 ) -> "NoReturn":
@@ -130,7 +137,7 @@ def _give_way(
         os.close(moved)
     from acp_proxy.capture.in_place import give_way
 
-    give_way(options, getattr(shortage, "strerror", None) or str(shortage), log, mask)
+    give_way(options, getattr(shortage, "strerror", None) or str(shortage), log, mask_text, mask)
 
 
 def _why_unsupervised(error: BaseException) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.integration.processes import Recorder
 
 PROMPT = b'{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"s"}}\n'
+KEY = "sk-ant-api03-aaaZx9Qw3Rt7Yp1Zx9Qw3Rt7Yp1Zx9Qw3Rt7Yp1"
 QUESTION = b'{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"sessionId":"s"}}\n'
 
 
@@ -95,6 +96,26 @@ def test_an_agent_that_cannot_start(
     assert f"exit {code}, {reason}" in shown
     assert talk.recording.field("exit_code") == code
     assert talk.recording.rows("select count(*) from frames") == [(0,)]
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+@pytest.mark.parametrize(
+    ("program", "shown"),
+    [
+        (f"/opt/{KEY}/agent", "/opt/[redacted:key:"),
+        ("GITHUB_TOKEN=plum-rhubarb-771", "GITHUB_TOKEN=[redacted:token:"),
+    ],
+)
+def test_a_secret_in_the_name_of_the_program_is_masked(
+    record: Recorder, program: str, shown: str, is_recorded: bool
+) -> None:
+    """A path as such stays readable; also where nothing is recorded."""
+    talk = record([program], env={} if is_recorded else {"ACP_PROXY_OFF": "1"})
+    assert talk.wait() == 127
+    told = talk.stderr.decode()
+    assert f"cannot start the agent '{shown}" in told
+    assert KEY not in told
+    assert "plum" not in told
 
 
 def test_an_agent_that_is_not_on_the_path(record: Recorder) -> None:

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from acp_proxy.capture.options import RECORD, Option, RecordOptions
 from acp_proxy.capture.pumps import Interceptor
+from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.runtime import supervise
 
 
@@ -68,7 +69,7 @@ def _run(command: tuple[str, ...], **values: Any) -> None:
     from acp_proxy.capture.starter import record as start
 
     options = RecordOptions(command, values)
-    start(options, supervise, _fault_runner(options))
+    start(options, supervise, without_secrets, _fault_runner(options))
 
 
 def _fault_runner(options: RecordOptions) -> Interceptor | None:
