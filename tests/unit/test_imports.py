@@ -116,19 +116,75 @@ def test_the_engine_is_pure() -> None:
                 assert name.removeprefix("acp_proxy.").startswith(tuple(ours)), (path, name)
 
 
-def test_a_replay_begins_without_the_redactor() -> None:
-    """Nor do the recorder and the list: it is imported when a line may hold a secret."""
-    script = (
-        "import sys, acp_proxy.cli.main, acp_proxy.cli.commands.replay,"
-        "acp_proxy.cli.commands.inspect.list_, acp_proxy.engine.shared.masking,"
-        "acp_proxy.cli.render.output;"
-        "from acp_proxy.cli.redaction import without_secrets;"
-        "from acp_proxy.engine.shared.masking import MessageMask;"
-        "without_secrets('a plain text'); mask = MessageMask(None); mask.masked(b'{}');"
-        "mask.note(b'\"authMethods\"');"
-        "print(*(name for name in sys.modules if name.startswith('acp_proxy.redaction.')))"
-    )
+def redaction_after(script: str, *words: str | Path) -> set[str]:
+    """The modules of `redaction` that a program has imported, by their names."""
+    told = "print(*(n for n in sys.modules if n.startswith('acp_proxy.redaction.')), flush=True)"
     loaded = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+        [
+            sys.executable,
+            "-c",
+            f"import sys, os\ndef tell(*_): {told}; os._exit(0)\n{script}",
+            *words,
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.split()
-    assert {name.rpartition(".")[2] for name in loaded} == {"key_formats", "markers", "needles"}
+    return {name.rpartition(".")[2] for name in loaded}
+
+
+def test_a_replay_begins_without_the_redactor() -> None:
+    """Nor do commands load it that print no message: it is imported when a line may hold a secret.
+
+    Words of the protocol, such as ``authMethods``, are none.
+    """
+    script = (
+        "import acp_proxy.cli.main, acp_proxy.cli.commands.replay,"
+        "acp_proxy.cli.commands.inspect.list_, acp_proxy.engine.shared.masking,"
+        "acp_proxy.cli.render.output\n"
+        "from acp_proxy.cli.redaction import without_secrets\n"
+        "from acp_proxy.engine.shared.masking import MessageMask\n"
+        "without_secrets('a plain text'); mask = MessageMask(None); mask.masked(b'{}')\n"
+        'mask.note(b\'{"authMethods":[]}\'); mask.masked(b\'{"auth": {"terminal": true}}\')\n'
+        "tell()"
+    )
+    assert redaction_after(script) == {"key_formats", "markers", "needles"}
+
+
+def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
+    """A recording of which no line may hold a secret."""
+    script = (
+        "import io, acp_proxy.cli.commands.replay as command\n"
+        "from pathlib import Path\n"
+        "from acp_proxy.engine.agent.replay import Replay\n"
+        "from acp_proxy.engine.agent.state import ReplayOptions\n"
+        "from acp_proxy.events import LineReceived\n"
+        "from acp_proxy.store.reader import RecordingReader\n"
+        "from acp_proxy.store.recorded_steps import RecordedSteps\n"
+        "reader = RecordingReader(Path('recordings/hello.db'), unredacted=True)\n"
+        "replay = Replay(RecordedSteps(reader), ReplayOptions())\n"
+        "rows = reader.frames()\n"
+        "lines = [row['raw'] for row in rows if row['stream'] == 'to-agent']\n"
+        "for n, line in enumerate(lines): [*replay.feed(LineReceived(line, n))]\n"
+        "assert (replay.divergences.found, replay.sender.sent) == ([], 9)\n"
+        "tell()"
+    )
+    assert redaction_after(script) == {"key_formats", "markers", "needles"}
+
+
+@pytest.mark.parametrize("options", [(), ("--fault", "duplicate")])
+def test_the_recorder_spawns_the_agent_without_the_redactor(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Nothing of it is imported before the agent boots."""
+    script = (
+        "from acp_proxy.capture.agent_process import AgentProcess\n"
+        "AgentProcess.spawn = tell\n"
+        "sys.argv = ['acp-proxy', *sys.argv[1:]]\n"
+        "from acp_proxy.entry import main\n"
+        "main()\n"
+    )
+    recording = tmp_path / "x.db"
+    found = redaction_after(script, "record", "-o", recording, *options, "--", "true")
+    assert recording.with_name("x.db.log").exists()
+    assert found == set()
