@@ -155,10 +155,9 @@ def read_stdin() -> Iterable[bytes]:
 
 def _open(path: Path, masking: _Masking) -> "RecordingReader":
     from acp_proxy.cli.render.output import progress
-    from acp_proxy.store.reader import RecordingReader
-    from acp_proxy.store.text_import import is_text_form
+    from acp_proxy.store.reader import RecordingReader, is_text
 
-    if not is_text_form(path):
+    if not is_text(path):
         return RecordingReader(path, **masking)
     with ExitStack() as files:
         try:

@@ -6,7 +6,6 @@ through `_print_error`. Only click's own help and the bar itself are printed by 
 
 import json
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -42,7 +41,7 @@ def use_color() -> bool:
 
 def width() -> int | None:
     """Columns of the terminal, or None when the output is no terminal and is never cut."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return _columns() if sys.stdout.isatty() else None
 
 
 def stdout_screen() -> Screen:
@@ -71,8 +70,14 @@ def warn(text: str) -> None:
 
 def show_status(text: str) -> None:
     """Shows a line on the terminal of stderr in place of the one before; none if it is empty."""
-    columns = shutil.get_terminal_size().columns - len("acp-proxy: ") - 1
+    columns = _columns() - len("acp-proxy: ") - 1
     _print_error(f"\r\x1b[2K{f'acp-proxy: {fit(visible(text), columns)}' if text else ''}")
+
+
+def _columns() -> int:
+    import shutil  # late: it imports three kinds of compression
+
+    return shutil.get_terminal_size().columns
 
 
 def _print_error(text: str) -> None:

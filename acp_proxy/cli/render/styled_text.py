@@ -4,6 +4,7 @@ Text is measured in columns, of which CJK and emoji take two.
 """
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
@@ -38,6 +39,8 @@ STREAM_INKS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": I
 
 Piece = tuple[str, int | None, bool]
 """Text without control characters, its colour if it has one, and whether it is bold."""
+_NARROW = re.compile("[ -~¡-¬®-ʯ–—…←→−⋮─▁-█▏░▒▸▹✓✗]*")
+"""Characters of one column: Latin ones, and those of our own screens."""
 _LONG = 4
 """A text with so many times more characters than there are columns is not measured."""
 
@@ -190,7 +193,7 @@ def pad(text: str, columns: int) -> str:
 
 def columns_of(text: str) -> int:
     """Columns that text takes on a terminal."""
-    return len(text) if text.isascii() else _columns_of(text)
+    return len(text) if text.isascii() or _NARROW.fullmatch(text) else _columns_of(text)
 
 
 def clusters(text: str) -> Iterator[str]:
@@ -206,6 +209,7 @@ def clusters(text: str) -> Iterator[str]:
 
 @lru_cache(1024)
 def _columns_of(text: str) -> int:
+    # Late: most text is narrow, and the tables of characters take time to import.
     from wcwidth import wcswidth, wcwidth
 
     columns = wcswidth(text)

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from wcwidth import wcwidth
 
-from acp_proxy.cli.render.styled_text import Ink, Screen, columns_of, fit, fit_end, pad, piece
+from acp_proxy.cli.render.styled_text import (
+    _NARROW,
+    Ink,
+    Screen,
+    columns_of,
+    fit,
+    fit_end,
+    pad,
+    piece,
+)
 from acp_proxy.safe_text import visible
 
 FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
@@ -31,6 +41,13 @@ FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
 def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
     """CJK and emoji take two columns, joined ones as well; accents none, all else one."""
     assert columns_of(text) == columns
+
+
+def test_characters_that_are_not_looked_up_take_one_column() -> None:
+    """The short way agrees with the tables, for each character by itself."""
+    narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
+    assert len(narrow) > 500
+    assert {character for character in narrow if wcwidth(character) != 1} == set()
 
 
 @pytest.mark.parametrize(
