@@ -26,9 +26,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from attrs import define, evolve, field, frozen
-from cattrs.gen import make_dict_unstructure_fn, override
 
-from acp_proxy.forms import converter
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.dialects import CANCEL, PERMISSION
@@ -91,9 +89,10 @@ class PendingRequest:
 class Silence:
     """A stretch in which a peer had to act and sent nothing."""
 
-    party: Party
+    # The names in JSON are a contract with programs (docs/json.md).
+    party: Party = field(metadata={"json": "debtor"})
     """The agent or the client."""
-    request: PendingRequest
+    request: PendingRequest = field(metadata={"json": "owed"})
     from_seq: int
     """The frame or event from which on it had to act, or the last frame that it sent."""
     to_seq: int | None
@@ -107,15 +106,6 @@ class Silence:
     def is_long(self) -> bool:
         """Whether it is a hang."""
         return self.length_ns >= LONG_NS[self.party]
-
-
-# The names of the members are a contract with programs (docs/json.md).
-converter.register_unstructure_hook(
-    Silence,
-    make_dict_unstructure_fn(
-        Silence, converter, party=override(rename="debtor"), request=override(rename="owed")
-    ),
-)
 
 
 @frozen

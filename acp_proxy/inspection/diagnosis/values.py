@@ -1,9 +1,7 @@
 """The values of `inspect show`, whose members `docs/json.md` documents for programs."""
 
 from attrs import define, field, frozen
-from cattrs.gen import make_dict_unstructure_fn, override
 
-from acp_proxy.forms import converter
 from acp_proxy.inspection.waits import Silence
 from acp_proxy.recording import Recording
 
@@ -213,9 +211,10 @@ class Summary:
     files_read: Tally = field(factory=Tally)
     files_written: Tally = field(factory=Tally)
     terminals: Tally = field(factory=Tally)
-    findings: list[Finding] = field(factory=list)
+    # The names in JSON are older than remarks.
+    findings: list[Finding] = field(factory=list, metadata={"json": "problems"})
     """At most 100 of each kind, problems before remarks."""
-    finding_counts: dict[str, int] = field(factory=dict)
+    finding_counts: dict[str, int] = field(factory=dict, metadata={"json": "problem_counts"})
     """How many there are, by kind."""
     waiting: list[CurrentWait] = field(factory=list)
     """Empty unless it is running."""
@@ -233,15 +232,3 @@ class Summary:
     events: list[str] = field(factory=list)
     """Signals, gaps, undelivered bytes and notes, in words."""
     stderr_tail: list[str] = field(factory=list)
-
-
-# The names in JSON are older than remarks.
-converter.register_unstructure_hook(
-    Summary,
-    make_dict_unstructure_fn(
-        Summary,
-        converter,
-        findings=override(rename="problems"),
-        finding_counts=override(rename="problem_counts"),
-    ),
-)
