@@ -1,11 +1,11 @@
-"""Whether a command shows secrets, and messages without them."""
+"""Keeps whether a command shows secrets, and masks them in its messages."""
 
 import os
 
 import click
 
 _UNREDACTED = "acp_proxy.unredacted"
-"""Where click's contexts keep it; a group and its commands share it."""
+"""The key in click's context; a group and its commands share the value."""
 
 
 def is_unredacted() -> bool:
@@ -18,7 +18,7 @@ def without_secrets(text: str) -> str:
     """Returns a message without its secrets, unless the command shows them."""
     if is_unredacted():
         return text
-    # Late: most commands print no message, and most messages hold no word that secrets have.
+    # Imported late: most commands print no message, and most messages contain no such word.
     from acp_proxy.redaction.needles import of_all_words
 
     if not of_all_words().are_in(text.encode("utf-8", "replace")):
@@ -45,4 +45,4 @@ unredacted_option = click.option(
     callback=_show_secrets,
     help="Show the secrets that the file holds.",
 )
-"""What it sets is read by `is_unredacted`, so no command passes it on."""
+"""Commands do not pass its value on; `is_unredacted` returns it."""

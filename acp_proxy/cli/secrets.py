@@ -1,4 +1,4 @@
-"""Takes the secrets that are sent in place of the markers of a recording."""
+"""Reads the secrets that are sent in place of the markers of a recording."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _SHOWN = 5
 
 @frozen
 class GivenSecrets:
-    """Secrets in place of markers."""
+    """The secrets that replace markers."""
 
     values: dict[str, str] = field(factory=dict, repr=False)
     """Each with its marker."""
@@ -27,10 +27,10 @@ class GivenSecrets:
 
 
 def fill(script: FilledScript, client: RecordedClient, options: tuple[str, ...]) -> GivenSecrets:
-    """Fills in secrets; names on stderr the markers that will be sent without one.
+    """Fills in secrets, and lists on stderr the markers that will be sent as they are.
 
     Args:
-        script: the recording, which is filled.
+        script: the recording, in which markers are replaced.
         client: the client that sends it.
         options: ``MARKER=VARIABLE``, as the user gave them.
 

@@ -1,4 +1,4 @@
-"""Ends the use of a person's regular expression that takes too long."""
+"""Stops a search with a user's regular expression that takes too long."""
 
 import signal
 import threading
@@ -9,18 +9,18 @@ from types import FrameType
 from acp_proxy.errors import BadPattern
 
 _TICK_S = 1.0
-"""Seconds of processor time that a piece of text may take; it is given up after one to two."""
+"""Processor time that a piece of text may take; its search stops after one to two ticks."""
 END = 0
 """In place of a frame's number: the end of a message, which is searched after all frames."""
 
 
 class TimeLimit:
-    """Ends the search of a frame or event that takes too long.
+    """Stops the search of a frame or event that takes too long.
 
-    Regular expressions can backtrack for ever: ``(a+)+$``. A timer counts processor time, so
-    neither a pager nor a slow disk uses the limit up. At each tick the search must have advanced
-    since the last one. Python handles signals while it matches, so the exception ends the match
-    itself, as Ctrl-C does.
+    Regular expressions can backtrack for a very long time: ``(a+)+$``. A timer counts processor
+    time, so that time spent in a pager or on a slow disk does not count. At each tick the search
+    must have advanced since the last one. Python handles signals while it matches, so the exception
+    ends the match itself, as Ctrl-C does.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class TimeLimit:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Applies the limit while the block runs; only the main thread can have one."""
+        """Applies the limit while the block runs; does nothing outside the main thread."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -43,7 +43,7 @@ class TimeLimit:
             signal.signal(signal.SIGVTALRM, before)
 
     def at(self, place: int) -> "TimeLimit":
-        """Returns a context for the search of one frame or event; between two there is no limit."""
+        """Returns a context for the search of one frame or event; outside it there is no limit."""
         self._steps += 1
         self._place = place
         return self

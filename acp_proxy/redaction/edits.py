@@ -1,4 +1,4 @@
-"""What stands in place of secrets: in the bytes of a line, and in the characters of a text."""
+"""Replaces secrets in the bytes of a line and in the characters of a text."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _SHOWN = re.compile(r"\S")
 
 
 class Edit(NamedTuple):
-    """A range of a line, and what stands in its place."""
+    """A range of bytes in a line, and its replacement."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ Pieces = Callable[[], Iterable[bytes]]
 
 
 def apply(raw: bytes, edits: Edits) -> bytes:
-    """Returns a line with its edits.
+    """Applies edits to a line.
 
     Args:
         raw: the line.
@@ -33,7 +33,7 @@ def apply(raw: bytes, edits: Edits) -> bytes:
 
 
 def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> Iterator[bytes]:
-    """Yields a line with its edits, without holding it.
+    """Applies edits to a line, piece by piece.
 
     Args:
         pieces: the line, or its end.
@@ -67,17 +67,17 @@ def merge_edits(edits: Iterable[Edit]) -> Edits:
 
 
 def move(edit: Edit, by: int) -> Edit:
-    """Returns an edit of what stands further behind.
+    """Moves an edit towards the end of the line.
 
     Args:
-        edit: in the line as it is read.
-        by: bytes.
+        edit: the edit.
+        by: how many bytes.
     """
     return edit._replace(start=edit.start + by, end=edit.end + by)
 
 
 class MaskedSpan(NamedTuple):
-    """Characters that are masked, and what stands in their place."""
+    """A range of characters that is masked, and its replacement."""
 
     start: int
     end: int
@@ -85,7 +85,7 @@ class MaskedSpan(NamedTuple):
 
 
 def join_spans(spans: list[MaskedSpan]) -> list[MaskedSpan]:
-    """Joins spans that overlap; what begins first, or is longer, says what stands there."""
+    """Joins spans that overlap, with the replacement of the first, or else of the longest."""
     result: list[MaskedSpan] = []
     for span in sorted(spans, key=lambda each: (each.start, -each.end)):
         if result and span.start < result[-1].end:
@@ -96,7 +96,7 @@ def join_spans(spans: list[MaskedSpan]) -> list[MaskedSpan]:
 
 
 def replaced(text: str, spans: list[MaskedSpan]) -> str:
-    """Returns a text with its spans.
+    """Replaces spans of a text.
 
     Args:
         text: the text.
@@ -123,6 +123,6 @@ def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[
 
 
 def blanked(text: str) -> str:
-    """Returns a text of the same length, of which only the blanks are left."""
+    """Replaces each character by ``x``, except white space and the padding of base64."""
     padding = len(text) - len(text.rstrip("="))
     return _SHOWN.sub("x", text[: len(text) - padding]) + "=" * padding

@@ -1,8 +1,8 @@
 """Yields the strings of a JSON line with their paths and their places in its bytes.
 
-The line is never parsed into values: repeated keys, broken lines and lines of any size are read
-alike, and what is not masked keeps its bytes. A string that is longer than a window is yielded as
-several parts, which overlap, so that what is looked for is whole in one of them.
+The line is never parsed into values. So repeated keys, broken lines and lines of any size can be
+read, and bytes that are not masked do not change. A string that is longer than a window is yielded
+in parts that overlap, so that a secret is complete in one of them.
 """
 
 import json
@@ -16,7 +16,7 @@ from attrs import define, field
 from acp_proxy.protocol.json_text import Token, tokens
 
 WINDOW = 1 << 20
-"""Bytes of a string that are looked at together."""
+"""Bytes of a string that are read together."""
 OVERLAP = 16 << 10
 """Bytes that two parts of a string have in common."""
 
@@ -58,7 +58,7 @@ class Decoded:
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
         self._is_plain = b"\\" not in raw and raw.isascii()
-        self._at: list[int] = []  # index of characters at which a run begins
+        self._at: list[int] = []  # index of the character at which a run begins
         self._bytes: list[int] = []  # and the place of its first byte
         if self._is_plain:
             self.text = raw.decode()
@@ -102,7 +102,7 @@ class Decoded:
 
 
 def _unescaped(escape: bytes) -> str:
-    """Returns the character of an escape; of a pair of surrogates each half is one."""
+    """Returns the character of an escape; each half of a surrogate pair is one."""
     try:
         return str(json.loads(b'"%s"' % escape))
     except ValueError:
@@ -124,7 +124,7 @@ class StringWalk:
     """One pass over the strings of a line."""
 
     is_json: bool = True
-    """Whether nothing was met so far that is no JSON."""
+    """Whether everything so far was valid JSON."""
     _open: list[_Open] = field(factory=list)
     _count: int = 0
     _expects_key: bool = False
@@ -133,15 +133,15 @@ class StringWalk:
         """Yields the string values of a line.
 
         Args:
-            pieces: the bytes of the line without its newline, in as many pieces as they come.
+            pieces: the bytes of the line without its newline, in any number of pieces.
         """
-        held, base = b"", 0  # bytes that are not used up, and the place of the first
+        held, base = b"", 0  # bytes that are not read yet, and the place of the first
         source = iter(pieces)
         while True:
             piece = next(source, None)
             held += piece or b""
             if piece is not None and len(held) < WINDOW:
-                continue  # a token is looked at when it is whole, and pieces are small
+                continue  # a token must be whole, so small pieces are joined
             at, is_last = 0, piece is None
             for token in tokens(held):
                 if not is_last and token.end >= len(held):

@@ -1,8 +1,8 @@
-"""The keys of providers that are recognized by how they begin, as a table.
+"""A table of the keys of providers that are recognized by their prefix.
 
-A row is the beginning, the alphabet of what follows, how many characters of it there are at least,
-and after a dash how many at most. A question mark says that the beginning is common in other text
-too, so what follows has to look random. The whole run of the alphabet belongs to the key.
+A row has the prefix, the alphabet of the characters that follow, their least number, and after a
+dash their greatest. A question mark means that other text begins like this too, so the characters
+that follow must look random. The key ends where its alphabet does.
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ ALPHABETS = {
     "dots": "[A-Za-z0-9_.-]*={0,3}",
     "path": "[A-Za-z0-9_/@%+-]*",
 }
-"""Patterns of what a key consists of after its beginning."""
+"""Patterns of the characters after the prefix."""
 _TABLE = """
 sk-ant- url 30
 sk-proj- url 40
@@ -189,9 +189,9 @@ class KeyFormat(NamedTuple):
     alphabet: str
     """A key of `ALPHABETS`."""
     least: int
-    """Characters after the prefix."""
+    """The least number of characters after the prefix."""
     most: int | None
-    """Characters after the prefix; with more it is something else. None if there is no limit."""
+    """The greatest number, beyond which it is not a key; None if there is no limit."""
     weak: bool
     """Other text begins like this as well."""
 

@@ -1,4 +1,4 @@
-"""Finds the secrets in the strings of one line of JSON, by their places and by what they are."""
+"""Finds the secrets in the strings of one line of JSON, by their places and forms."""
 
 import base64
 import binascii
@@ -16,17 +16,17 @@ _QUERY_VALUE = re.compile(r"[?&#][^=&#]*=([^&#]+)")
 
 
 class LineScan:
-    """Goes through the strings of one line.
+    """Scans the strings of one line.
 
     Args:
         finder: finds secrets in them.
         head: the first bytes of the line, to see which methods it names.
-        variables: names of variables that the agent announced as secrets, which it adds to.
+        variables: names of variables that the agent announced as secrets; new ones are added.
         private: whether private text is masked as well.
-        paths: of values that are masked besides.
+        paths: of further values that are masked.
 
     Attributes:
-        walk: goes through the strings, which are given to `take` one by one.
+        walk: yields the strings of the line; pass each of them to `take`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Makes and recognizes the text that stands in place of a secret: ``[redacted:token:1f0c9a3e]``.
+"""Makes and recognizes markers, which replace secrets: ``[redacted:token:1f0c9a3e]``.
 
 The second part says what was masked, the third is a keyed hash of it. Equal secrets have equal
 markers within one recording, so that a reader still sees where the same token was used again. The
@@ -22,7 +22,7 @@ MARKER_BYTES = re.compile(MARKER.pattern.encode())
 
 
 def decoded_base64(text: str) -> str:
-    """Returns what is encoded in a text; nothing if that is not base64."""
+    """Decodes base64; returns an empty text if it is not base64."""
     try:
         return base64.b64decode(text, validate=True).decode("utf-8", "surrogateescape")
     except (binascii.Error, ValueError):
@@ -56,11 +56,11 @@ class Markers:
 class NumberedMarkers(Markers):
     """Markers of a live conversation, with a number in place of the hash.
 
-    They are the same in each run, and since they are made without the secret, they tell nothing
-    about it. They are good for one redactor only.
+    They are the same in each run, and reveal nothing about the secret, since they are not computed
+    from it. Use them with one redactor only.
 
     Args:
-        known: markers of secrets that have one already.
+        known: secrets that have a marker already, each with it.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None) -> None:

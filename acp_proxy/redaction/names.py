@@ -1,4 +1,4 @@
-"""Which names of headers, variables and properties say that their value is a secret."""
+"""Recognizes the names of headers, variables and properties that hold secrets."""
 
 import re
 
@@ -34,9 +34,9 @@ _ENDINGS = {
     "dsn": "url",
     "connectionstring": "url",
 }
-"""How a name of a secret ends, without separators, and the kind of the secret."""
+"""The endings of names of secrets, without separators, and the kind of each secret."""
 _LAST_PARTS = {"pass": "password", "auth": "credential"}
-"""Words that say it only as a part of their own: `DB_PASS`, not `bypass`."""
+"""Endings that count only as a separate word: `DB_PASS`, but not `bypass`."""
 _VARIABLE_ENDINGS = {"key": "key", "session": "cookie"}
 """Endings that count for headers and variables only."""
 _HARMLESS_ENDINGS = (
@@ -47,14 +47,14 @@ _HARMLESS_ENDINGS = (
     "masktoken", "septoken", "clstoken", "starttoken", "endtoken", "stoptoken", "pertoken",
     "maxtoken", "mintoken", "firsttoken", "lasttoken", "prevtoken", "previoustoken",
     "currenttoken", "nextpagetoken",
-    # Keys that are public, or no keys.
+    # Keys that are public, and words that end like "key".
     "publickey", "pubkey", "primarykey", "foreignkey", "sortkey", "partitionkey", "cachekey",
     "hotkey", "monkey", "donkey", "turkey", "whiskey", "hockey", "jockey",
     # Switches.
     "nopassword", "nocookie", "notoken",
 )  # fmt: skip
 _HARMLESS_NAMES = {"pwd", "oldpwd"}
-"""Directories, where they are names of variables."""
+"""Variables that hold directories."""
 _ENDING = re.compile(f"(?:{'|'.join(sorted(_ENDINGS, key=len, reverse=True))})$")
 _SEPARATORS = str.maketrans("", "", "-_. ")
 _PART = re.compile(r"[A-Z]?[a-z0-9]+$|[A-Z0-9]+$")
@@ -76,12 +76,12 @@ _HARMLESS_VARIABLES = {
 
 
 def kind_of_name(name: str, *, variable: bool = False) -> str | None:
-    """Returns the kind of secret that a name announces, or None if it announces none.
+    """Returns the kind of secret that a value of this name is, or None if it is not a secret.
 
     Args:
         name: of a header, a variable, an option or a property, in any spelling.
-        variable: it is a header or a variable of an environment, where `key` and `session` say it
-            as well.
+        variable: whether it is a header or a variable of an environment; for these, `key` and
+            `session` count as well.
     """
     plain = name.translate(_SEPARATORS).lower().rstrip("0123456789")
     if plain.endswith(_HARMLESS_ENDINGS) or plain in _HARMLESS_NAMES:
@@ -102,7 +102,7 @@ def is_secret_name(name: str, *, variable: bool = False) -> bool:
 
     Args:
         name: of a header, a variable, an option or a property, in any spelling.
-        variable: it is a header or a variable of an environment, where `key` and `session` count.
+        variable: see `kind_of_name`.
     """
     return kind_of_name(name, variable=variable) is not None
 

@@ -1,7 +1,7 @@
-"""Reads the pieces of texts that come in many messages: what is said, what a terminal shows.
+"""Reads the pieces of texts that come in many messages, such as chat and terminal output.
 
-A piece knows to which text it belongs and where it stands in its line, so that a secret that is cut
-into several of them can be found in the whole and masked in each.
+A piece has the key of its text and its place in the line. So a secret that is cut into several
+pieces can be found in the whole text and masked in each piece.
 """
 
 import base64
@@ -21,21 +21,21 @@ _PUSHED = {
     ("params", "update", "content", "content", "text"): False,
     ("params", "data"): False,  # terminal/output (draft 1.0)
 }
-"""Where pushed output stands, and whether it is encoded."""
+"""The paths of pushed output, and whether it is encoded."""
 
 
 class Piece(NamedTuple):
     """One piece of a text; a tuple, since there may be a million."""
 
     key: str
-    """What the pieces of one text have in common."""
+    """The same for all pieces of one text."""
     text: str
     start: int
     """The place of its bytes in the line, without the quotes."""
     literal: bytes
     """Its bytes as they are written in JSON."""
     around: bytes
-    """The line without them; the same object for pieces that differ in nothing else."""
+    """The line without these bytes; equal lines are the same object."""
     is_encoded: bool = False
     """Whether it is written in base64."""
 
@@ -46,16 +46,16 @@ class Piece(NamedTuple):
 
 
 class PieceReader:
-    """Reads pieces; quickest if they come one after the other."""
+    """Reads pieces; fastest if pieces of one text come one after the other."""
 
     def __init__(self) -> None:
         self._splitter = ChunkSplitter()
         self._keys: dict[bytes, str] = {}
 
     def read(self, raw: bytes) -> Piece | None:
-        """Reads a line as a piece; None if it is anything else.
+        """Reads a line as a piece; returns None if it is anything else.
 
-        A piece that is written in an unusual way is none: it is masked by itself.
+        A piece in an unusual notation gives None as well, and its line is masked by itself.
         """
         if b"_chunk" in raw:
             chunk = self._splitter.split(raw)

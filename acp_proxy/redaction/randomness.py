@@ -1,14 +1,14 @@
-"""Tells random text from words, and what stands for a secret from a secret."""
+"""Distinguishes random text from words, and secrets from placeholders."""
 
 import re
 from math import log2
 
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _SHORT_PIECE = 3.2
-"""Pieces of random text are shorter than this on average; those of names made of words longer."""
+"""Random text has shorter pieces than this on average; names made of words have longer ones."""
 _SWITCH = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
 _SWITCHES = (4, 0.15)
-"""So often does random text go over from letters to digits or back, in all and by character."""
+"""How often random text changes between letters and digits: in all, and per character."""
 _NUMBERS = re.compile(r"v?[0-9][0-9.,:/_TZ+-]*")
 _PLACEHOLDER = re.compile(
     r"(?:your|example|placeholder|change|insert|enter|todo|replace)[-_ .]"
@@ -23,12 +23,12 @@ _REFERENCES = ("$", "<", "{", "%(", "[redacted", "%s", "%v", "&", "(", "@{")
 
 
 def is_varied(text: str) -> bool:
-    """Whether text has as many different characters as a random one, whatever they are."""
+    """Whether text has as many different characters as random text has."""
     return len(set(text)) >= (8 if len(text) >= 20 else 6)
 
 
 def is_random(text: str) -> bool:
-    """Whether text is likely a secret that a machine or a careful person made up.
+    """Whether text is likely a generated key or a strong password.
 
     Words, identifiers, paths, numbers, dates and versions are not.
     """
@@ -46,7 +46,7 @@ def is_random(text: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value only stands for a secret: a reference, stars, nothing."""
+    """Whether a value is a placeholder for a secret: a reference, stars, or empty."""
     return (
         not value
         or value.startswith(_REFERENCES)
@@ -56,7 +56,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_example(value: str) -> bool:
-    """Whether a value reads as one of a manual: `your-key-here`, `process.env.KEY`."""
+    """Whether a value looks like an example in a manual: `your-key-here`, `process.env.KEY`."""
     return is_placeholder(value) or _PLACEHOLDER.match(value) is not None
 
 

@@ -1,9 +1,9 @@
-"""Masks a recording while it is read that was not masked when it was made.
+"""Masks a recording while it is read, if it was not masked when it was made.
 
-All lines are looked at once, in their order, before anything is shown. What is masked goes into a
-temporary database, ``masked``: lines, events and fired faults that stand in place of those in the
-file. The views that name what a recording has (`views`) prefer them, so that readers know nothing
-of masking, and a recording without secrets costs nothing but the look.
+All lines are searched once, in their order, before anything is shown. Masked lines, events and
+fired faults are stored in a temporary database, ``masked``. The views of a recording (`views`)
+prefer them to the rows of the file. So readers need no code for masking, and a recording without
+secrets costs only the search.
 """
 
 import json
@@ -25,7 +25,7 @@ from acp_proxy.store.schema import NEWLINE_CODES, STREAM_CODES
 from acp_proxy.store.views import MASKED, MASKED_LINES, first_place
 
 LARGE = 2 << 20
-"""Bytes from which on a line is not held, as in the indexer."""
+"""Lines of more bytes are read in pieces, as in the indexer."""
 
 _PIECE = 1 << 20
 _TABLES = (
@@ -39,10 +39,10 @@ _TEXTS = (
     "cwd", "end_reason", "fault_plan", "note", "client_name", "client_version", "agent_name",
     "agent_version",
 )  # fmt: skip
-"""Columns of the recording's row that may hold text of anybody."""
+"""Columns of the recording's row that may contain text of a peer or a user."""
 
 Watch = Callable[[Iterable[Any], int], Iterable[Any]]
-"""Passes rows on, of which there are so many, and shows how far it is."""
+"""Passes rows on and shows the progress; the number is that of all rows."""
 
 
 @frozen
@@ -57,7 +57,7 @@ class Level:
 
     @property
     def name(self) -> str:
-        """What ``recording.redaction`` says of it."""
+        """The value of ``recording.redaction`` for this level."""
         return "private" if self.private else "secrets"
 
 
@@ -76,7 +76,7 @@ def mask(
         level: what is masked; secrets by default.
 
     Raises:
-        sqlite3.Error: there is no place for a temporary file.
+        sqlite3.Error: a temporary file cannot be made.
     """
     what = level or Level()
     redactor = Redactor(
@@ -105,17 +105,17 @@ def masked_recording(recording: Recording, redactor: Redactor) -> Recording:
 
 
 class MaskedRows:
-    """The rows of one recording in which something is masked.
+    """The masked rows of one recording.
 
     Args:
         connection: the recording, outside of any transaction.
-        redactor: looks for secrets.
+        redactor: finds the secrets.
         schemas: the databases that have rows: the tail, if there is one, and the file.
         level: what is masked; secrets by default.
 
     Attributes:
         count: how many values were masked.
-        made: the markers that stand in place of them.
+        made: the markers that replace them.
     """
 
     def __init__(
@@ -142,12 +142,12 @@ class MaskedRows:
         """Masks what is new in the recording.
 
         Args:
-            watch: shows how far it is.
+            watch: shows the progress.
 
         Raises:
-            sqlite3.Error: the file is damaged, or nothing can be kept.
+            sqlite3.Error: the file is damaged, or nothing can be stored.
         """
-        is_own = not self._connection.in_transaction  # otherwise somebody holds the rows
+        is_own = not self._connection.in_transaction  # otherwise the caller ends it
         for schema in self._schemas:
             rows: Iterable[Any] = self._rows(schema)
             self._read(schema, rows if watch is None else watch(rows, self._size(schema)))
@@ -162,7 +162,7 @@ class MaskedRows:
             before = self._redactor.count
             known = masked_recording(recording, self._redactor)
             self._note(str(recording), str(known))
-            self._redactor.count = before  # most of it is counted in events
+            self._redactor.count = before  # most of them are counted in events
             is_private = recording.redaction == "private"
             if (known != recording or self.count or self._is_asked) and not is_private:
                 known = evolve(known, redaction=self._level)
@@ -192,7 +192,7 @@ class MaskedRows:
             self._after = max(self._after, seq)
             stream = _STREAMS.get(code)
             if stream is None or not isinstance(size, int):
-                continue  # a row that nobody of ours has written, and nobody shows
+                continue  # not written by us, and never shown
             if isinstance(raw, bytes) and seq in made:
                 if edits := self._redactor.changed(stream, raw):
                     self._keep(seq, apply(raw, edits))
@@ -211,7 +211,7 @@ class MaskedRows:
             upcoming = next(others, None)
 
     def _others(self, schema: str) -> Iterator[tuple[int, Callable[[], None]]]:
-        """Yields what masks events and fired faults, with the number after which it is time."""
+        """Yields calls that mask events and fired faults, each with the frame that comes before."""
         execute = self._connection.execute
         events = execute(f"SELECT seq FROM {schema}.events WHERE seq > ?", (self._after,))
         found = [(seq, partial(self._event, schema, seq)) for (seq,) in events]
@@ -228,12 +228,12 @@ class MaskedRows:
         return iter(found)
 
     def _made(self, schema: str) -> set[int]:
-        """Returns the numbers of frames that faults made up: they are no part of a longer text."""
+        """Returns the numbers of frames that faults made up; they belong to no longer text."""
         sql = f"SELECT seq FROM {schema}.faults_fired WHERE received IS NULL"
         return {seq for (seq,) in self._connection.execute(sql)}
 
     def _following(self, schema: str, seq: int, code: int) -> Iterator[bytes]:
-        """Yields the lines of a stream after a number, but for those that faults made up."""
+        """Yields the lines of a stream after a number, except those that faults made up."""
         for each in self._schemas[self._schemas.index(schema) :]:
             rows = self._connection.execute(
                 f"SELECT raw FROM {each}.frame_rows WHERE seq > ? AND flags & 3 = ?"
@@ -277,7 +277,7 @@ class MaskedRows:
             self._note(data, values[1])
 
     def _fired(self, schema: str, place: int, seq: int) -> None:
-        """Masks the bytes that came and those that went out; most are those of the frame."""
+        """Masks the received and the delivered bytes, most of which are those of the frame."""
         columns = (
             f"CASE WHEN length({name}) <= {HELD} THEN {name} END"
             for name in ("received", "delivered")
@@ -299,7 +299,7 @@ class MaskedRows:
             self._connection.execute(sql, (place + first_place(schema), *found))
 
     def _frame(self, seq: int) -> tuple[Stream, bytes, bytes]:
-        """Returns the stream of a frame, its line, and the line masked; not of a large one."""
+        """Returns the stream of a frame, its line and its masked line; empty for a large one."""
         for schema in self._schemas:
             row = self._connection.execute(
                 f"SELECT f.flags & 3, f.raw, {MASKED_LINES.line} FROM {schema}.frame_rows AS f"

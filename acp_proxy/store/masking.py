@@ -1,9 +1,9 @@
 """Masks the lines of a log before they become rows.
 
-A masked line is as long as its marker needs, and everything that follows from it, such as its
-labels, is read from the masked line. What masking remembers (secrets, and the key of the markers)
-is never stored with the rows: the log alone has it. Whoever goes on with a log reads its first
-record, or masks again what is indexed already.
+A masked line may differ in length, and everything derived from a line, such as its labels, is read
+from the masked one. The state of masking (secrets, and the key of the markers) is stored only in
+the log, never with the rows. To continue with a log, read the state from its first record, or mask
+again what is indexed already.
 """
 
 import hashlib
@@ -21,14 +21,14 @@ from acp_proxy.redaction.redactor import NotYet, Redactor, RedactorState
 from acp_proxy.store.log_reader import LogReader
 
 LOOKAHEAD = 1 << 20
-"""Bytes of log in which the next pieces of a text are looked for."""
+"""Bytes of log that are searched for the next pieces of a text."""
 _OF_STREAM = {
     Stream.TO_AGENT: capture_log.TO_AGENT,
     Stream.TO_CLIENT: capture_log.TO_CLIENT,
     Stream.STDERR: capture_log.STDERR,
 }
 _PLAIN_FIELDS = {"id", "connection_id", "parent", "stream", "name", "tool_version", "platform"}
-"""Fields of events that hold no text of anybody else."""
+"""Fields of events that contain only text of ours."""
 _LAST = {capture_log.GAP, capture_log.CLOSE}
 
 
@@ -57,11 +57,11 @@ class Masking:
     """Masks the lines of one log, in their order.
 
     Args:
-        log: for what follows a line.
+        log: the log, to read the lines that follow.
         level: ``secrets`` or ``private``.
-        state: what masking the lines before has shown.
-        waits: whether a line that cannot be decided yet is left for later; otherwise it is decided
-            by what there is.
+        state: of the redactor, after the lines before.
+        waits: whether a line is left for later if lines decide that are not written yet; otherwise
+            it is masked by what is known.
     """
 
     def __init__(self, log: LogReader, level: str, state: RedactorState, *, waits: bool) -> None:
@@ -84,40 +84,40 @@ class Masking:
 
         Args:
             lines: all of them, in order.
-            framer: of their stream, behind them.
-            offset: where the log goes on after the chunk.
+            framer: of their stream, after these lines.
+            offset: where the log continues after the chunk.
         """
         self._lines, self._framer, self._offset = lines, framer, offset
 
     def line(
         self, stream: Stream, raw: bytes, message: Message | None, number: int | None
     ) -> bytes:
-        """Returns a line as it may be stored.
+        """Returns a masked line.
 
         Args:
             stream: where it was read.
             raw: its bytes without the newline.
             message: the line as it was read; None on stderr.
-            number: how many lines of the chunk it ends; None if nothing follows it.
+            number: the lines of the chunk up to this one, counted; None if nothing follows it.
 
         Raises:
-            NotYet: what follows it decides, and is not known yet.
+            NotYet: the lines that follow decide, and are not known yet.
         """
         self._place = stream, number
         edits = self.redactor.line(stream, raw, self._following, message)
         return apply(raw, edits) if edits else raw
 
     def large(self, stream: Stream, pieces: Callable[[], Iterable[bytes]]) -> Edits:
-        """Returns what is masked in a line that is not held.
+        """Returns the edits of a line that is too large to hold.
 
         Args:
             stream: where it was read.
-            pieces: gives its bytes without the newline, anew whenever it is called.
+            pieces: returns its bytes without the newline, from the beginning at each call.
         """
         return self.redactor.large(stream, pieces)
 
     def alone(self, stream: Stream, raw: bytes) -> bytes:
-        """Returns a line as it may be stored that is no part of the conversation as it came.
+        """Returns a masked line that was not received as it is, such as one that a fault made up.
 
         Args:
             stream: where it was written.
@@ -126,7 +126,7 @@ class Masking:
         return apply(raw, self.redactor.changed(stream, raw))
 
     def fields(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Returns the fields of an event as they may be stored."""
+        """Returns the masked fields of an event."""
         return masked_fields(self.redactor, fields)
 
     def _following(self) -> Iterator[bytes]:
@@ -153,11 +153,11 @@ class Masking:
 
 
 def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
-    """Continues masking from what `Masking.dump` returned; begins anew if that cannot be read.
+    """Continues masking from what `Masking.dump` returned; starts again if it cannot be read.
 
     Args:
         log: the log.
-        payload: the record's.
+        payload: of the record.
         waits: see `Masking`.
     """
     try:
@@ -165,7 +165,7 @@ def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
         state = converter.structure(stored["state"], RedactorState)
         level = "private" if stored["level"] == "private" else "secrets"
         return Masking(log, level, state, waits=waits)
-    except Exception:  # whatever a foreign or damaged value makes the converter raise
+    except Exception:  # the converter may raise anything if a value is foreign or damaged
         key = hashlib.blake2b(payload, digest_size=KEY_SIZE).hexdigest()
         return Masking(log, "secrets", RedactorState(key), waits=waits)
 
@@ -177,9 +177,9 @@ def start(
 
     Args:
         log: the log.
-        level: as the recorder was asked for.
+        level: that the recorder was given.
         key: of the markers, in hexadecimal digits.
-        secrets: those that are known before, each with its marker.
+        secrets: that are known already, each with its marker.
         waits: see `Masking`.
     """
     if level not in ("secrets", "private") or not _is_key(key):

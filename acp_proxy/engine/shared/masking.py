@@ -1,7 +1,7 @@
-"""Masks what the recording and the live peer say before it is compared or reported.
+"""Masks messages of the recording and the live peer before they are compared or reported.
 
-One redactor reads both sides, so equal secrets have equal markers. These are numbered, not hashed:
-reports and errors are the same in each run, and nobody can try values against them.
+One redactor reads both sides, so equal secrets have equal markers. Markers are numbered, not
+hashed. So reports and errors are the same in each run, and nobody can test guesses against them.
 """
 
 import json
@@ -17,7 +17,7 @@ from acp_proxy.redaction.needles import of_all_words
 if TYPE_CHECKING:
     from acp_proxy.redaction.redactor import Redactor
 
-# The redactor is imported when the first line may hold a secret: a replay has to begin quickly.
+# A replay has to start quickly, so the redactor is imported when a line may contain a secret.
 
 _CHOSEN = (
     Place.SESSION,
@@ -27,14 +27,14 @@ _CHOSEN = (
     Place.MESSAGE,
     Place.CONNECTION,
 )
-"""Values that are inserted into other messages, and so have to be what they are."""
+"""Values that are inserted into other messages, so they are not masked."""
 _MOST_UNREAD = 1 << 18
-"""Bytes of lines that are kept to be read when something has to be masked."""
+"""Bytes of lines that are kept until something has to be masked, and read then."""
 _HARMLESS = re.compile(rb'"auth":\s*\{(?:"terminal":\s*(?:true|false))?\}|\\u00(?:1b|[89a-fA-F])')
-"""What stands in nearly every conversation, has a word of secrets, and tells of none: a capability,
+"""Text of nearly every conversation that contains a word of secrets, but no secret: a capability,
 and escapes of characters that are in no such word."""
 _SIGN_IN = ((b'"authMethods"', b'vars"'), (b'"authenticate"', b'_meta"'))
-"""Words that tell of none either, except in a line that has the second one as well."""
+"""Words that announce a secret only in a line that has the second word as well."""
 
 
 class MessageMask:
@@ -42,7 +42,7 @@ class MessageMask:
 
     Args:
         level: of the recording: ``secrets``, ``private``, ``none``, or None for an early one.
-        known: secrets that are known before, each with its marker.
+        known: secrets that are known already, each with its marker.
     """
 
     def __init__(self, level: str | None, known: Mapping[str, str] | None = None) -> None:
@@ -64,17 +64,17 @@ class MessageMask:
         return apply(raw, self._redactor().alone(raw))
 
     def text(self, text: str) -> str:
-        """Returns a text of ours without the secrets of others in it."""
+        """Returns a text of ours without the secrets that it quotes."""
         if self._is_harmless(text.encode("utf-8", "replace")):
             return text
         return self._redactor().text(text, loose=False)
 
     def value(self, raw: bytes, places: Places) -> Any:
-        """Returns a message without its secrets, decoded; None if it is no JSON.
+        """Returns a message without its secrets, decoded; None if it is not JSON.
 
         Args:
             raw: the message.
-            places: its typed places. Ids and directories are as they are.
+            places: its typed places. Ids and directories there are not masked.
         """
         masked = self.masked(raw)
         value = json_or_none(masked)
@@ -101,7 +101,7 @@ class MessageMask:
         return whole
 
     def note(self, raw: bytes) -> None:
-        """Learns the secrets in a recorded line that the peer is sent."""
+        """Learns the secrets in a recorded line that is sent to the peer."""
         if not self.is_recorded:
             self.note_live(raw)
 
@@ -131,11 +131,11 @@ class MessageMask:
         return self._made
 
     def _is_harmless(self, data: bytes) -> bool:
-        """Whether nothing was learned so far, and some bytes show nothing."""
+        """Whether no secret is known yet, and some bytes cannot contain one."""
         return self._made is None and not self._unread and not self._may_hold(data)
 
     def _may_hold(self, data: bytes) -> bool:
-        """Whether something may be masked in some bytes, or learned from them."""
+        """Whether some bytes may contain a secret."""
         if self._is_thorough:
             return True
         words = of_all_words()
@@ -143,7 +143,7 @@ class MessageMask:
 
 
 def _without_harmless(data: bytes) -> bytes:
-    """Returns a line without what has words of secrets, but tells of none."""
+    """Returns a line without the words of secrets that announce no secret in it."""
     for word, other in _SIGN_IN:
         if other not in data:
             data = data.replace(word, b'""')
@@ -151,7 +151,7 @@ def _without_harmless(data: bytes) -> bytes:
 
 
 def _with_chosen(value: Any, own: Any, places: Any) -> Any:
-    """Puts back what a peer chose at typed places."""
+    """Restores the values that a peer chose at typed places."""
     if isinstance(places, Place):
         return own if places in _CHOSEN else value
     if isinstance(value, dict) and isinstance(places, dict):

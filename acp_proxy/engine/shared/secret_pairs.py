@@ -1,8 +1,8 @@
 """Pairs the secrets of a recording with those of a live peer, one to one.
 
-A recording has a marker in place of a secret, and a live peer has a secret of its own there, which
-is masked before it is compared. So what is compared is the text around the two; which secret it is
-counts only in that the same one is met by the same one, in the whole run.
+A recording has a marker in place of a secret. A live peer sends a secret of its own there, which is
+masked before messages are compared. So only the text around the two is compared. The secrets need
+not be equal, but in the whole run each recorded one corresponds to the same live one.
 """
 
 from attrs import define, field, frozen
@@ -14,20 +14,20 @@ _SIGN = "[redacted:"
 
 @frozen
 class SecretPair:
-    """A recorded secret, and what the live peer has in its place."""
+    """A recorded secret, and what the live peer sends in its place."""
 
     pointer: str
     """Where both stand, from the message's root."""
     marker: str
-    """Of the recorded one."""
+    """Of the recorded secret."""
     recorded: str
-    """What is the same in all markers of that secret."""
+    """The part that all markers of this secret share."""
     live: str
-    """The same of the live one; text, if it was not recognized as a secret."""
+    """The same for the live secret; its text, if it was not recognized as a secret."""
     shown: str
-    """The live one in reports."""
+    """The live secret as reports show it."""
     is_free: bool = False
-    """Whether any value would do there, whatever it is."""
+    """Whether any value is accepted there."""
 
     @property
     def is_same(self) -> bool:
@@ -40,8 +40,8 @@ class SecretPairs:
     """The pairs that were found.
 
     Attributes:
-        are_echoed: whether a recorded marker in a live message is that of the recording, since the
-            live peer was sent the marker. It stands for itself then, besides its pair.
+        are_echoed: whether a marker in a live message may be a recorded one, because markers are
+            sent to the live peer. Such a marker also matches itself.
     """
 
     are_echoed: bool = True
@@ -49,7 +49,7 @@ class SecretPairs:
     _recorded: dict[str, str] = field(factory=dict)
 
     def contradicts(self, pair: SecretPair, others: list[SecretPair]) -> bool:
-        """Whether either side of a pair has another partner already.
+        """Whether either secret of a pair is already in another pair.
 
         Args:
             pair: the pair.
@@ -84,7 +84,7 @@ def has_secret(text: object) -> bool:
 
 
 def without_hash(text: str) -> str:
-    """Returns a text in which all markers are alike, to be looked up by."""
+    """Returns a text in which all markers are equal, as a key for lookups."""
     return MARKER.sub(_SIGN, text) if _SIGN in text else text
 
 

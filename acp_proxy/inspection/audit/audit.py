@@ -15,12 +15,12 @@ from acp_proxy.store.recorded_events import events as read_events
 
 
 def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = iter) -> Audit:
-    """Reads what an agent did: one pass over its frames.
+    """Reads what an agent did, in one pass over the frames.
 
     Args:
         reader: the recording.
         chosen: an action is listed if any of its frames matches.
-        watch: is given all runs of frames, and passes them on.
+        watch: receives all runs of frames and passes them on.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
@@ -52,7 +52,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
 
 
 def _matching(reader: RecordingReader, actions: list[Action], chosen: Filter) -> list[Action]:
-    """The actions of which a frame matches; no more is held than the numbers of their frames."""
+    """Returns the actions with a matching frame; holds only the numbers of frames."""
     wanted = {seq for action in actions for seq in action.seqs}
     matching = {head.seq for head in reader.heads(chosen) if head.seq in wanted}
     return [action for action in actions if not matching.isdisjoint(action.seqs)]

@@ -1,4 +1,4 @@
-"""The one pass over all frames on which an audit rests."""
+"""Reads all frames of a recording once, for an audit."""
 
 from collections.abc import Collection
 
@@ -57,7 +57,7 @@ class AuditPass:
         """Reads all frames.
 
         Args:
-            watch: is given all runs of frames, and passes them on.
+            watch: receives all runs of frames and passes them on.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -120,7 +120,7 @@ class AuditPass:
             action.not_from_agent = True
 
     def _value(self, run: FrameRun, message: Message) -> Value:
-        """A message, decoded; of a very large one the beginning."""
+        """Returns a decoded message; of a very large one, only the beginning."""
         if message.raw is not None:
             return message_of(message.raw)
         stored = next(read_messages(self._reader, [run.seq], HEAD), None)

@@ -22,10 +22,10 @@ from acp_proxy.safe_text import plain
 from acp_proxy.wording import counted
 
 _NAMED = 3
-"""Actions that a sentence names; it counts the others."""
+"""How many actions a sentence names; it counts the others."""
 _LONGEST = 60
 _MOST = 100
-"""Findings of a kind that are about one action each."""
+"""The most findings of a kind that has a finding for each action."""
 _AT_ONCE_NS = 100 * 10**6
 _NOUNS = {
     ActionKind.READ: "read", ActionKind.SEARCH: "search", ActionKind.WRITE: "write",
@@ -37,10 +37,10 @@ _READS = (ActionKind.READ, ActionKind.SEARCH)
 
 
 def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
-    """Returns what to look at, problems first.
+    """Returns the findings, problems first.
 
     Args:
-        actions: those that are looked at.
+        actions: the actions of the audit.
         asked: whether the agent asked for any permission in the recording.
     """
     happened = [action for action in actions if action.may_have_happened]
@@ -95,14 +95,14 @@ def _refused_but_done(actions: Iterable[Action]) -> Iterator[AuditFinding]:
 
 
 def _refusal(asked: AuditedPermission, whose: str = "") -> str:
-    """Describes an answer to a permission request that did not give it."""
+    """Describes an answer that did not grant a permission request."""
     if asked.decision == "error":
         return f"the permission request{whose} was answered with an error (#{asked.answer_seq})"
     return f"permission{whose} was {asked.decision} (#{asked.answer_seq})"
 
 
 def _seq_after_refusal(action: Action) -> int | None:
-    """The frame that shows that an action was done after it was refused; None if none does."""
+    """Returns the frame that shows that a refused action was done; None if there is none."""
     asked = action.permissions[-1] if action.permissions else None
     if asked is None or not (is_refused(action) or asked.decision == "error"):
         return None
@@ -114,12 +114,12 @@ def _seq_after_refusal(action: Action) -> int | None:
 
 
 def _is_reported(action: Action) -> bool:
-    """Whether the agent alone says that an action was done."""
+    """Whether only the agent says that an action was done."""
     return action.call_status == "completed" and not action.requests
 
 
 def _before_the_answer(actions: Iterable[Action]) -> Iterator[AuditFinding]:
-    """What was done while the question was still open."""
+    """Finds actions that began while their permission request was open."""
     found = [
         action
         for action in actions
@@ -133,7 +133,7 @@ def _before_the_answer(actions: Iterable[Action]) -> Iterator[AuditFinding]:
 
 def _is_early(action: Action) -> bool:
     first = action.permissions[0]
-    seqs = [one.seq for one in action.requests if one.seq >= first.seq]  # perhaps of one batch
+    seqs = [one.seq for one in action.requests if one.seq >= first.seq]  # equal within a batch
     if _is_reported(action) and (action.call_seq or 0) > first.seq:
         seqs = [action.call_seq or 0]
     return any(first.answer_seq is None or seq < first.answer_seq for seq in seqs)
@@ -164,7 +164,7 @@ def _asked_for_another(actions: Iterable[Action]) -> Iterator[AuditFinding]:
 
 
 def _differing(action: Action, asked: AuditedPermission) -> str:
-    """What an action did that it had no permission for; empty if nothing is known of such."""
+    """Returns what an action did without permission; empty if nothing is known."""
     if action.kind is ActionKind.RUN:
         command, wanted = normal_command(action.command), normal_command(asked.command)
         is_another = command and wanted and command != wanted
@@ -228,7 +228,7 @@ def _where(action: Action) -> str:
 
 
 def outside_paths(action: Action) -> list[AuditedPath]:
-    """Returns the files, or the directory of the command, that are outside."""
+    """Returns the paths that are outside the session's directories, with that of a command."""
     every = [*action.done_paths, *([action.directory] if action.directory is not None else [])]
     return [path for path in every if path.place is PathPlace.OUTSIDE]
 
@@ -338,7 +338,7 @@ def _count(kind: ActionKind, count: int) -> str:
 
 
 def _number(action: Action) -> str:
-    """The first frame, and whether the agent alone says that it was done."""
+    """Returns the first frame, and whether only the agent says that it was done."""
     return f"(#{action.seq})" if action.source is Source.CLIENT else f"(#{action.seq}, claimed)"
 
 
@@ -356,7 +356,7 @@ def _is_granted(action: Action) -> bool:
 
 
 def _did(action: Action) -> str:
-    """Who did something, as far as the recording shows that it was done."""
+    """Says who did something, and how certain it is."""
     past, plainly = _VERBS[action.kind]
     if action.source is Source.CLIENT:
         asked = action.status is ActionStatus.UNANSWERED
@@ -372,7 +372,7 @@ _VERBS = {
     ActionKind.MOVE: ("moved", "move"), ActionKind.RUN: ("ran", "run"),
     ActionKind.FETCH: ("fetched", "fetch"), ActionKind.OTHER: ("did", "do"),
 }  # fmt: skip
-"""In the past, and as it is."""
+"""The past tense and the infinitive."""
 
 
 def _scope(asked: AuditedPermission) -> str:

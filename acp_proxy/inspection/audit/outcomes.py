@@ -1,4 +1,4 @@
-"""Decides at the end of the pass what became of each action, and numbers the actions."""
+"""Decides the outcome of each action after the pass, and numbers the actions."""
 
 from acp_proxy.inspection.audit.actions import ActionLog
 from acp_proxy.inspection.audit.paths import mentions
@@ -58,7 +58,7 @@ def _status(action: Action) -> ActionStatus:
 
 
 def _answered_status(action: Action) -> ActionStatus:
-    """What the client's answers say."""
+    """Returns the status according to the client's answers."""
     outcomes = {request.outcome for request in action.requests}
     if "result" in outcomes:
         is_ended = action.exit_code is not None or action.exit_signal is not None
@@ -70,7 +70,7 @@ def _answered_status(action: Action) -> ActionStatus:
 
 
 def _name_alike(actions: list[Action]) -> None:
-    """Names those that may be the same, though nothing in the messages links them."""
+    """Links actions that may be the same, although no message says so."""
     done: dict[_Key, list[Action]] = {}
     for action in actions:
         if action.source is Source.CLIENT:
@@ -87,7 +87,7 @@ def _name_alike(actions: list[Action]) -> None:
 
 
 def _keys(action: Action) -> set[_Key]:
-    """The session, the turn, the kind and what it is about."""
+    """Returns session, turn and kind with each subject; actions that share one may be the same."""
     if action.kind is ActionKind.RUN:
         about = {normal_command(action.command or action.title)} - {""}
     else:

@@ -1,7 +1,7 @@
-"""Says where a path is, by its text alone, and whether its name is one of files with credentials.
+"""Decides where a path is, and whether files of its name usually hold credentials.
 
-No disk is read, so a symbolic link is not followed. ``.`` and ``..`` are resolved as they are
-written. A relative path counts from the session's directory.
+Only the text is used: the disk is not read, and symbolic links are not followed. ``.`` and ``..``
+are resolved as they are written. A relative path begins at the session's directory.
 """
 
 import ntpath
@@ -17,16 +17,16 @@ from acp_proxy.inspection.audit.values import AuditedPath, PathPlace
 from acp_proxy.protocol.directories import is_windows, is_within, local_path
 
 LONGEST = 2000
-"""Characters of a path, a title or a command that are kept."""
+"""The most characters of a path, a title or a command that are kept."""
 _REMEMBERED = 500
-"""Characters of the longest path whose place is remembered."""
+"""The most characters of a path whose place is remembered."""
 _WORDS = re.compile(r"[^\s;|&<>()\"'`=,{}]+")
 _COMMAND = 20_000
-"""Characters of a command that are looked at."""
+"""The most characters of a command that are searched."""
 _MOST_MENTIONS = 20
 _CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|chdir|Set-Location)\s")
 _URI_TAIL = re.compile(r"[?#][^/\\%]*\Z")
-"""A fragment of a URI, such as that for a line."""
+"""A query or a fragment at the end of a URI, such as a line number."""
 _PATH = re.compile(r"(?:/|~[\w.-]*/|\.\.(?:/|$)|\$\{?HOME\}?/|[A-Za-z]:[/\\])")
 _SYSTEM = ("/bin/", "/sbin/", "/usr/", "/lib/", "/lib64/", "/opt/homebrew/bin/", "/dev/")
 """Where programs and devices are, which nearly every command names."""
@@ -52,11 +52,11 @@ _TOKEN_FILES = (("auth.json", (".codex", ".composer", "opencode")), ("hosts.yml"
 
 
 def locate(path: str, directories: Sequence[str], operation: str | None = None) -> AuditedPath:
-    """Says where a path is.
+    """Returns a path with its place.
 
     Args:
         path: as it was sent; perhaps a ``file:`` URI.
-        directories: of the session, that in which it works first; none if they are unknown.
+        directories: of the session, the working directory first; empty if they are unknown.
         operation: what is done with it, if that is known.
     """
     find = _locate_again if len(path) < _REMEMBERED else _locate
@@ -81,11 +81,11 @@ def _locate(path: str, directories: tuple[str, ...], operation: str | None) -> A
 
 
 _locate_again = lru_cache(1024)(_locate)
-"""An agent names few files, many times."""
+"""Cached, since an agent names the same few files many times."""
 
 
 def may_be_same(one: AuditedPath, other: AuditedPath) -> bool:
-    """Whether two paths may name one file; those in unknown places are compared by their names.
+    """Whether two paths may name one file; in unknown places, only file names are compared.
 
     Args:
         one: a path.
@@ -127,12 +127,12 @@ def mentions(
 ) -> list[AuditedPath]:
     """Returns the words of a command that are paths outside, or look like credentials.
 
-    What a shell makes of the words is not known; programs and devices of the system are left out.
+    Words are not expanded as a shell would do it. Programs and devices of the system are left out.
 
     Args:
         command: the command line.
         directories: of the session.
-        where: the command runs, as it was sent; None for the session's directory.
+        where: the directory of the command, as it was sent; None for that of the session.
     """
     found = dict.fromkeys(_mentioned(command[:_COMMAND], directories, where))
     return [one for one, _ in zip(found, range(_MOST_MENTIONS), strict=False)]
@@ -152,7 +152,7 @@ def _mentioned(
         is_relative = not _is_absolute(word)
         base = f"{where}/" if where and is_relative else ""
         one = evolve(locate(base + word, directories), path=cut(word))
-        if is_relative and is_path and moves:  # counts from a directory that only a shell knows
+        if is_relative and is_path and moves:  # relative to a directory that is not known
             one = evolve(one, shown=cut(word), place=PathPlace.UNKNOWN)
         if one.credential or (is_path and one.place is not PathPlace.INSIDE):
             yield one
@@ -172,7 +172,7 @@ def _place(path: str, local: str | None, whole: str, directories: Sequence[str])
 
 
 def _folded(text: str) -> str:
-    """What a file system that ignores case and ways to write accents may compare."""
+    """Returns a text without differences in case or Unicode form, which file systems may ignore."""
     return unicodedata.normalize("NFC", text).casefold()
 
 

@@ -1,4 +1,4 @@
-"""Follows the permission requests of a recording, and what each of them was answered."""
+"""Follows the permission requests of a recording and the answers to them."""
 
 from bisect import bisect_left
 from typing import Any
@@ -18,20 +18,20 @@ AMBIGUOUS, CANCELLED, UNANSWERED = "ambiguous", "cancelled", "unanswered"
 """Decisions besides those of `permissions`."""
 _MOST_OPTIONS = 50
 _MOST_OF_TURN = 200
-"""Actions of a turn for which permission was asked that are remembered: the latest ones."""
+"""How many actions with a permission request are remembered in a turn: the latest ones."""
 _MOST_OF_ACTION = 100
-"""Permission requests of one action that are remembered: the latest ones."""
+"""How many permission requests of one action are remembered: the latest ones."""
 _MOST_GRANTS = 3
 _LASTING = ("session", "workspace", "always")
-"""Scopes of the 1.0 draft that are more than once."""
+"""Scopes of the 1.0 draft that last longer than one action."""
 _EVERY_SESSION = ("workspace", "always")
 
 
 class PermissionLog:
-    """The permission requests, as far as the recording was read.
+    """Collects the permission requests of a recording while it is read.
 
     Attributes:
-        any_asked: whether there is any, even of an action that is not kept.
+        any_asked: whether there was a request, even for an action that is not kept.
     """
 
     def __init__(self) -> None:
@@ -45,8 +45,8 @@ class PermissionLog:
 
         Args:
             exchange: its exchange.
-            action: what it asks permission for, with all that is known of it.
-            title: what it says to a person.
+            action: what it asks permission for, with everything known so far.
+            title: the text for the user.
             params: its params.
         """
         permission = AuditedPermission(
@@ -64,7 +64,7 @@ class PermissionLog:
         self._asked[exchange.session] = exchange.turn, asked[-_MOST_OF_TURN:]
 
     def answer(self, exchange: Exchange, seq: int, message: Value) -> None:
-        """Takes an answer of the client's, to whichever request.
+        """Takes an answer of the client; answers to other requests are ignored.
 
         Args:
             exchange: its exchange.
@@ -101,13 +101,13 @@ class PermissionLog:
 
         Args:
             session: the session.
-            turn: the turn; there are none of an earlier one.
+            turn: the turn; for an earlier one the result is empty.
         """
         newest, asked = self._asked.get(session, (None, []))
         return asked if newest == turn else []
 
     def grants_before(self, action: Action) -> list[LastingGrant]:
-        """Returns the latest answers that allowed the same in its turn, or more of its kind."""
+        """Returns the latest answers that may cover an action: the same, or all of its kind."""
         same = action.same_asked
         found = [_grant(same)] if same is not None and same.decision == GRANTED else []
         for session in {action.session, None}:
@@ -119,7 +119,7 @@ class PermissionLog:
 
 
 def is_refused(action: Action) -> bool:
-    """Whether the last permission that was asked for an action was refused or cancelled."""
+    """Whether the last permission request for an action was refused or cancelled."""
     return bool(action.permissions) and action.permissions[-1].decision in (DENIED, CANCELLED)
 
 

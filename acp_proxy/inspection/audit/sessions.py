@@ -1,4 +1,4 @@
-"""Reads in which directories each session may work, and which MCP servers it was given."""
+"""Reads the directories in which each session may work, and its MCP servers."""
 
 import json
 import shlex
@@ -13,7 +13,7 @@ from acp_proxy.inspection.describe.values import Value, part, parts, word
 from acp_proxy.redaction.markers import MARKER
 
 _MOST = 100
-"""Directories and MCP servers of a session that are read."""
+"""The most directories, and the most MCP servers, that are read of a session."""
 _MOST_SESSIONS = 10_000
 
 
@@ -21,7 +21,7 @@ class SessionLog:
     """The sessions of a recording, as their opening requests and the answers describe them.
 
     Attributes:
-        sessions: by their ids, of the first 10,000.
+        sessions: by id, the first 10,000 of them.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class SessionLog:
             self._keep(session, opening)
 
     def answered(self, exchange: int, session: str | None, result: Value | None) -> None:
-        """Takes the answer to such a request.
+        """Takes the answer to a request that opens a session.
 
         Args:
             exchange: its number.
@@ -62,13 +62,13 @@ class SessionLog:
         opening, before = self._opening.pop(exchange, (None, None))
         if opening is None or session is None:
             return
-        if result is None:  # what the request named is not in effect
+        if result is None:  # the request has no effect
             if before is not None:
                 self.sessions[session] = before
             elif opening.id:
                 self.sessions.pop(session, None)
             return
-        opening.cwd = opening.cwd or _directory(result)  # the draft's session/load asks for it
+        opening.cwd = opening.cwd or _directory(result)  # session/load of the draft
         opening.directories = opening.directories or _others(result)
         self._keep(session, opening)
 
@@ -119,9 +119,9 @@ def _server(server: Value, seq: int) -> AuditedServer:
 
 
 def _without_secrets(url: str) -> str:
-    """The URL without what may identify a user."""
+    """Returns a URL without the parts that may identify a user."""
     try:
-        parts_ = urlsplit(MARKER.sub("masked", url))  # its brackets are none of an address
+        parts_ = urlsplit(MARKER.sub("masked", url))  # without its brackets
         host = parts_.netloc.rpartition("@")[2]
     except ValueError:
         return "(not a URL)"

@@ -1,8 +1,9 @@
 """Reads what a tool call, a permission request or a request to the client is about.
 
-Agents write the same in many ways: v1 has ``locations`` and diffs in ``content``, v2 also
-``changes``, the 1.0 draft ``tool``, ``input`` and ``output``; and the arguments of a tool are the
-agent's own. What is read here is only what was sent; where two places differ, both are kept.
+The same fact has many notations: v1 has ``locations`` and diffs in ``content``, v2 adds
+``changes``, and the 1.0 draft has ``tool``, ``input`` and ``output``. Each agent also names the
+arguments of its tools differently. Nothing is inferred beyond what was sent; if two places differ,
+both are kept.
 """
 
 import re
@@ -31,7 +32,7 @@ _METHODS = {
     "fs/write_text_file": ActionKind.WRITE,
     "terminal/create": ActionKind.RUN,
 }
-"""Of another method nothing is known but its name."""
+"""Of other methods only the name is known."""
 _PATHS = (
     "file_path", "filePath", "filepath", "path", "paths", "absolute_path", "absolutePath",
     "notebook_path", "target_file", "targetFile", "dir_path", "file", "files", "filename",
@@ -39,34 +40,34 @@ _PATHS = (
 )  # fmt: skip
 """Arguments that are paths, whatever the tool."""
 _MOVED = ("source", "destination", "from", "to", "src", "dst")
-"""Arguments that are paths where something is moved."""
+"""Arguments that are paths if the tool moves something."""
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path")
 """Arguments that name the directory of a command."""
 _COMMANDS = ("command", "cmd", "commandLine", "script")
 _URLS = ("url", "urls", "uri", "href")
 _URL = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
 _DIRECTORY_TEXT = re.compile(r"\[current working directory ([^\]\n]{1,1000})\]")
-"""How Gemini tells a person where a command will run."""
+"""How Gemini shows the user where a command will run."""
 _IN_QUOTES = re.compile(r'["\\$`]')
 _SHELL = re.compile(r"(?P<shell>(?:/\S*/)?(?:ba|da|z)?sh -l?c ).+")
 _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
-"""What a shell may take for more than a character, so that quotes matter."""
+"""Characters with a possible meaning for a shell, so that quotes around them matter."""
 _MOST_WORDS = 1000
-"""Words of a command."""
+"""The most words of a command."""
 _MOST = 50
-"""Paths of one tool call that are read, and items of its content."""
+"""The most paths, and the most items of content, that are read of one tool call."""
 
 
 @define
 class Statement:
-    """What one message says about an action; None and nothing for what it does not say."""
+    """What one message says about an action; fields that it does not set are None or empty."""
 
     kind: ActionKind | None = None
     title: str | None = None
     tool: str | None = None
     status: str | None = None
     paths: list[tuple[str, str | None]] = field(factory=list)
-    """Each with the operation of a diff."""
+    """Each path with the operation of its diff, or None."""
     command: str | None = None
     directory: str | None = None
     url: str | None = None
@@ -131,7 +132,7 @@ def of_permission(params: Value) -> Statement:
 
 
 def of_request(method: str, params: Value) -> Statement:
-    """Reads a request with which the agent has its client do something.
+    """Reads a request that asks the client to do something.
 
     Args:
         method: its method.
@@ -150,7 +151,7 @@ def of_request(method: str, params: Value) -> Statement:
 
 
 def of_terminal(update: Value) -> Statement:
-    """Reads a ``terminal_update`` (v2), with which an agent tells of a terminal of its own."""
+    """Reads a ``terminal_update`` (v2) about a terminal that the agent runs itself."""
     said = Statement(kind=ActionKind.RUN, command=command_of(update))
     said.directory = word(update, "cwd") or None
     said.terminals = [word(update, "terminalId")]
@@ -162,7 +163,7 @@ def read_exit(said: Statement, result: Value) -> None:
     """Reads how a command ended.
 
     Args:
-        said: takes it.
+        said: where it is stored.
         result: an object that may contain it, in any spelling.
     """
     for name in ("exitCode", "exit_code"):
@@ -182,13 +183,13 @@ def command_of(value: Value) -> str | None:
             arguments = value.get("args")
             if not isinstance(arguments, list) or not arguments:
                 return command
-            # The command itself may be a line for a shell, so that it is left as it is.
+            # The command may itself be a line for a shell, so it is not quoted.
             return f"{command} {_joined(arguments)}"
     return None
 
 
 def normal_command(text: str | None) -> str:
-    """Returns a command line for comparison: without its shell and what quoting does not change."""
+    """Returns a command line for comparison, without its shell and with uniform quotes."""
     line = " ".join((text or "").split()).strip("`")
     if match := _SHELL.fullmatch(line):
         words = _words(line[match.end("shell") :])
@@ -206,7 +207,7 @@ def _words(text: str) -> list[str]:
 
 
 def _joined(words: list[Any]) -> str:
-    """A line for a shell that means these words."""
+    """Returns a line from which a shell reads these words."""
     return " ".join(_quoted(str(word)) for word in words[:_MOST_WORDS])
 
 
@@ -236,7 +237,7 @@ def _located(call: Value) -> Iterator[tuple[str, None]]:
 
 
 def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
-    """The files that a diff changes."""
+    """Yields the files that a diff changes."""
     if word(item, "type") == "diff" and (path := word(item, "path")):
         operation = "add" if "oldText" in item and item["oldText"] is None else "modify"
         yield path, operation
@@ -248,7 +249,7 @@ def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
 
 
 def _read_arguments(said: Statement, given: Any) -> None:
-    """Reads the arguments of a tool, which every agent names as it likes."""
+    """Reads the arguments of a tool, whose names differ between agents."""
     if not isinstance(given, dict):
         return
     said.command = command_of(given) or said.command
