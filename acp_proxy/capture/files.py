@@ -4,9 +4,11 @@ import os
 import sys
 import time
 
+from acp_proxy.capture.agent_names import agent_name
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 LOG_SUFFIX = ".log"
 """A capture log is beside its database: ``NAME.db.log`` beside ``NAME.db``."""
@@ -16,6 +18,8 @@ DAMAGED_SUFFIX = ".damaged"
 
 SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 """What SQLite takes for its own beside ``NAME.db``."""
+
+_LONGEST_AGENT = 40
 
 
 def recordings_directory(environ: "Mapping[str, str]") -> str:
@@ -54,17 +58,17 @@ def make_private(directory: str) -> None:
         os.mkdir(directory, 0o700)
 
 
-def fresh_name(command: str, recording_id: str, wall_ns: int) -> str:
+def fresh_name(command: "Sequence[str]", recording_id: str, wall_ns: int) -> str:
     """Names a recording so that names sort by time and show which agent it was.
 
     Args:
-        command: the agent's program.
+        command: the agent's program and its arguments.
         recording_id: the recording's id, whose beginning makes the name unique.
         wall_ns: when it began, in nanoseconds since 1970.
     """
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(wall_ns // 10**9))
-    agent = os.path.basename(command).rsplit(".", 1)[0]
-    plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in agent).strip("-")[:40]
+    plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in agent_name(command))
+    plain = plain.strip("-")[:_LONGEST_AGENT]
     return f"{stamp}-{plain or 'agent'}-{recording_id[:4]}"
 
 

@@ -45,7 +45,7 @@ class Identity:
         options = self._options
         if options.output:
             return os.path.abspath(options.output)
-        stem = options.name or fresh_name(options.command[0], self.id, self.wall_ns)
+        stem = options.name or fresh_name(options.command, self.id, self.wall_ns)
         return os.path.join(recordings_directory(os.environ), stem + ".db")
 
     def fields(self, path: str) -> "dict[str, str | int | list[str]]":

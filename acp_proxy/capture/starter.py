@@ -29,7 +29,7 @@ from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.process_groups import SHORTAGES
 from acp_proxy.capture.pumps import Interceptor
 from acp_proxy.capture.relay import Relay
-from acp_proxy.capture.stdio import take_stdio, warn
+from acp_proxy.capture.stdio import explain_terminal, take_stdio, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def record(
     except RuntimeError as e:
         agent.kill_group()
         _give_way(options, e, log, mask_text, (client_in, client_out), mask)
+    explain_terminal(client_in)
     relay.drained.wait(HEAD_START)
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:

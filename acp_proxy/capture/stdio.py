@@ -50,6 +50,17 @@ def warn(text: str) -> None:
         pass
 
 
+def explain_terminal(client_in: int) -> None:
+    """Says what is waited for if stdin is a terminal, where no client writes anything.
+
+    Args:
+        client_in: the descriptor of stdin, moved or not.
+    """
+    if os.isatty(client_in):
+        warn("stdin is a terminal: waiting for the messages of a client; an editor sends them when"
+             " this is its agent's command. Ctrl-D ends")  # fmt: skip
+
+
 def _has_room(fd: int) -> bool:
     """Whether a write would not block; assumed where no descriptor is left to find it out."""
     try:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,7 +25,6 @@ from tests.integration.processes import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.integration.processes import Recorder, Talk
 
@@ -165,3 +166,23 @@ def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
     assert talk.wait() == 128 + signal.SIGTERM
     (note,) = talk.recording.events("note")
     assert (note["action"], note["reason"].encode()) == ("stopped", b"the agent was " + expected)
+
+
+@pytest.mark.parametrize("command", [["record", "--", "true"], ["replay", "tour"]])
+def test_whoever_types_the_command_is_told_what_it_waits_for(
+    command: list[str], tmp_path: Path
+) -> None:
+    """One line on stderr; in a pipe there is none."""
+    home = Path(__file__).parents[2] / "recordings" if command[0] == "replay" else tmp_path
+    argv = [sys.executable, "-m", "acp_proxy", *command]
+    env = os.environ | {"ACP_PROXY_RECORDINGS": str(home)}
+    keys, screen = os.openpty()
+    try:
+        os.write(keys, b"\x04")  # Ctrl-D
+        done = subprocess.run(argv, stdin=screen, capture_output=True, env=env, check=False)
+    finally:
+        os.close(screen)
+        os.close(keys)
+    first = done.stderr.splitlines()[0]
+    assert first.startswith(b"acp-proxy: stdin is a terminal: waiting for the messages of a client")
+    assert done.stdout == b""

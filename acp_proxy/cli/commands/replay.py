@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from acp_proxy.capture.pumps import CHUNK
-from acp_proxy.capture.stdio import take_stdio
+from acp_proxy.capture.stdio import explain_terminal, take_stdio
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_recording, playback_options, pointers
 from acp_proxy.cli.output_files import (
@@ -142,6 +142,7 @@ def _play(paths: dict[str, Path], options: ReplayOptions, run: "_Run") -> report
         }
         replays = {word: Replay(RecordedSteps(reader), options) for word, reader in readers.items()}
         choice = RecordingChoice(list(replays.values()))
+        explain_terminal(source)
         run.play(choice, source, sink)
         word = next(word for word, replay in replays.items() if replay is choice.chosen)
         incomplete = readers[word].recording.state == "incomplete"

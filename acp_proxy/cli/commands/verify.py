@@ -118,7 +118,7 @@ def verify(
         script = FilledScript(RecordedSteps(reader, as_sent=True))
         client = RecordedClient(script)
         secrets = fill(script, client, secret)
-        new = _new_path(command[0], output)
+        new = _new_path(command, output)
         spare_recordings((report, junit), (file_of(reader), output or new, new))
         from acp_proxy.cli.work_directory import directories
 
@@ -212,11 +212,11 @@ def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> 
     return _TIMES * max(_SHORTEST_NS, recorded_ns + lines * (timing.fixed_ns or 0))
 
 
-def _new_path(program: str, output: Path | None) -> Path:
+def _new_path(command: tuple[str, ...], output: Path | None) -> Path:
     if output is not None and output.suffix == ".jsonl":
         raise Refusal(f"verify records a database: expected a name such as NAME.db, got {output}")
     if output is None:
-        output = recordings() / f"{fresh_name(program, os.urandom(2).hex(), time.time_ns())}.db"
+        output = recordings() / f"{fresh_name(command, os.urandom(2).hex(), time.time_ns())}.db"
     for path in map(Path, candidates(str(output.absolute()))):
         if not os.path.lexists(path) and not os.path.lexists(f"{path}{LOG_SUFFIX}"):
             return path

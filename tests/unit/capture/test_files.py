@@ -111,12 +111,12 @@ def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
 )
 def test_a_fresh_name_has_time_and_agent(command: str, agent: str) -> None:
     """Names sort by time, name the agent, and end with what makes them unique."""
-    assert fresh_name(command, "c0ffee123456", WALL_NS) == f"20250615-150640-{agent}-c0ff"
+    assert fresh_name([command], "c0ffee123456", WALL_NS) == f"20250615-150640-{agent}-c0ff"
 
 
 def test_fresh_names_sort_by_time() -> None:
     """A later recording has a later name, whatever its agent."""
-    names = [fresh_name(agent, "ffff", WALL_NS + n * 10**9) for n, agent in enumerate("zya")]
+    names = [fresh_name([agent], "ffff", WALL_NS + n * 10**9) for n, agent in enumerate("zya")]
     assert names == sorted(names)
 
 

@@ -1,5 +1,7 @@
 """``acp-proxy inspect list``, and the overview that ``acp-proxy`` prints without a command."""
 
+import contextlib
+import json as json_
 import os
 import re
 import shlex
@@ -211,7 +213,7 @@ def _cells(entry: ListedRecording, recording: Recording, now: datetime | None) -
         cell(f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now)),
         cell(took),
         cell(recording.cwd if now is None else _tail(recording.cwd)),
-        cell(recording.agent_title),
+        cell(recording.agent_title or _agent_of(recording.command)),
         cell(recording.client_title),
         cell(state, live),
         cell(code, live or (Ink.STDERR if code in _UNFINISHED else trouble)),
@@ -221,6 +223,17 @@ def _cells(entry: ListedRecording, recording: Recording, now: datetime | None) -
         cell(recording.note or ""),
         cell(first_prompt(entry.first_prompt)[:_PROMPT]),
     ]
+
+
+def _agent_of(command: str) -> str:
+    """Returns the name of an agent that did not give any, by its command."""
+    from acp_proxy.capture.agent_names import agent_name  # late: most agents have a name
+
+    with contextlib.suppress(ValueError):
+        words = json_.loads(command)
+        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
+            return agent_name(words)
+    return ""
 
 
 def _tail(directory: str) -> str:

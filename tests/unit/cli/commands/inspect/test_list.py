@@ -61,6 +61,14 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
     assert result.exit_code == 0
 
 
+def test_an_agent_without_a_name_is_called_after_its_command(home: Path) -> None:
+    """AGENT is what the recorder would name the recording after, if the agent named nothing."""
+    with LogWriter(home / "x.db", arg=["npx", "-y", "@zed-industries/codex-acp"]) as recorder:
+        recorder.end()
+    line = run("inspect", "list", home=home).stdout.splitlines()[1]
+    assert " codex-acp " in line
+
+
 def test_columns_are_aligned_with_wide_characters(home: Path) -> None:
     """Names in wide characters take the columns they need, and the next column begins in line."""
     record_conversation(home / "你好.db", name="你好你好")
