@@ -142,11 +142,11 @@ def test_name_names_file_and_recording(acp_proxy: Path, tmp_path: Path) -> None:
 
 
 def test_a_default_name_has_time_and_agent(acp_proxy: Path, tmp_path: Path) -> None:
-    """A fresh name is the time in UTC, the agent's program and four characters of the id."""
+    """A fresh name is the time in UTC, the agent and four characters of the id."""
     assert record_talk(acp_proxy, home=tmp_path) == []
     (path,) = (tmp_path / "recordings").glob("*.db")
     name = path.stem
-    found = re.fullmatch(r"(\d{8}-\d{6})-python[\d-]*-([0-9a-f]{4})", name)
+    found = re.fullmatch(r"(\d{8}-\d{6})-puppet-([0-9a-f]{4})", name)
     assert found
     with RecordingReader(path) as reader:
         assert reader.recording.name == name
