@@ -1,13 +1,21 @@
-"""What a string is, by its path."""
+"""The path of a string decides how it is treated."""
 
 from __future__ import annotations
 
 import pytest
 
-from acp_proxy.redaction.places import Treatment, of_variable, rule_for
+from acp_proxy.redaction.places import Ruling, Treatment, of_variable, rule_for
 
 KEEP, TEXT, COMMAND = Treatment.KEEP, Treatment.TEXT, Treatment.COMMAND
 SECRET, ENTRY, NAME = Treatment.SECRET, Treatment.ENTRY, Treatment.NAME
+
+
+def ruling_of(path: str, method: str, *, private: bool = False) -> Ruling:
+    """Returns the ruling for a string, which is the same for a message within a batch."""
+    keys, methods = tuple(path.split(".")), frozenset({method})
+    ruling = rule_for(keys, methods, private=private)
+    assert rule_for(("*", *keys), methods, private=private) == ruling
+    return ruling
 
 
 @pytest.mark.parametrize(
@@ -16,54 +24,61 @@ SECRET, ENTRY, NAME = Treatment.SECRET, Treatment.ENTRY, Treatment.NAME
         ("params.mcpServers.*.env.*.value", "session/new", ENTRY, "env"),
         ("params.mcpServers.*.env.*.name", "session/new", NAME, "env"),
         ("params.mcpServers.*.headers.*.value", "session/load", ENTRY, "header"),
-        ("params.mcpServers.*.args.*", "session/new", COMMAND, "secret"),
-        ("params.mcpServers.*.url", "session/new", COMMAND, "secret"),
         ("params.mcpServers.*.transport.env.FOO", "session/new", SECRET, "env"),
         ("params.mcpServers.*.transport.headers.X-Foo", "session/new", SECRET, "header"),
         ("params.credentials.apiKey", "authenticate", SECRET, "key"),
         ("params.credentials.custom", "authenticate", SECRET, "credential"),
-        ("result.error", "", COMMAND, "secret"),
         ("params._meta.custom", "authenticate", SECRET, "credential"),
-        ("params._meta.custom", "session/new", TEXT, "secret"),
         ("result.authMethods.*.env.FOO", "", SECRET, "env"),
-        ("result.authMethods.*.args.*", "", COMMAND, "secret"),
-        ("result.authMethods.*.vars.*.name", "", Treatment.VARIABLE, "secret"),
         ("params.env.*.value", "terminal/create", ENTRY, "env"),
         ("params.env.FOO", "terminal/create", SECRET, "env"),
         ("params.env.*", "terminal/create", ENTRY, "env"),
-        ("params.command", "terminal/create", COMMAND, "secret"),
         ("params.headers.X-Api", "providers/set", SECRET, "header"),
-        ("params.baseUrl", "providers/set", COMMAND, "secret"),
         ("result.content.apiToken", "", SECRET, "token"),
         ("params.url", "elicitation/create", Treatment.QUERY, "url"),
         ("params.params.api_key", "mcp/message", SECRET, "key"),
         ("params.mcpParams.password", "_mcp/request", SECRET, "password"),
         ("params.params.mcpServers.*.env.*.value", "_proxy/successor", ENTRY, "env"),
         ("params._meta.access-token", "session/prompt", SECRET, "token"),
-        ("params._meta.baggage", "session/prompt", COMMAND, "secret"),
-        ("error.data.detail", "", COMMAND, "secret"),
         ("error.data.token", "", SECRET, "token"),
-        ("error.message", "", COMMAND, "secret"),
-        ("id", "initialize", KEEP, "secret"),
-        ("method", "initialize", KEEP, "secret"),
-        ("params.sessionId", "session/prompt", KEEP, "secret"),
-        ("params.update.toolCallId", "session/update", KEEP, "secret"),
-        ("params.update.content.text", "session/update", TEXT, "secret"),
-        ("params.update.locations.*.path", "session/update", KEEP, "secret"),
-        ("result.authMethods.*._meta.api-key.provider", "", COMMAND, "secret"),
         ("params._meta.token.*", "session/new", SECRET, "token"),
         ("params.headers.X-Foo.*", "providers/set", SECRET, "header"),
         ("params.env.FOO.value", "terminal/create", SECRET, "env"),
         ("params.tokens.*.value", "session/new", SECRET, "secret"),
-        ("params._meta.progressToken", "session/prompt", TEXT, "secret"),
     ],
 )
-def test_rows(path: str, method: str, treatment: Treatment, kind: str) -> None:
-    """Each row of the protocol's places of secrets, in the dialects that have it."""
-    ruling = rule_for(tuple(path.split(".")), frozenset({method}), private=False)
-    assert ruling == (treatment, kind)
-    in_batch = rule_for(("*", *path.split(".")), frozenset({method}), private=False)
-    assert in_batch == (treatment, kind)
+def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: str) -> None:
+    """The ruling names the kind of secret, in each dialect that has the place."""
+    assert ruling_of(path, method) == (treatment, kind)
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "treatment"),
+    [
+        ("params.mcpServers.*.args.*", "session/new", COMMAND),
+        ("params.mcpServers.*.url", "session/new", COMMAND),
+        ("result.error", "", COMMAND),
+        ("result.authMethods.*.args.*", "", COMMAND),
+        ("params.command", "terminal/create", COMMAND),
+        ("params.baseUrl", "providers/set", COMMAND),
+        ("params._meta.baggage", "session/prompt", COMMAND),
+        ("error.data.detail", "", COMMAND),
+        ("error.message", "", COMMAND),
+        ("result.authMethods.*._meta.api-key.provider", "", COMMAND),
+        ("params._meta.custom", "session/new", TEXT),
+        ("params.update.content.text", "session/update", TEXT),
+        ("params._meta.progressToken", "session/prompt", TEXT),
+        ("id", "initialize", KEEP),
+        ("method", "initialize", KEEP),
+        ("params.sessionId", "session/prompt", KEEP),
+        ("params.update.toolCallId", "session/update", KEEP),
+        ("params.update.locations.*.path", "session/update", KEEP),
+        ("result.authMethods.*.vars.*.name", "", Treatment.VARIABLE),
+    ],
+)
+def test_other_places(path: str, method: str, treatment: Treatment) -> None:
+    """The path shows whether a string is a command, any other text, or never changed."""
+    assert ruling_of(path, method) == Ruling(treatment)
 
 
 @pytest.mark.parametrize(
@@ -87,14 +102,13 @@ def test_rows(path: str, method: str, treatment: Treatment, kind: str) -> None:
     ],
 )
 def test_private_places(path: str, method: str) -> None:
-    """They are private where that is asked for, and text otherwise."""
-    keys, methods = tuple(path.split(".")), frozenset({method})
-    assert rule_for(keys, methods, private=True).treatment is Treatment.PRIVATE
-    assert rule_for(keys, methods, private=False).treatment in (TEXT, COMMAND)
+    """They are private if that is asked for, and text otherwise."""
+    assert ruling_of(path, method, private=True).treatment is Treatment.PRIVATE
+    assert ruling_of(path, method).treatment in (TEXT, COMMAND)
 
 
 def test_harmless_variables_are_shown() -> None:
-    """Their values are as good as any text."""
+    """Their values are treated like arguments."""
     assert of_variable("PATH", "env").treatment is COMMAND
     assert of_variable("Content-Type", "headers").treatment is COMMAND
     assert of_variable("FOO", "env") == (SECRET, "env")
