@@ -1,4 +1,4 @@
-"""Databases in memory for logs to be indexed into, and all the rows that they have then."""
+"""Databases in memory into which logs are indexed, and their rows."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from acp_proxy.store import database
+from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.indexer_state import load_state
+from tests.logs import reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events")
 
@@ -30,6 +33,15 @@ def empty_database() -> bytes:
     with closing(sqlite3.connect(":memory:")) as connection:
         database.migrate(connection)
         return connection.serialize()
+
+
+def settle(log_path: Path, connection: sqlite3.Connection) -> None:
+    """Indexes a whole log and ends its recording."""
+    with reader(log_path) as log:
+        machine = Indexer(connection, log)
+        while machine.step():
+            pass
+        machine.settle()
 
 
 def dump(connection: sqlite3.Connection) -> dict[str, list[Any]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
@@ -24,13 +22,14 @@ from acp_proxy.store import (
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from acp_proxy.store.text_export import write_text_form
-from tests.fuzz import seeds
+from tests.fuzz import scratch, seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
 from tests.log_writer import LogWriter, write_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 _COMMANDS = (("show",), ("log",), ("stats",), ("show", "--json"), ("log", "--json"),
              ("export", "--format", "jsonl", "-o", "-"), ("search", "e"))  # fmt: skip
@@ -45,7 +44,7 @@ def check(data: bytes) -> None:
     source = ByteSource(data)
     recording = source.choice(_recordings())
     command = source.choice([*_COMMANDS, *[None] * 9])
-    path = _directory() / "x.db"
+    path = scratch.directory("database_reader") / "x.db"
     path.write_bytes(recording)
     if source.number(1):
         with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
@@ -193,9 +192,9 @@ def _run(path: Path, command: tuple[str, ...]) -> None:
     words = ["inspect", command[0], str(path), *command[1:]]
     if command[0] == "search":
         words = ["inspect", "search", command[1], str(path)]
-    result = CliRunner(env={"ACP_PROXY_RECORDINGS": str(_directory())}).invoke(
-        cli, words, prog_name="acp-proxy"
-    )
+    result = CliRunner(
+        env={"ACP_PROXY_RECORDINGS": str(scratch.directory("database_reader"))}
+    ).invoke(cli, words, prog_name="acp-proxy")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code in (0, 1, 2), result.output[-500:]
@@ -204,7 +203,7 @@ def _run(path: Path, command: tuple[str, ...]) -> None:
 @cache
 def _recordings() -> list[bytes]:
     """Small recordings: one with a little of everything, one with faults, one of a real agent."""
-    path = _directory() / "seed.db"
+    path = scratch.directory("database_reader") / "seed.db"
     with LogWriter(path, fault_plan='[[fault]]\nkind = "drop"\n', seed=7) as recorder:
         write_conversation(recorder)
         recorder.chunk(2, b'[{"jsonrpc":"2.0","method":"a"},{"id":9,"method":"b"}]\n')
@@ -230,17 +229,6 @@ def _columns() -> list[tuple[str, str]]:
             for (table,) in tables
             for row in connection.execute(f"PRAGMA table_info({table})")
         ]
-
-
-@cache
-def _directory() -> Path:
-    """Where the file goes; removed when the program ends."""
-    holder = TemporaryDirectory()
-    _HOLDERS.append(holder)
-    return Path(holder.name)
-
-
-_HOLDERS: list[TemporaryDirectory[str]] = []
 
 
 def _seeds() -> list[bytes]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from acp_proxy.forms import converter
-from acp_proxy.protocol.framing import Line, LineCutter, LineFramer
+from acp_proxy.protocol.framing import LineCutter
+from tests.framed_chunks import framed
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
 
-_HEADER = b"\n\xf5\n"
-
 
 def _chunks(data: bytes) -> list[bytes]:
-    """The first bytes are the sizes of the chunks into which the rest is cut, again and again."""
+    """Cuts the data into chunks; its first bytes are the sizes, which are used in turn."""
     source = ByteSource(data)
     sizes = [size for size in source.short(15) if size] or [255]
     stream, found = source.rest(), list[bytes]()
@@ -23,22 +21,8 @@ def _chunks(data: bytes) -> list[bytes]:
     return found
 
 
-def _framed(chunks: list[bytes], *, stored: bool = False) -> tuple[list[bytes], list[Line]]:
-    """Frames chunks as they stand in a log, each after a header; returns the lines as bytes."""
-    log, lines, framer = bytearray(), list[Line](), LineFramer()
-    for t_ns, chunk in enumerate(chunks):
-        log += _HEADER
-        lines += framer.feed(chunk, len(log), t_ns)
-        log += chunk
-        if stored:
-            framer = converter.loads(converter.dumps(framer), LineFramer)
-    if (last := framer.finish(len(chunks))) is not None:
-        lines.append(last)
-    return [b"".join(log[at : at + size] for at, size in line.segments) for line in lines], lines
-
-
 def _cut(chunks: list[bytes]) -> list[bytes]:
-    """What the other framer, which holds the bytes, makes of the same chunks."""
+    """Returns the lines of the other framer, which holds the bytes."""
     cutter, lines = LineCutter(), list[bytes]()
     for chunk in chunks:
         for cut in cutter.feed(chunk):
@@ -49,15 +33,15 @@ def _cut(chunks: list[bytes]) -> list[bytes]:
 
 
 def check(data: bytes) -> None:
-    """Checks that lines depend on the bytes alone, lose none, and know their sizes and times."""
+    """Checks that lines depend only on the bytes, lose none, and have the right sizes and times."""
     chunks = _chunks(data)
     stream = b"".join(chunks)
     parts = stream.split(b"\n")
     expected = [part + b"\n" for part in parts[:-1]] + [part for part in parts[-1:] if part]
-    found, lines = _framed(chunks)
+    found, lines = framed(chunks)
     assert found == expected
-    assert _framed([stream] if stream else [])[0] == expected
-    assert _framed(chunks[:40], stored=True) == _framed(chunks[:40])
+    assert framed([stream] if stream else [])[0] == expected
+    assert framed(chunks[:40], stored=True) == framed(chunks[:40])
     assert _cut(chunks) == expected
     for line, raw in zip(lines, found, strict=True):
         assert (line.size, line.terminated) == (len(raw), raw.endswith(b"\n"))

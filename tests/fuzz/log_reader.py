@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from acp_proxy.capture.log_format import BASE_SIZE, HEADER, LAST_KIND, MAGIC
@@ -13,7 +10,7 @@ from acp_proxy.errors import UnreadableRecording
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader, LogRecord, event_data
 from acp_proxy.store.text_export import write_text_form
-from tests.fuzz import seeds
+from tests.fuzz import scratch, seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
 from tests.fuzz.text_form import reader_of
@@ -36,7 +33,7 @@ def check(data: bytes) -> None:
             log = base_record(0) + source.rest()
         case _:
             log = _records(source)
-    fd = os.open(_directory() / "x.log", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    fd = os.open(scratch.directory("log_reader") / "x.log", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     try:
         os.write(fd, log)
         _check_log(fd)
@@ -107,21 +104,8 @@ def _index(log: LogReader, connection: sqlite3.Connection, limit: int) -> bool:
     return True
 
 
-@cache
-def _directory() -> Path:
-    """Where the log goes; removed when the program ends."""
-    holder = TemporaryDirectory()
-    _HOLDERS.append(holder)
-    return Path(holder.name)
-
-
-_HOLDERS: list[TemporaryDirectory[str]] = []
-
-
 def _seeds() -> list[bytes]:
-    directory = _directory() / "seeds"
-    directory.mkdir(exist_ok=True)
-    with LogWriter(directory / "x.db") as recorder:
+    with LogWriter(scratch.directory("log_reader_seeds") / "x.db") as recorder:
         write_conversation(recorder)
         recorder.close()
     log = recorder.log_path.read_bytes()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from acp_proxy.errors import BadPlan
 from acp_proxy.faults.plan import Plan, joined, load_plan, parse_rule, plan_text, ready_plans
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.faults.structuring import BadToml, read_toml, settings_of
+from tests.fuzz import scratch
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
 
@@ -31,7 +29,7 @@ def check(data: bytes) -> None:
 
 
 def _load(text: bytes) -> Plan:
-    path = _directory() / "plan.toml"
+    path = scratch.directory("plan_reader") / "plan.toml"
     path.write_bytes(text)
     return load_plan(path)
 
@@ -52,17 +50,6 @@ def _check_comes_back(plan: Plan) -> None:
     again = _load(text.encode())
     assert (again.rules, again.seed) == (plan.rules, plan.seed)
     assert plan_text(again) == text
-
-
-@cache
-def _directory() -> Path:
-    """Where files go; removed when the program ends."""
-    holder = TemporaryDirectory()
-    _HOLDERS.append(holder)
-    return Path(holder.name)
-
-
-_HOLDERS: list[TemporaryDirectory[str]] = []
 
 
 def _seeds() -> list[bytes]:

@@ -12,7 +12,7 @@ from tests.fuzz.inputs import inputs
 from tests.fuzz.target import StepCounter, Target, Violated
 from tests.fuzz.with_hypothesis import fuzz
 
-_NOT_TARGETS = {"target", "targets", "byte_source", "inputs", "seeds", "with_hypothesis"}
+_NOT_TARGETS = {"target", "targets", "byte_source", "inputs", "scratch", "seeds", "with_hypothesis"}
 
 
 @pytest.mark.parametrize("name", targets.NAMES)

@@ -30,7 +30,7 @@ from tests.log_writer import (
     write_conversation,
 )
 from tests.logs import reader
-from tests.rows import dump, new_database, query, stream_bytes
+from tests.rows import dump, new_database, query, settle, stream_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,13 +44,6 @@ def recorder(tmp_path: Path) -> Iterator[LogWriter]:
         yield writing
 
 
-@pytest.fixture
-def rows() -> Iterator[sqlite3.Connection]:
-    """A fresh database."""
-    with new_database() as connection:
-        yield connection
-
-
 def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -> Indexer:
     """Indexes all that the log has."""
     with reader(recorder.log_path) as log:
@@ -59,15 +52,6 @@ def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -
             pass
         assert machine.behind == 0
     return machine
-
-
-def settle(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Indexes all that the log has and ends the recording."""
-    with reader(recorder.log_path) as log:
-        machine = Indexer(rows, log)
-        while machine.step():
-            pass
-        machine.settle()
 
 
 def frames(rows: sqlite3.Connection, columns: str) -> list[Any]:
@@ -253,7 +237,7 @@ def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.C
     """The unfinished lines of a writer that died are frames, and its recording is incomplete."""
     for stream in (STDERR, TO_CLIENT, TO_AGENT):
         recorder.chunk(stream, b"unfinished")
-    settle(recorder, rows)
+    settle(recorder.log_path, rows)
     assert frames(rows, "seq, stream, raw") == [
         (2, "to-agent", b"unfinished"),
         (3, "to-client", b"unfinished"),
@@ -263,7 +247,7 @@ def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.C
     assert (found["state"], found["end_reason"]) == ("incomplete", record_handler._CUT_OFF)
     assert found["ended_at"] == "2025-06-15T15:06:40.003000+00:00"
     before = dump(rows)
-    settle(recorder, rows)
+    settle(recorder.log_path, rows)
     assert dump(rows) == before
 
 
@@ -275,7 +259,7 @@ def test_settling_a_whole_recording_changes_nothing(
     recorder.close()
     index(recorder, rows)
     before = dump(rows)
-    settle(recorder, rows)
+    settle(recorder.log_path, rows)
     assert dump(rows) == before
     assert recording(rows)["state"] == "complete"
 
@@ -356,7 +340,7 @@ def test_a_killed_writers_last_line_may_be_undelivered(
     recorder.chunk(TO_AGENT, b"unfinished")
     recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=4)
     index(recorder, rows)
-    settle(recorder, rows)
+    settle(recorder.log_path, rows)
     assert frames(rows, "delivered") == ["partial"]
 
 
@@ -397,7 +381,7 @@ def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Conn
     recorder.chunk(TO_CLIENT, b"\n" + b"y" * 150)
     recorder.chunk(TO_CLIENT, b"y" * 150)
     recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=301)
-    settle(recorder, rows)
+    settle(recorder.log_path, rows)
     assert frames(rows, "seq, delivered, size") == [(2, "partial", 300), (4, "none", 300)]
 
 
@@ -430,7 +414,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
             assert machine.behind == 0
             machine.settle()
             with new_database() as rows:
-                settle(recorder, rows)
+                settle(recorder.log_path, rows)
                 assert dump(connection) == dump(rows)
 
 

@@ -17,7 +17,7 @@ from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import LogWriter, line, notification, request
 from tests.logs import reader
-from tests.rows import dump, new_database, query
+from tests.rows import dump, new_database, query, settle
 
 if TYPE_CHECKING:
     import sqlite3
@@ -38,13 +38,6 @@ def recorder(tmp_path: Path) -> Iterator[LogWriter]:
     """Such a log, which has begun."""
     with masking_log(tmp_path / "x.db") as writing:
         yield writing
-
-
-@pytest.fixture
-def rows() -> Iterator[sqlite3.Connection]:
-    """A fresh database."""
-    with new_database() as connection:
-        yield connection
 
 
 def new_session(value: str = SECRET) -> dict[str, Any]:
@@ -69,15 +62,6 @@ def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -
         return machine.behind
 
 
-def settle(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Indexes all that the log has and ends the recording."""
-    with reader(recorder.log_path) as log:
-        machine = Indexer(rows, log)
-        while machine.step():
-            pass
-        machine.settle()
-
-
 def lines(rows: sqlite3.Connection) -> list[tuple[bytes, int]]:
     """The line of each frame, and whether it is masked."""
     return [(bytes(raw), masked) for raw, masked in
@@ -90,7 +74,7 @@ def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None
     recorder.to_client({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s1"}})
     recorder.stderr(f"started with {SECRET}")
     recorder.stderr("started")
-    settle(recorder, rows)
+    settle(recorder.log_path, rows)
     assert [masked for _, masked in lines(rows)] == [1, 0, 1, 0]
     marker = MARKER.search(lines(rows)[0][0].decode())
     assert marker is not None
@@ -151,7 +135,7 @@ def test_the_end_of_a_stream_ends_the_waiting(
         recorder.end()
         assert index(recorder, rows) == 0
     else:
-        settle(recorder, rows)
+        settle(recorder.log_path, rows)
     assert len(lines(rows)) == 3
     assert SECRET[:12].encode() not in lines(rows)[2][0]
 
@@ -203,11 +187,11 @@ def test_every_indexer_makes_the_same_rows(
                 if is_done:
                     emptied.trim()
                     whole.t_ns = emptied.t_ns
-        settle(whole, at_once)
+        settle(whole.log_path, at_once)
         index(whole, in_batches, limit)
-        settle(whole, in_batches)
+        settle(whole.log_path, in_batches)
         emptied.index()
-        settle(emptied, emptied._database())
+        settle(emptied.log_path, emptied._database())
         assert dump(at_once) == dump(in_batches)
         assert not any(SECRET in repr(row) for row in dump(at_once))
         assert lines(at_once) == lines(emptied._database())
@@ -220,7 +204,7 @@ def test_what_masking_remembers_cannot_be_read(
     with LogWriter(recorder.path.with_name("y.db")) as other:
         other._record(capture_log.MASKING, 0, b"nonsense")
         other.to_agent(new_session())
-        settle(other, rows)
+        settle(other.log_path, rows)
     assert SECRET.encode() not in lines(rows)[0][0]
 
 
@@ -233,7 +217,7 @@ def test_large_lines_are_masked(
     recorder.to_agent(new_session())
     text = f"{'x' * 300} {SECRET} {'y' * 300}"
     recorder.to_client({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s1", "text": text}})
-    settle(recorder, rows)
+    settle(recorder.log_path, rows)
     raw, masked = lines(rows)[1]
     assert masked
     assert MARKER.sub("M", json.loads(raw)["result"]["text"]) == text.replace(SECRET, "M")
@@ -249,7 +233,7 @@ def test_undelivered_frames_are_found_by_what_was_received(
     recorder.to_agent(request(2, "x"))
     lost = len(line(request(2, "x"))) + len(line(new_session("Zq8"))) + 5
     recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=lost)
-    settle(recorder, rows)
+    settle(recorder.log_path, rows)
     delivered = query(rows, "SELECT delivered FROM frames ORDER BY seq")
     assert delivered == ["partial", "none", "none"]
 
@@ -261,7 +245,7 @@ def test_what_faults_changed_is_masked(recorder: LogWriter, rows: sqlite3.Connec
     recorder.event(capture_log.FAULT, TO_AGENT, rule="r", action="truncate")
     recorder._record(capture_log.PART, TO_CLIENT, line(chunk(SECRET)))
     recorder.event(capture_log.MADE, TO_CLIENT, rule="r", action="inject")
-    settle(recorder, rows)
+    settle(recorder.log_path, rows)
     fired = query(rows, "SELECT received, delivered FROM faults_fired")
     assert len(fired) == 2
     assert not any(SECRET.encode() in (value or b"") for row in fired for value in row)
@@ -272,5 +256,5 @@ def test_private_text_is_masked(tmp_path: Path, rows: sqlite3.Connection) -> Non
     """At the level that asks for it."""
     with masking_log(tmp_path / "p.db", "private") as recorder:
         recorder.to_client(chunk("Hello, world"))
-        settle(recorder, rows)
+        settle(recorder.log_path, rows)
     assert b'"xxxxxx xxxxx"' in lines(rows)[0][0]
