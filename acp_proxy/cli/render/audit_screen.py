@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from acp_proxy.cli.render import audit_rows as rows
-from acp_proxy.cli.render.output import Page, stdout_screen
+from acp_proxy.cli.render.output import stdout_screen
+from acp_proxy.cli.render.recording_page import LABEL, RecordingPage, shortened, started_at
 from acp_proxy.cli.render.styled_text import Ink, Piece, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.inspection.audit.values import Action, ActionStatus, Audit, Source
 from acp_proxy.inspection.diagnosis.values import PROBLEM
-from acp_proxy.wording import counted
 
-_LABEL = 12
 _MOST_ROWS = 20
 """Rows of each table that a terminal gets."""
 _MOST = 10
@@ -24,7 +23,6 @@ _INKS = {
     ActionStatus.UNANSWERED: Ink.TROUBLE,
     ActionStatus.UNKNOWN: Ink.STDERR,
 }
-_SHORT_ID = 12
 
 
 def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
@@ -35,8 +33,15 @@ def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
         word: how the user named the recording.
         most: rows of each table; None for the usual number.
     """
-    page = Page(stdout_screen())
-    _headline(page, audit)
+    page = RecordingPage(stdout_screen())
+    page.headline(
+        audit.recording,
+        live=audit.live,
+        problems=sum(finding.severity == PROBLEM for finding in audit.findings),
+        otherwise=piece(
+            f"{len(audit.findings)} to look at" if audit.findings else "nothing to look at"
+        ),
+    )
     _about(page, audit)
     _findings(page, audit)
     if most is None and page.screen.columns is not None:
@@ -59,52 +64,39 @@ def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
     page.flush()
 
 
-def _headline(page: Page, audit: Audit) -> None:
+def _about(page: RecordingPage, audit: Audit) -> None:
     recording = audit.recording
-    state = "running" if audit.live else recording.state
-    problems = sum(finding.severity == PROBLEM for finding in audit.findings)
-    verdict = piece(f"{len(audit.findings)} to look at" if audit.findings else "nothing to look at")
-    if problems:
-        verdict = piece(f"✗ {counted(problems, 'problem')}", Ink.TROUBLE, bold=True)
-    name, rest = piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  ")
-    page.wrap(piece(""), name, rest, verdict)
-
-
-def _about(page: Page, audit: Audit) -> None:
-    recording = audit.recording
-    started = datetime.fromisoformat(recording.started_at).astimezone()
     who = f"{recording.agent_title}: " if recording.agent_title else ""
-    _row(page, "agent", f"{who}{shlex.join(audit.agent_command)}")
-    _row(page, "started in", recording.cwd)
-    _row(page, "started at", f"{started:%Y-%m-%d %H:%M:%S %z}; the times below are of that zone")
+    page.row("agent", f"{who}{shlex.join(audit.agent_command)}")
+    page.row("started in", recording.cwd)
+    page.row("started at", f"{started_at(recording)}; the times below are of that zone")
     for number, one in enumerate(audit.sessions[:_MOST]):
-        many = f"{_short(one.id)}  " if len(audit.sessions) > 1 else ""
-        _row(page, "" if number else "works in", f"{many}{rows.session(one)}")
+        many = f"{shortened(one.id)}  " if len(audit.sessions) > 1 else ""
+        page.row("" if number else "works in", f"{many}{rows.session(one)}")
     _more(page, len(audit.sessions) - _MOST)
     servers = rows.servers(audit.sessions)
     for number, server in enumerate(servers[:_MOST]):
-        _row(page, "" if number else "MCP servers", server)
+        page.row("" if number else "MCP servers", server)
     _more(page, len(servers) - _MOST)
-    _row(page, "actions", rows.totals(audit))
+    page.row("actions", rows.totals(audit))
     if audit.actions:
-        _row(page, "permission", rows.answers(audit))
+        page.row("permission", rows.answers(audit))
     if audit.left_out:
-        _row(page, "left out", f"{audit.left_out:,} later actions, which are not listed")
+        page.row("left out", f"{audit.left_out:,} later actions, which are not listed")
 
 
-def _findings(page: Page, audit: Audit) -> None:
+def _findings(page: RecordingPage, audit: Audit) -> None:
     if audit.findings:
         page.print()
         page.print(piece("to look at", bold=True))
     for finding in audit.findings:
-        mark, ink = ("✗", Ink.TROUBLE) if finding.severity == PROBLEM else ("!", Ink.STDERR)
-        page.wrap(piece(f"  {mark} ", ink, bold=True), piece(finding.text))
+        page.finding(finding.severity, finding.text)
 
 
 def _columns(
     actions: Sequence[Action], group: rows.Group, seqs: Mapping[int, int], *, many: bool
 ) -> list[Column]:
-    sessions = [cell(_short(action.session or "") if many else "") for action in actions]
+    sessions = [cell(shortened(action.session or "") if many else "") for action in actions]
     times = [cell(_time(action), Ink.FAINT) for action in actions]
     return [
         Column("at", times, rank=3),
@@ -151,21 +143,12 @@ def _time(action: Action) -> str:
     return f"{datetime.fromisoformat(action.at).astimezone():%H:%M:%S}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _SHORT_ID else f"{text[: _SHORT_ID - 1]}…"
-
-
-def _row(page: Page, label: str, text: str) -> None:
-    if text:
-        page.wrap(piece(label.ljust(_LABEL)), piece(text))
-
-
-def _more(page: Page, count: int) -> None:
+def _more(page: RecordingPage, count: int) -> None:
     if count > 0:
-        page.print(piece(f"{'':{_LABEL}}… and {count:,} more", Ink.FAINT))
+        page.print(piece(f"{'':{LABEL}}… and {count:,} more", Ink.FAINT))
 
 
-def _next(page: Page, audit: Audit, word: str) -> None:
+def _next(page: RecordingPage, audit: Audit, word: str) -> None:
     seqs = [seq for finding in audit.findings for seq in finding.seqs]
     seqs += [action.seq for action in audit.actions]
     name = shlex.quote(word)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from attrs import frozen
 
+from acp_proxy.cli.render.recording_page import LABEL
 from acp_proxy.cli.render.styled_text import Ink, Piece, piece
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.fault_effects import delivered_instead
@@ -15,7 +16,6 @@ from acp_proxy.safe_text import visible
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.wording import byte_size
 
-_LABEL = 12
 _TERMINAL_LONGEST = 100_000
 """Characters of a message that are shown on a terminal."""
 _PAIR_LONGEST = 20_000
@@ -50,7 +50,7 @@ class FramePage:
             yield self.layout.text(member)
         for name, value in facts(row, self.started_at, live=self.layout.live):
             if value not in (None, ""):
-                label = piece(f"{name:<{_LABEL}}", Ink.FAINT)
+                label = piece(f"{name:<{LABEL}}", Ink.FAINT)
                 yield self.layout.screen.whole(piece("  "), label, piece(str(value)))
         longest = _TERMINAL_LONGEST if self._on_terminal else LONGEST
         yield from self._content(row, longest)

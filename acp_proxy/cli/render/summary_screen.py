@@ -4,17 +4,22 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 from itertools import zip_longest
 
-from acp_proxy.cli.render.output import Page, stdout_screen
+from acp_proxy.cli.render.output import stdout_screen
+from acp_proxy.cli.render.recording_page import (
+    LABEL,
+    SHORT_ID,
+    RecordingPage,
+    shortened,
+    started_at,
+)
 from acp_proxy.cli.render.styled_text import Ink, Piece, columns_of, piece, text_of, wrap
 from acp_proxy.cli.render.table import aligned
 from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.unanswered import silence_text
 from acp_proxy.inspection.diagnosis.values import (
     PROBLEM,
-    Finding,
     PersonRequest,
     SessionSummary,
     Summary,
@@ -24,15 +29,12 @@ from acp_proxy.inspection.diagnosis.values import (
 from acp_proxy.inspection.fault_effects import times_fired
 from acp_proxy.wording import counted, duration
 
-_LABEL = 12
 _MOST_TURNS = 5
 """How many of the first turns are shown, and of the last ones; a few more are shown whole."""
 _MOST = 5
 """Sessions, questions, and findings of one kind."""
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
-_LONGEST_ID = 12
-"""Characters of a session id on a terminal."""
 _SILENCE_NS = 10**9
 """A shorter silence is not worth a line."""
 _UNNAMED = "(did not say its name)"
@@ -53,8 +55,13 @@ def show_summary(summary: Summary, word: str) -> None:
         summary: of the recording.
         word: how the user named the recording.
     """
-    page = Page(stdout_screen())
-    _headline(page, summary)
+    page = RecordingPage(stdout_screen())
+    page.headline(
+        summary.recording,
+        live=summary.live,
+        problems=_problem_count(summary),
+        otherwise=piece("no problems", Ink.TO_CLIENT),
+    )
     _about(page, summary)
     page.print()
     _peers(page, summary)
@@ -66,16 +73,6 @@ def show_summary(summary: Summary, word: str) -> None:
         page.print()
         _next(page, summary, word)
     page.flush()
-
-
-def _headline(page: Page, summary: Summary) -> None:
-    recording = summary.recording
-    state = "running" if summary.live else recording.state
-    verdict = piece("no problems", Ink.TO_CLIENT)
-    if problems := _problem_count(summary):
-        verdict = piece(f"✗ {counted(problems, 'problem')}", Ink.TROUBLE, bold=True)
-    name, rest = piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  ")
-    page.wrap(piece(""), name, rest, verdict)
 
 
 def _problem_count(summary: Summary) -> int:
@@ -90,27 +87,26 @@ def _problem_count(summary: Summary) -> int:
     )
 
 
-def _about(page: Page, summary: Summary) -> None:
+def _about(page: RecordingPage, summary: Summary) -> None:
     recording = summary.recording
-    started = datetime.fromisoformat(recording.started_at).astimezone()
-    _row(page, "file", summary.path)
-    _row(page, "command", " ".join(json.loads(recording.command)))
-    _row(page, "directory", recording.cwd)
+    page.row("file", summary.path)
+    page.row("command", " ".join(json.loads(recording.command)))
+    page.row("directory", recording.cwd)
     took = f"{'last heard of after ' if summary.live else ''}{duration(summary.duration_ns)}"
-    _row(page, "started", f"{started:%Y-%m-%d %H:%M:%S %z}, {took}")
-    _row(page, "ended", summary.ending)
-    _row(page, "signals", "; ".join(_first(summary.signals, "more")))
+    page.row("started", f"{started_at(recording)}, {took}")
+    page.row("ended", summary.ending)
+    page.row("signals", "; ".join(_first(summary.signals, "more")))
     if recording.dialect:
         version = f", protocol {recording.protocol_version}" if recording.protocol_version else ""
         why = f" ({recording.dialect_reason})" if recording.dialect_reason else ""
-        _row(page, "dialect", f"{recording.dialect}{version}{why}")
+        page.row("dialect", f"{recording.dialect}{version}{why}")
     if summary.faults:
         seed = "" if recording.seed is None else f" (seed {recording.seed})"
-        _row(page, "faults", times_fired(summary.faults) + seed)
-    _row(page, "note", recording.note or "")
+        page.row("faults", times_fired(summary.faults) + seed)
+    page.row("note", recording.note or "")
 
 
-def _peers(page: Page, summary: Summary) -> None:
+def _peers(page: RecordingPage, summary: Summary) -> None:
     recording, can = summary.recording, summary.capabilities
     client = recording.client_title or _UNNAMED
     agent = recording.agent_title or _UNNAMED
@@ -123,21 +119,21 @@ def _peers(page: Page, summary: Summary) -> None:
         rows.append(("auth", "", ", ".join(can.auth_methods)))
     wide = max(columns_of(piece(mine)[0]) for _, mine, _ in rows)
     if page.screen.columns is not None:
-        wide = min(wide, (page.screen.columns - _LABEL) // 2 - 2)
+        wide = min(wide, (page.screen.columns - LABEL) // 2 - 2)
     for number, row in enumerate(rows):
         _pair(page, row, wide, number)
 
 
-def _pair(page: Page, row: tuple[str, str, str], wide: int, number: int) -> None:
+def _pair(page: RecordingPage, row: tuple[str, str, str], wide: int, number: int) -> None:
     """A label and two cells, the first of which is so many columns wide."""
     label, mine, theirs = row
     inks = (Ink.TO_AGENT, Ink.TO_CLIENT) if number < 2 else (None, None)
-    room = None if page.screen.columns is None else max(1, page.screen.columns - _LABEL - wide - 2)
+    room = None if page.screen.columns is None else max(1, page.screen.columns - LABEL - wide - 2)
     left = wrap([piece(mine, inks[0], bold=number == 0)], max(1, wide))
     right = wrap([piece(theirs, inks[1], bold=number == 0)], room)
     for one, other in zip_longest(left, right, fillvalue=list[Piece]()):
         gap = " " * (wide + 2 - columns_of(text_of(one)))
-        page.print(piece(label.ljust(_LABEL)), *one, piece(gap), *other)
+        page.print(piece(label.ljust(LABEL)), *one, piece(gap), *other)
         label = ""
 
 
@@ -151,14 +147,14 @@ def _first(texts: Sequence[str], more: str, most: int = _MOST) -> list[str]:
     return [*texts[:most], *([f"... and {left} {more}"] if left > 0 else [])]
 
 
-def _course(page: Page, summary: Summary) -> None:
+def _course(page: RecordingPage, summary: Summary) -> None:
     """What passed: frames, sessions, turns, tool calls, requests, files and terminals."""
     total = sum(summary.frames.values())
     frames = ", ".join(f"{n:,} {name}" for name, n in summary.frames.items())
-    _row(page, "frames", f"{total:,}: {frames}" if frames else "none")
+    page.row("frames", f"{total:,}: {frames}" if frames else "none")
     kinds = ", ".join(f"{n:,} {name}" for name, n in summary.kinds.items())
-    _row(page, "kinds", kinds)
-    _row(page, "updates", f"{summary.updates:,}" if summary.updates else "")
+    page.row("kinds", kinds)
+    page.row("updates", f"{summary.updates:,}" if summary.updates else "")
     _sessions(page, summary.opened)
     _turns(page, summary)
     _tool_calls(page, summary)
@@ -166,15 +162,15 @@ def _course(page: Page, summary: Summary) -> None:
     files = ", ".join(
         filter(None, (_tally(summary.files_read, "read"), _tally(summary.files_written, "written")))
     )
-    _row(page, "files", files)
-    _row(page, "terminals", _tally(summary.terminals, "created"))
+    page.row("files", files)
+    page.row("terminals", _tally(summary.terminals, "created"))
     silence = summary.longest_silence
     if silence is not None and silence.length_ns >= _SILENCE_NS:
-        _row(page, "silence", f"at the longest {silence_text(silence)}")
+        page.row("silence", f"at the longest {silence_text(silence)}")
     _errors(page, summary)
 
 
-def _sessions(page: Page, sessions: list[SessionSummary]) -> None:
+def _sessions(page: RecordingPage, sessions: list[SessionSummary]) -> None:
     rows = []
     for session in sessions[:_MOST]:
         how = [_OPENED.get(way, way) for way in session.opened]
@@ -185,16 +181,16 @@ def _sessions(page: Page, sessions: list[SessionSummary]) -> None:
             [piece(session.id), piece(", ".join(how), ink), piece(turns), piece(session.cwd or "")]
         )
     if sessions:
-        _row(page, "sessions", f"{len(sessions):,}")
+        page.row("sessions", f"{len(sessions):,}")
     _list(page, rows, len(sessions), is_cut=False)
 
 
-def _turns(page: Page, summary: Summary) -> None:
+def _turns(page: RecordingPage, summary: Summary) -> None:
     turns = summary.turns
     if not turns:
         return
-    _row(page, "turns", f"{len(turns):,}")
-    most_id = None if page.screen.columns is None else _LONGEST_ID
+    page.row("turns", f"{len(turns):,}")
+    most_id = None if page.screen.columns is None else SHORT_ID
     rows = [_turn(turn, summary, most_id) for turn in turns]
     if len(rows) > 2 * _MOST_TURNS + 2:
         more = f"and {len(rows) - 2 * _MOST_TURNS:,} more"
@@ -217,11 +213,11 @@ def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piec
         piece(counted(turn.tool_calls, "tool call")),
     ]
     if len(summary.opened) > 1:
-        cells.append(piece(_short(turn.session or "", most_id)))
+        cells.append(piece(shortened(turn.session or "", most_id)))
     return [*cells, piece(turn.prompt)]
 
 
-def _tool_calls(page: Page, summary: Summary) -> None:
+def _tool_calls(page: RecordingPage, summary: Summary) -> None:
     count = sum(tally.count for tally in summary.tool_calls)
     if not count:
         return
@@ -235,7 +231,7 @@ def _tool_calls(page: Page, summary: Summary) -> None:
     pieces[-1] = piece(")")
     if (more := len(summary.tool_calls) - _MOST_TOOL_KINDS) > 0:
         pieces.append(piece(f", ... and {more} more kinds"))
-    _row(page, "tool calls", *pieces)
+    page.row("tool calls", *pieces)
     rows = [
         [
             piece(f"#{call.seq}", Ink.FAINT),
@@ -247,7 +243,7 @@ def _tool_calls(page: Page, summary: Summary) -> None:
     _list(page, rows, len(summary.failed_calls))
 
 
-def _questions(page: Page, summary: Summary) -> None:
+def _questions(page: RecordingPage, summary: Summary) -> None:
     answers = summary.answers
     if not answers:
         return
@@ -255,7 +251,7 @@ def _questions(page: Page, summary: Summary) -> None:
     outcomes = ", ".join(
         f"{n:,} {'without an answer' if a == 'open' else a}" for a, n in answers.items()
     )
-    _row(page, "asked", f"{counted(count, 'time')} of a person: {outcomes}")
+    page.row("asked", f"{counted(count, 'time')} of a person: {outcomes}")
     rows = [_question(question, summary.live) for question in summary.questions[:_MOST]]
     _list(page, rows, count)
 
@@ -273,17 +269,17 @@ def _question(question: PersonRequest, live: bool) -> list[Piece]:
     ]
 
 
-def _errors(page: Page, summary: Summary) -> None:
+def _errors(page: RecordingPage, summary: Summary) -> None:
     """Those that are routine; the others stand among the problems."""
     texts = []
     for error in summary.error_codes:
         if error.is_routine:
             times = f"{error.count:,} ×, first " if error.count > 1 else ""
             texts.append(f"{error.method} {error_text(error)} ({times}#{error.seq})")
-    _row(page, "routine", "; ".join(_first(texts, "more kinds of error")))
+    page.row("routine", "; ".join(_first(texts, "more kinds of error")))
 
 
-def _findings(page: Page, summary: Summary, word: str) -> None:
+def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
     """What is wrong or worth knowing, and below it what a running conversation waits for."""
     if summary.findings:
         title = "problems" if _problem_count(summary) else "remarks"
@@ -293,7 +289,7 @@ def _findings(page: Page, summary: Summary, word: str) -> None:
     for finding in summary.findings:
         seen[finding.kind] += 1
         if seen[finding.kind] <= _MOST:
-            _finding(page, finding)
+            page.finding(finding.severity, finding.text)
         elif seen[finding.kind] == _MOST + 1:
             more = summary.finding_counts[finding.kind] - _MOST
             hint = _MORE.get(finding.kind, "--json has a hundred").replace("REC", shlex.quote(word))
@@ -307,12 +303,7 @@ def _findings(page: Page, summary: Summary, word: str) -> None:
     _more(page, len(summary.waiting) - _MOST)
 
 
-def _finding(page: Page, finding: Finding) -> None:
-    mark, ink = ("✗", Ink.TROUBLE) if finding.severity == PROBLEM else ("!", Ink.STDERR)
-    page.wrap(piece(f"  {mark} ", ink, bold=True), piece(finding.text))
-
-
-def _stderr(page: Page, summary: Summary) -> None:
+def _stderr(page: RecordingPage, summary: Summary) -> None:
     if not summary.stderr_tail:
         return
     page.print()
@@ -323,7 +314,7 @@ def _stderr(page: Page, summary: Summary) -> None:
         page.wrap(piece("  "), piece(line, Ink.STDERR), indent=4)
 
 
-def _next(page: Page, summary: Summary, word: str) -> None:
+def _next(page: RecordingPage, summary: Summary, word: str) -> None:
     name = shlex.quote(word)
     command = f"acp-proxy inspect log {name}"
     seqs = next((finding.seqs for finding in summary.findings if finding.seqs), [])
@@ -343,22 +334,12 @@ def _tally(tally: Tally, what: str) -> str:
     return f"{tally.done:,} {what}" + (f" ({remark})" if remark else "")
 
 
-def _row(page: Page, label: str, *pieces: str | Piece) -> None:
-    made = [p if isinstance(p, tuple) else piece(p) for p in pieces]
-    if text_of(made):
-        page.wrap(piece(label.ljust(_LABEL)), *made)
-
-
-def _list(page: Page, rows: list[list[Piece]], count: int, *, is_cut: bool = True) -> None:
+def _list(page: RecordingPage, rows: list[list[Piece]], count: int, *, is_cut: bool = True) -> None:
     """Prints the first rows of so many, and how many more there are."""
     page.lines(aligned(rows, page.screen, is_cut=is_cut))
     _more(page, count - _MOST)
 
 
-def _more(page: Page, count: int) -> None:
+def _more(page: RecordingPage, count: int) -> None:
     if count > 0:
         page.print(piece(f"  ... and {count:,} more", Ink.FAINT))
-
-
-def _short(text: str, most: int | None) -> str:
-    return text if most is None or len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,73 @@
+"""The page of a screen about one recording: a headline, rows with labels, and marked findings."""
+
+from datetime import datetime
+
+from acp_proxy.cli.render.output import Page
+from acp_proxy.cli.render.styled_text import Ink, Piece, piece, text_of
+from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.recording import Recording
+from acp_proxy.wording import counted
+
+LABEL = 12
+"""Columns of a label."""
+SHORT_ID = 12
+"""Characters of the id of a session where there is little room."""
+
+
+class RecordingPage(Page):
+    """A page about one recording."""
+
+    def headline(
+        self, recording: Recording, *, live: bool, problems: int, otherwise: Piece
+    ) -> None:
+        """Prints the name of the recording, its state, and how many problems it has.
+
+        Args:
+            recording: the recording.
+            live: whether it is still running.
+            problems: how many were found.
+            otherwise: what is printed if there are none.
+        """
+        state = "running" if live else recording.state
+        verdict = otherwise
+        if problems:
+            verdict = piece(f"✗ {counted(problems, 'problem')}", Ink.TROUBLE, bold=True)
+        name, rest = piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  ")
+        self.wrap(piece(""), name, rest, verdict)
+
+    def row(self, label: str, *pieces: str | Piece) -> None:
+        """Prints a label and what belongs to it; nothing if that is empty.
+
+        Args:
+            label: a word or two; empty to continue the row above.
+            *pieces: the text.
+        """
+        made = [one if isinstance(one, tuple) else piece(one) for one in pieces]
+        if text_of(made):
+            self.wrap(piece(label.ljust(LABEL)), *made)
+
+    def finding(self, severity: str, text: str) -> None:
+        """Prints a finding with the mark of its severity.
+
+        Args:
+            severity: `PROBLEM` or `REMARK`.
+            text: one sentence.
+        """
+        mark, ink = ("✗", Ink.TROUBLE) if severity == PROBLEM else ("!", Ink.STDERR)
+        self.wrap(piece(f"  {mark} ", ink, bold=True), piece(text))
+
+
+def started_at(recording: Recording) -> str:
+    """Returns the local time at which a recording began."""
+    started = datetime.fromisoformat(recording.started_at).astimezone()
+    return f"{started:%Y-%m-%d %H:%M:%S %z}"
+
+
+def shortened(text: str, most: int | None = SHORT_ID) -> str:
+    """Cuts a text, such as the id of a session, to a number of characters.
+
+    Args:
+        text: the text.
+        most: the number of characters; None for no limit.
+    """
+    return text if most is None or len(text) <= most else f"{text[: most - 1]}…"
