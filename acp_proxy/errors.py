@@ -60,3 +60,7 @@ class BadFilter(AcpProxyError):
 
 class BadPlan(AcpProxyError):
     """Invalid plan of faults."""
+
+
+class BadSettings(AcpProxyError):
+    """The settings of an ACP client cannot be read or changed."""
