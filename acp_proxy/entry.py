@@ -19,13 +19,25 @@ def main() -> None:
     capture.leave_at_once()
     if sys.argv[1:2] == ["record"]:
         options = parse(sys.argv[2:], os.environ)
-        if options is not None:
+        if options is not None and _is_command(options):
             record(options, _supervise, _without_secrets)
     elif sys.argv[1:2] == ["replay"]:  # it unblocks them when it runs, and then reports
         pthread_sigmask(SIG_BLOCK, (SIGTERM, SIGINT, SIGHUP))
     from acp_proxy.cli.main import cli
 
     cli(prog_name="acp-proxy")
+
+
+def _is_command(options: "RecordOptions") -> bool:
+    """Whether the command can be executed; ``@NAME`` is replaced, unless no agent has this name."""
+    if not options.command[0].startswith("@"):
+        return True
+    from acp_proxy.capture.agent_lookup import replace_name
+    from acp_proxy.known_agents import expanded
+
+    command = replace_name(options.command, expanded)
+    options.command = command or options.command
+    return command is not None
 
 
 def _supervise(relay: "Relay", options: "RecordOptions") -> None:

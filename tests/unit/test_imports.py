@@ -39,8 +39,12 @@ LATER = {
 """Built into Python, or imported inside a function, when the agent runs or will not."""
 
 
-RARE = {f"acp_proxy.capture.{name}" for name in ("in_place", "process_table", "shared_group")}
-"""Modules of ours that are imported on a terminal, or where no agent can run beside us."""
+RARE = {
+    f"acp_proxy.capture.{name}"
+    for name in ("agent_lookup", "in_place", "process_table", "shared_group")
+}
+"""Modules of ours that are imported on a terminal, for ``@NAME``, or where no agent can run beside
+us."""
 
 
 def test_starting_loads_small_modules_only() -> None:

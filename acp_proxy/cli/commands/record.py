@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from acp_proxy.capture.options import RECORD, Option, RecordOptions
 from acp_proxy.capture.pumps import Interceptor
+from acp_proxy.cli.known_agents import agent_command
 from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.runtime import supervise
 
@@ -68,7 +69,7 @@ def _parameter(option: Option) -> click.Option:
 def _run(command: tuple[str, ...], **values: Any) -> None:
     from acp_proxy.capture.starter import record as start
 
-    options = RecordOptions(command, values)
+    options = RecordOptions(agent_command(command), values)
     start(options, supervise, without_secrets, _fault_runner(options))
 
 
@@ -110,6 +111,8 @@ record = click.Command(
 
     Every option can be given in the environment as well (ACP_PROXY_GRACE for --grace, and so on).
     ACP_PROXY_OFF=1 runs the agent untouched, without recording.
+
+    `@NAME` in place of AGENT stands for the command of a known agent, such as @opencode.
     """,
     epilog="""Exit code: the agent's own; 128+n if signal n ended it; 127 or 126 if it could not
     start; 2 for wrong use, except a bad --keep, which is reported and deletes nothing.
@@ -117,6 +120,7 @@ record = click.Command(
     \b
     Examples:
       acp-proxy record -- opencode acp
+      acp-proxy record -- @gemini
       acp-proxy record --name bug --keep 30d -- npx @google/gemini-cli --acp
       ACP_PROXY_OFF=1 acp-proxy record -- opencode acp      as if it were not there
     """,

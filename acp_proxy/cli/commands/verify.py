@@ -13,6 +13,7 @@ import click
 
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
 from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.known_agents import agent_command
 from acp_proxy.cli.options import (
     comparison_options,
     complete_recording,
@@ -49,6 +50,7 @@ agent that cannot start or a recording that cannot be read, 3 if it stalled or t
 \b
 Examples:
   acp-proxy verify run.db -- opencode acp
+  acp-proxy verify run.db -- @opencode
   acp-proxy verify run.db --expect structure -- npx @google/gemini-cli --acp
   acp-proxy verify run.db --cwd ./fixture -- ./my-agent
   acp-proxy verify run.jsonl --report report.json --junit report.xml -- ./my-agent
@@ -111,6 +113,7 @@ def verify(
         raise Refusal(f"expected a directory to work in, got {cwd}")
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
+    command = agent_command(command)
     with _exit_on_signals(), ExitStack() as stack:
         reader = stack.enter_context(open_recording(recording, unredacted=True))
         if reader.live:

@@ -1,0 +1,37 @@
+"""Commands that begin with ``@NAME``, as the command line reads them."""
+
+from collections.abc import Iterable
+
+from acp_proxy.cli.group import Refusal
+
+
+def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns a command with that of a known agent in place of ``@NAME``.
+
+    Raises:
+        Refusal: it begins with ``@``, and no agent has this name.
+    """
+    if not command[0].startswith("@"):
+        return command
+    from acp_proxy.capture.agent_lookup import replace_name
+    from acp_proxy.known_agents import expanded, known_names
+
+    found = replace_name(command, expanded)
+    if found is None:
+        raise Refusal(unknown(command[0], [f"@{name}" for name in known_names()], "known agent"))
+    return tuple(found)
+
+
+def unknown(word: str, words: Iterable[str], what: str) -> str:
+    """Returns a sentence on a word that names nothing, with the nearest words that do.
+
+    Args:
+        word: what was given.
+        words: all that would do.
+        what: what it should have named.
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(word.lower(), [*words], 3, 0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else "docs/known-agents.md lists them"
+    return f"no {what} {word!r}; {hint}"

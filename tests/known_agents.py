@@ -1,0 +1,100 @@
+"""Writes `acp_proxy/known_agents.py` anew, from the official registry of ACP agents.
+
+``make agents`` reads the registry's file from its site; ``make agents REGISTRY=FILE`` reads a file
+of the same form. What was read is named in the result by its checksum, and each agent by its
+version, and by the commit of its entry where the file has it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+TABLE = Path(__file__).parents[1] / "acp_proxy" / "known_agents.py"
+URL = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json"
+_TIMEOUT_S = 60
+_RUNNERS = {"npx": ("npx", "-y"), "uvx": ("uvx",)}
+"""How a package is run that is not installed."""
+_PROGRAMS = {
+    "codebuddy-code": "codebuddy",
+    "cursor": "cursor-agent",
+    "dirac": "dirac",
+    "gemini": "gemini",
+    "opencode": "opencode",
+    "poolside": "pool",
+    "qwen-code": "qwen",
+    "sigit": "sigit",
+}
+"""What an installed agent is called, where that is not the name of its package or its file."""
+_MARK = " = {\n"
+
+
+def main(words: list[str]) -> int:
+    """Writes the table; returns the exit code."""
+    data = Path(words[0]).read_bytes() if words else _download()
+    registry = json.loads(data)
+    rows = {agent["id"]: row(agent) for agent in registry["agents"]}
+    TABLE.write_text(
+        with_rows(TABLE.read_text("utf-8"), rows, hashlib.sha256(data).hexdigest()), "utf-8"
+    )
+    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", TABLE], check=True)
+    print(f"{len(rows)} agents; checksum of the table: {checksum(rows)}")  # noqa: T201
+    return 0
+
+
+def row(agent: dict[str, Any]) -> tuple[Any, ...]:
+    """Makes a row of the table of an agent of the registry: see ``AGENTS``."""
+    kinds = agent["distribution"]
+    runner: tuple[str, ...] = ()
+    found: dict[str, Any] = {}
+    program = ""
+    for kind, start in _RUNNERS.items():
+        if kind in kinds:
+            found = kinds[kind]
+            package = re.sub(r"(?<=.)(@|==).*", "", found["package"])
+            runner, program = (*start, package), package.rpartition("/")[2]
+    if "binary" in kinds:
+        systems = kinds["binary"]
+        found = systems.get("linux-x86_64") or next(iter(systems.values()))
+        program = re.split(r"[/\\]", found["cmd"])[-1].removesuffix(".exe")
+    program = _PROGRAMS.get(agent["id"], program)
+    env = {name: value for name, value in found.get("env", {}).items() if "UPDATE" not in name}
+    pin = " ".join(filter(None, (agent["version"], agent.get("commit", "")[:12])))
+    return agent["name"], (program, *found.get("args", ())), runner, env, pin
+
+
+def with_rows(source: str, rows: dict[str, tuple[Any, ...]], read: str) -> str:
+    """Returns the module with other rows.
+
+    Args:
+        source: the module.
+        rows: the rows, by the agents' ids.
+        read: the SHA-256 of what they were made of.
+    """
+    head, _, rest = source.partition(_MARK)
+    tail = rest.partition("\n}\n")[2]
+    head = re.sub(r'REGISTRY_SHA256 = ".*"', f'REGISTRY_SHA256 = "{read}"', head)
+    head = re.sub(r'ROWS_SHA256 = ".*"', f'ROWS_SHA256 = "{checksum(rows)}"', head)
+    lines = "".join(f"    {key!r}: {value!r},\n" for key, value in sorted(rows.items()))
+    return f"{head}{_MARK}{lines.rstrip()}\n}}\n{tail}"
+
+
+def checksum(rows: dict[str, Any]) -> str:
+    """Returns the SHA-256 of the rows, by which a change by hand is noticed."""
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
+
+
+def _download() -> bytes:
+    with urllib.request.urlopen(URL, timeout=_TIMEOUT_S) as answer:
+        data: bytes = answer.read()
+    return data
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
