@@ -125,7 +125,7 @@ def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> No
 
 
 def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
-    """The client was sent it, and may send it back."""
+    """The marker was sent to the client, which may send it back."""
     recorded = recorded_at(record, "secrets")
     live = recorded.replay()
     live.check(f"""
@@ -142,7 +142,7 @@ def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
 
 
 def test_a_text_that_is_no_secret_to_us_is_paired_too(record: Record) -> None:
-    """The recording knew of it from elsewhere."""
+    """The recording has a marker there, because the secret was recognized elsewhere."""
     transcript = """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": "[redacted:password:0a0b0c0d] [redacted:password:0a0b0c0d]"}
@@ -199,7 +199,7 @@ def test_nothing_is_granted_by_a_mask(record: Record, level: str) -> None:
 def test_permission_is_granted_for_the_secret_that_was_filled_in(
     record: Record, level: str
 ) -> None:
-    """The same value is the same; a marker that was sent as it is stands for itself."""
+    """Equal values match; a marker that was sent as it is matches itself."""
     recorded = recorded_at(record, level, ASKED)
     live = verify(recorded)
     live.play("<- 2", "<- 4", "<- 6")

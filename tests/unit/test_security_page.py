@@ -23,7 +23,7 @@ _NAMED = re.findall(r"`([^`]+)`", PAGE)
 
 
 def commands(command: click.Command, *words: str) -> Iterator[tuple[tuple[str, ...], set[str]]]:
-    """Every command, and its options."""
+    """Yields every command with its options."""
     yield words, {option for parameter in command.params for option in parameter.opts}
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -37,7 +37,7 @@ COMMANDS = dict(commands(cli))
 
 
 def test_the_readme_links_to_it() -> None:
-    """And it links back to pages that exist."""
+    """The page links only to pages that exist."""
     assert "](SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)", PAGE):
         assert (ROOT / target).exists(), target
@@ -45,7 +45,7 @@ def test_the_readme_links_to_it() -> None:
 
 @pytest.mark.parametrize("option", sorted({n for n in _NAMED if n.startswith("--")}))
 def test_an_option_exists(option: str) -> None:
-    """Of some command."""
+    """An option that the page names belongs to a command."""
     assert any(option in options for options in COMMANDS.values())
 
 
@@ -53,7 +53,7 @@ def test_an_option_exists(option: str) -> None:
     "name", sorted({n for n in _NAMED if re.match(r"(tests|requirements)/", n)})
 )
 def test_a_file_exists(name: str) -> None:
-    """As it is named."""
+    """A file that the page names is in the repository."""
     assert (ROOT / name).exists()
 
 
@@ -61,7 +61,7 @@ def test_a_file_exists(name: str) -> None:
     "name", sorted({n for n in _NAMED if re.match(r"(acp-proxy|inspect) [a-z]", n)})
 )
 def test_a_command_exists(name: str) -> None:
-    """With its options."""
+    """A command that the page names has the named options."""
     words = [word for word in name.removeprefix("acp-proxy ").split() if not word.startswith("-")]
     options = {word for word in name.split() if word.startswith("-")}
     assert options <= COMMANDS[tuple(words)]
@@ -69,12 +69,12 @@ def test_a_command_exists(name: str) -> None:
 
 @pytest.mark.parametrize("target", sorted({n[5:] for n in _NAMED if n.startswith("make ")}))
 def test_a_target_of_make_exists(target: str) -> None:
-    """In the Makefile."""
+    """A target that the page names is in the Makefile."""
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
 def test_the_limits_are_those_of_the_code() -> None:
-    """As they are written in the page."""
+    """The page states the limits of the code."""
     assert (HELD >> 20, LONGEST_TEXT >> 20, LARGEST, DEEPEST) == (16, 4, 1_000_000, 100)
     for limit in ("more than 16 MiB", "4 MiB", "1 MB", "100 levels"):
         assert limit in PAGE

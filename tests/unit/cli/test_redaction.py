@@ -46,7 +46,7 @@ def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
 
 
 def test_unredacted_shows_what_the_file_holds(tmp_path: Path) -> None:
-    """Also in a list, and in the overview."""
+    """The list and the overview show it as well."""
     path = record_planted(tmp_path / "x.db")
     assert ENV in run("inspect", "log", path, "--unredacted").stdout
     assert ENV in run("inspect", "list", tmp_path, "--unredacted").stdout

@@ -179,7 +179,7 @@ def made() -> Iterator[str]:
 
 
 def written() -> Iterator[str]:
-    """What real agents and clients wrote, and the manual; line by line."""
+    """Yields the lines of real agents and clients, and of the manual."""
     for path in sorted((ROOT / "tests" / "data" / "captures").rglob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             for text in _strings(json.loads(line)):

@@ -30,7 +30,7 @@ class Planted(NamedTuple):
     """A secret in a text."""
 
     name: str
-    """What it is, for messages of tests."""
+    """Its description, for messages of tests."""
     text: str
     start: int
     end: int

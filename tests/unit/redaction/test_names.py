@@ -15,7 +15,7 @@ from acp_proxy.redaction.names import is_harmless_variable, is_secret_name, kind
     ],
 )  # fmt: skip
 def test_a_secret_name(name: str) -> None:
-    """In any spelling, and at the end of a longer name."""
+    """It is recognized in any spelling, and at the end of a longer name."""
     assert is_secret_name(name)
 
 
@@ -40,13 +40,13 @@ def test_a_variable_may_be_a_key() -> None:
 
 
 def test_the_kind_of_a_name() -> None:
-    """What is masked says what it was."""
+    """The name of a value decides which kind of secret it is."""
     assert kind_of_name("GITHUB_TOKEN") == "token"
     assert kind_of_name("set-cookie") == "cookie"
     assert kind_of_name("PATH") is None
 
 
 def test_harmless_variables() -> None:
-    """In any case, with all of the locale."""
+    """They are recognized in any case, with all variables of the locale."""
     assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "node_env"]))
     assert not is_harmless_variable("OPENAI_API_KEY")

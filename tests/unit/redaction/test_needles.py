@@ -12,7 +12,7 @@ WORDS = st.lists(st.text("aBc-", min_size=1, max_size=4), min_size=1, max_size=6
 
 @given(WORDS, st.text("AabBcC-.", max_size=30))
 def test_each_place_is_found(words: list[str], text: str) -> None:
-    """As by looking for each word at each place."""
+    """The result is that of a search for each word at each place."""
     needles = Needles([word.encode() for word in words])
     expected = {
         (n, start)
@@ -26,5 +26,5 @@ def test_each_place_is_found(words: list[str], text: str) -> None:
 
 
 def test_any_bytes_are_searched() -> None:
-    """What is no UTF-8 as well."""
+    """Bytes that are not UTF-8 can be searched as well."""
     assert Needles([b"\xff\xfe"]).are_in(b"a\xff\xfeb")

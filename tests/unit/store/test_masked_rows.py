@@ -95,7 +95,7 @@ def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_masked_piece_by_piece(tmp_path: Path) -> None:
-    """Also one that is never held; its beginning and its end stay."""
+    """It is never held as a whole; its beginning and its end stay."""
     path = record_planted(tmp_path / "x.db", large=5 << 20)
     with RecordingReader(path) as reader:
         row = next(r for r in reader.frames() if r["size"] > 4 << 20)
@@ -151,7 +151,7 @@ def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
-    """What comes later is masked with the same markers, whoever said it first."""
+    """Later lines get the same markers, no matter which peer sent the secret first."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x", env={"DEPLOY": ENV}))
         with RecordingReader(tmp_path / "x.db") as reader:

@@ -35,7 +35,7 @@ def masking_log(path: Path, level: str = "secrets", **start: Any) -> LogWriter:
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Iterator[LogWriter]:
-    """Such a log, which has begun."""
+    """A log of a recorder that masks, with its first records."""
     with masking_log(tmp_path / "x.db") as writing:
         yield writing
 
@@ -69,7 +69,7 @@ def lines(rows: sqlite3.Connection) -> list[tuple[bytes, int]]:
 
 
 def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """And marked; the others are as they were."""
+    """Masked lines are marked, and the others do not change."""
     recorder.to_agent(new_session())
     recorder.to_client({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s1"}})
     recorder.stderr(f"started with {SECRET}")
@@ -84,7 +84,7 @@ def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None
 
 @pytest.mark.parametrize("level", ["none", "secrets", "private"])
 def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None:
-    """Neither is a secret of the command line."""
+    """No row has a secret of the command line either."""
     with masking_log(tmp_path / "x.db", level, arg=["agent", "--token", SECRET]) as recorder:
         recorder.to_agent(new_session())
         recorder.end()
@@ -97,7 +97,7 @@ def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None
 
 
 def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """While it may end with the beginning of a secret; then both pieces are masked."""
+    """It stays while a secret may begin at its end; then both pieces are masked."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk("harmless"), chunk(f"it is {SECRET[:6]}"))
     assert index(recorder, rows) > 0
@@ -163,7 +163,7 @@ def test_every_indexer_makes_the_same_rows(
     trims: set[int],
     size: int,
 ) -> None:
-    """At once, by an indexer for each batch, and with a log that is emptied in between."""
+    """The log is indexed at once, by an indexer for each batch, or emptied in between."""
     directory = tmp_path_factory.mktemp("logs")
     with (
         masking_log(directory / "a.db") as whole,
@@ -200,7 +200,7 @@ def test_every_indexer_makes_the_same_rows(
 def test_what_masking_remembers_cannot_be_read(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """Then masking begins anew: what is secret by itself is masked as before."""
+    """Masking starts again, and finds the secrets that a line itself shows."""
     with LogWriter(recorder.path.with_name("y.db")) as other:
         other._record(capture_log.MASKING, 0, b"nonsense")
         other.to_agent(new_session())
@@ -211,7 +211,7 @@ def test_what_masking_remembers_cannot_be_read(
 def test_large_lines_are_masked(
     recorder: LogWriter, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without being held."""
+    """They are masked without being held."""
     monkeypatch.setattr(record_handler, "LARGE", 200)
     monkeypatch.setattr(record_handler, "EDGE", 100)
     recorder.to_agent(new_session())
@@ -253,7 +253,7 @@ def test_what_faults_changed_is_masked(recorder: LogWriter, rows: sqlite3.Connec
 
 
 def test_private_text_is_masked(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """At the level that asks for it."""
+    """The level `private` masks it."""
     with masking_log(tmp_path / "p.db", "private") as recorder:
         recorder.to_client(chunk("Hello, world"))
         settle(recorder.log_path, rows)

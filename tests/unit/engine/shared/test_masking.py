@@ -29,7 +29,7 @@ def test_markers_are_numbered_and_stay_the_same() -> None:
 
 
 def test_a_secret_is_known_to_both_sides() -> None:
-    """Also where nothing about it shows that it is one."""
+    """It is masked on the other side even where its form does not show that it is a secret."""
     mask = MessageMask("none")
     mask.note(message(env={"API_KEY": "plum-rhubarb-771"}))
     assert b"plum" not in mask.masked(message(note="it is plum-rhubarb-771"))
@@ -65,7 +65,7 @@ def test_a_directory_stays_what_it_is() -> None:
     ],
 )
 def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
-    """By the names around it; other values stay."""
+    """The names around it count; other values stay."""
     mask = MessageMask("none")
     found = json.dumps(mask.part(path, value))
     assert "[redacted:" in found
@@ -74,7 +74,7 @@ def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -
 
 
 def test_a_known_secret_has_its_own_marker() -> None:
-    """As the recording has it."""
+    """It is the marker of the recording."""
     marker = "[redacted:env:0a0b0c0d]"
     mask = MessageMask("secrets", {"pin7": marker, "plum-rhubarb-771": marker})
     assert mask.text("it is plum-rhubarb-771") == f"it is {marker}"

@@ -57,7 +57,7 @@ def pair(recorded: str, live: str) -> SecretPair:
 
 
 def test_pairs_are_one_to_one() -> None:
-    """Neither side may have another partner, in the same message or before."""
+    """Neither secret may be in another pair, in the same message or before."""
     pairs = SecretPairs()
     assert not pairs.contradicts(pair(A, X), [])
     assert pairs.contradicts(pair(A, Y), [pair(A, X)])
@@ -70,7 +70,7 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_a_recorded_marker_stands_for_itself_besides() -> None:
-    """But not where live markers are made of the same secrets as recorded ones."""
+    """It does not if live markers are made from the same secrets as recorded ones."""
     echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
     for pairs in (echoed, own):
         pairs.add(pair(A, X))

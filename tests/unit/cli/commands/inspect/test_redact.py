@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("name", ["copy.db", "copy.jsonl"])
 @pytest.mark.parametrize("level", ["secrets", "private"])
 def test_the_copy_holds_no_secret(tmp_path: Path, name: str, level: str) -> None:
-    """Not one byte of any; it says so, and only its owner can read it."""
+    """The copy says that it is masked, and only its owner can read it."""
     path, copy = record_planted(tmp_path / "x.db", large=3 << 20), tmp_path / name
     result = run("inspect", "redact", path, "-o", copy, "--level", level)
     assert result.exit_code == 0
@@ -47,7 +47,7 @@ def test_markers_stay_and_more_can_be_masked(tmp_path: Path) -> None:
 
 
 def test_a_copy_is_always_masked(tmp_path: Path) -> None:
-    """Also if secrets are to be shown: `--unredacted` of the group is for what is printed."""
+    """The option `--unredacted` of the group applies only to output."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "copy.db"
     made = run("inspect", "--unredacted", "redact", path, "-o", copy)
     assert made.exit_code == 0
