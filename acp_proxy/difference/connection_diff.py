@@ -85,7 +85,7 @@ def _part_fields(a: Messages, b: Messages, part: str, options: DiffOptions) -> I
         if not options.exact:
             _fill_in(message_a, message_b)
             _fill_in(message_b, message_a)
-        yield from fields(message_a, message_b)
+        yield from fields(message_a, message_b, hides_secrets=a.hides_secrets)
 
 
 def _message(side: Messages, part: str, options: DiffOptions) -> Any:

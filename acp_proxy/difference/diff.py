@@ -14,6 +14,7 @@ from typing import cast
 
 from attrs import define, field
 
+from acp_proxy.difference.beside_markers import HIDDEN, is_hidden
 from acp_proxy.difference.changes import (
     SequenceDiff,
     changed_responses,
@@ -214,6 +215,8 @@ def _entry(
         item_title, preview = sequence.title_a(of_a[0]), messages.a.preview(sequence.a, of_a)
     else:
         item_title, preview = sequence.title_b(of_b[0]), messages.b.preview(sequence.b, of_b)
+    if of_a and messages.a.hides_secrets and any(is_hidden(one.a) for one in fields):
+        preview = HIDDEN
     return DiffEntry(
         change=change,
         lane=title,

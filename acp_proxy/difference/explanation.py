@@ -10,6 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from acp_proxy.difference.alignment import align
+from acp_proxy.difference.beside_markers import hide_secrets
 from acp_proxy.difference.canonicalizer import unmarked
 from acp_proxy.difference.frames import (
     CLIENTS,
@@ -58,6 +59,8 @@ class Messages:
         self, reader: RecordingReader, side: SideIndex, names: ValueNames, options: DiffOptions
     ) -> None:
         self.reader = reader
+        self.hides_secrets = not reader.unredacted
+        """Whether a text is hidden where the other recording has a marker."""
         self.side = side
         self._names = names
         self._options = options
@@ -177,7 +180,7 @@ class SequenceMessages:
         try:
             a = self.a.message(self.sequence_a, of_a, self.session_a)
             b = self.b.message(self.sequence_b, of_b, self.session_b)
-            found = tuple(fields(a, b))
+            found = tuple(fields(a, b, hides_secrets=self.a.hides_secrets))
         except RecursionError:
             return (TOO_DEEP,)
         if not found and self.is_exact:
@@ -202,7 +205,7 @@ class SequenceMessages:
         return self.b.text(self.sequence_b, item, self.session_b)
 
 
-def fields(a: Any, b: Any) -> Iterator[Field]:
+def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
     """Yields the places in which two JSON values differ, each as deep as possible.
 
     Lists are aligned: an item that was put in front does not make all others differ.
@@ -210,11 +213,13 @@ def fields(a: Any, b: Any) -> Iterator[Field]:
     Args:
         a: a value with marked names.
         b: another one.
+        hides_secrets: whether a text is hidden where the other side has a marker.
 
     Raises:
         RecursionError: they are nested too deeply.
     """
-    for one in _fields(a, b, ()):
+    for found in _fields(a, b, ()):
+        one = hide_secrets(found) if hides_secrets else found
         yield Field(unmarked(one.pointer), unmarked(one.a), unmarked(one.b), one.only)
 
 
