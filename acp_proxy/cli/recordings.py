@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -117,6 +117,39 @@ def open_recording(
     elif is_unredacted() and reader.is_masked:
         warn(f"{reader.path} was masked when it was made; what is masked is not in it")
     return reader
+
+
+def masked_alike(
+    readers: Sequence["RecordingReader"],
+    stack: ExitStack,
+    known: Mapping[str, str] | None = None,
+) -> "list[RecordingReader]":
+    """Returns recordings in which the secrets of all of them are masked.
+
+    What is a secret by its place in one may be an ordinary text in another.
+
+    Args:
+        readers: the recordings.
+        stack: closes what is opened.
+        known: secrets besides, each with a marker.
+    """
+    every = dict(known or {})
+    for reader in readers:
+        every |= reader.known_secrets
+    return [_with_secrets(reader, every, stack) for reader in readers]
+
+
+def _with_secrets(
+    reader: "RecordingReader", known: Mapping[str, str], stack: ExitStack
+) -> "RecordingReader":
+    if reader.unredacted or known.keys() <= reader.known_secrets.keys():
+        return reader
+    from acp_proxy.store.reader import RecordingReader
+    from acp_proxy.store.text_export import write_text_form
+
+    source = write_text_form(reader) if reader.path is STDIN else None
+    again = RecordingReader(reader.path, source, known=known, watch=_watch)
+    return stack.enter_context(again)
 
 
 def note_masked(count: int, where: str) -> None:

@@ -1,6 +1,7 @@
 """Keeps whether a command shows secrets, and masks them in its messages."""
 
 import os
+from collections.abc import Mapping
 
 import click
 
@@ -30,6 +31,25 @@ def without_secrets(text: str) -> str:
     from acp_proxy.redaction.redactor import Redactor, RedactorState
 
     return Redactor(RedactorState(os.urandom(16).hex())).text(text)
+
+
+def output_without_secrets(text: str, known: Mapping[str, str]) -> str:
+    """Returns what a program has printed without its secrets, also where one is cut.
+
+    Args:
+        text: lines of any kind.
+        known: secrets that the program may have been sent, each with a marker.
+    """
+    if not known:
+        return without_secrets(text)
+    from acp_proxy.protocol.peers import Stream
+    from acp_proxy.redaction.edits import apply
+    from acp_proxy.redaction.redactor import Redactor, RedactorState
+
+    redactor = Redactor(RedactorState(os.urandom(16).hex(), values=dict(known)))
+    lines = (line.encode("utf-8", "surrogateescape") for line in text.split("\n"))
+    masked = (apply(line, redactor.changed(Stream.STDERR, line)) for line in lines)
+    return b"\n".join(masked).decode("utf-8", "replace")
 
 
 def _show_secrets(ctx: click.Context, _param: object, value: bool) -> None:

@@ -8,7 +8,7 @@ secrets costs only the search.
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
 from acp_proxy.redaction.edits import Edits, apply, apply_to_pieces
-from acp_proxy.redaction.markers import MARKER, decoded_base64
+from acp_proxy.redaction.markers import MARKER, Markers, decoded_base64
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store.checked_values import HELD, limited
 from acp_proxy.store.masking import masked_fields
@@ -66,6 +66,7 @@ def mask(
     schemas: tuple[str, ...],
     marker_key: str,
     level: Level | None = None,
+    known: Mapping[str, str] | None = None,
 ) -> "MaskedRows":
     """Prepares a connection for rows that are masked while they are read.
 
@@ -74,15 +75,24 @@ def mask(
         schemas: the databases that have rows: the tail, if there is one, and the file.
         marker_key: of the markers, in hexadecimal digits.
         level: what is masked; secrets by default.
+        known: secrets that are known before, each with a marker.
 
     Raises:
         sqlite3.Error: a temporary file cannot be made.
     """
     what = level or Level()
-    redactor = Redactor(
-        RedactorState(marker_key), private=what.private, paths=what.paths, extra=what.extra
-    )
+    state = RedactorState(marker_key, values=_of_key(marker_key, known or {}))
+    redactor = Redactor(state, private=what.private, paths=what.paths, extra=what.extra)
     return MaskedRows(connection, redactor, schemas, level)
+
+
+def _of_key(marker_key: str, known: Mapping[str, str]) -> dict[str, str]:
+    """Returns secrets with the markers that they have in this recording."""
+    markers = Markers(bytes.fromhex(marker_key))
+    kinds = {value: MARKER.fullmatch(marker) for value, marker in known.items()}
+    return {
+        value: markers.of(kind[1] if kind else "secret", value) for value, kind in kinds.items()
+    }
 
 
 def masked_recording(recording: Recording, redactor: Redactor) -> Recording:
@@ -154,6 +164,11 @@ class MaskedRows:
         if is_own:
             self._connection.commit()
         self.count = self._redactor.count
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The secrets that were found so far, each with its marker."""
+        return self._redactor.snapshot().values
 
     def recording(self, recording: Recording) -> Recording:
         """Returns the recording's row as it may be shown."""

@@ -11,7 +11,7 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,7 @@ class RecordingReader(Rows):
         *,
         unredacted: bool = False,
         level: "Level | None" = None,
+        known: Mapping[str, str] | None = None,
         watch: "Watch | None" = None,
     ) -> None:
         """Opens the recording whose database or text form is at ``path``.
@@ -64,6 +65,8 @@ class RecordingReader(Rows):
             unredacted: whether to show secrets that are in the file. Otherwise they are masked,
                 unless they were when the recording was made.
             level: what to mask, also in a recording that was masked.
+            known: secrets that are masked as well, each with a marker; also in a recording that
+                was masked, since they may be none there.
             watch: shows how far masking is.
 
         Raises:
@@ -75,7 +78,7 @@ class RecordingReader(Rows):
         self.live = False
         self.warning: str | None = None
         self.unredacted = unredacted
-        self._level, self._watch = level, watch
+        self._level, self._known, self._watch = level, known or {}, watch
         self._tail: LogTail | None = None
         self.tables = []
         self._files = contextlib.ExitStack()
@@ -95,6 +98,11 @@ class RecordingReader(Rows):
     def newest(self) -> int:
         """The number of the newest frame or event while the recorder runs, else 0."""
         return self._tail.newest if self._tail is not None else 0
+
+    @property
+    def known_secrets(self) -> dict[str, str]:
+        """The secrets that were masked when it was opened, each with its marker."""
+        return {} if self.masked_rows is None else self.masked_rows.values
 
     @property
     def is_masked(self) -> bool:
@@ -282,7 +290,7 @@ class RecordingReader(Rows):
             from acp_proxy.store.masked_rows import mask
 
             schemas = ("tail", "main") if has_tail else ("main",)
-            self.masked_rows = mask(self.connection, schemas, _MARKER_KEY, self._level)
+            self.masked_rows = mask(self.connection, schemas, _MARKER_KEY, self._level, self._known)
         is_masked_here = self.masked_rows is not None
         self.tables = make_views(self.connection, tail=has_tail, masked=is_masked_here)
         if not has_tail:
@@ -298,7 +306,7 @@ class RecordingReader(Rows):
         """Whether secrets are masked while the recording is read."""
         if self.unredacted:
             return False
-        if self._level is not None:
+        if self._level is not None or self._known:
             return True
         return not any(is_masked(self.connection, schema) for schema in schemas)
 

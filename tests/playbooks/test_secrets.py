@@ -205,3 +205,91 @@ def test_permission_is_granted_for_the_secret_that_was_filled_in(
     live.play("<- 2", "<- 4", "<- 6")
     assert live.play("<- 8") == ["-> 9"]
     assert live.found == []
+
+
+SHORT = "pin7xy"
+SPOKEN = """
+    1-4 session
+    5 -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "sign in with [redacted:env:0a0b0c0d] and go on"}, {"type": "text", "text": "one"}]}
+    6 <- #2 result {"stopReason": "end_turn"}
+"""  # noqa: E501
+
+
+def asked_with(*words: str) -> str:
+    """A prompt with several texts."""
+    content = json.dumps([{"type": "text", "text": one} for one in words])
+    return f'#2 session/prompt {{"sessionId": "s", "prompt": {content}}}'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (f"do not sign in with {SHORT} and go on", "one"),
+        (f"sign in with {SHORT} and go on", "another"),
+        (f"{SHORT} is it", "another", f"{SHORT}?"),
+    ],
+)
+def test_what_stands_where_the_recording_has_a_marker_is_not_shown(
+    record: Record, words: tuple[str, ...]
+) -> None:
+    """No rule knows a short one in a sentence; neither the line nor the difference shows it."""
+    live = record(SPOKEN, redaction="secrets", **KEY).replay()
+    live.check("-> 1\n<- 2\n-> 3\n<- 4")
+    live.send(asked_with(*words[:2]))
+    found = repr(live.report) + "\n".join(text(live.report)) + live.bytes.decode()
+    assert [one.kind for one in live.divergences] == ["params-differ"]
+    assert SHORT not in found
+    assert "[redacted:env:0a0b0c0d]" in found or words[1] == "another"
+
+
+def test_a_prompt_without_a_recorded_marker_is_shown(record: Record) -> None:
+    """Only the places that have one are hidden."""
+    live = record(SPOKEN, redaction="secrets", **KEY).replay()
+    live.check("-> 1\n<- 2\n-> 3\n<- 4")
+    live.send(asked_with("sign in with [redacted:env:0a0b0c0d] and go on", "another"))
+    (divergence,) = live.divergences
+    assert "sign in with" in (divergence.came or "")
+    (difference,) = divergence.near_misses[0].differences
+    assert (difference.recorded, difference.live) == ('"one"', '"another"')
+
+
+RUN = """
+    1-4 session
+    5 -> #2 session/prompt {"sessionId": "s", "prompt": "go"}
+    6 <- #7 terminal/create {"sessionId": "s", "command": "curl -u [redacted:env:0a0b0c0d] x"}
+    7 -> #7 result {"terminalId": "t"}
+    8 <- #8 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c", "title": "run with [redacted:env:0a0b0c0d]", "rawInput": {"command": "go [redacted:env:0a0b0c0d]"}}, "options": [{"optionId": "y", "name": "y", "kind": "allow_once"}, {"optionId": "n", "name": "n", "kind": "reject_once"}]}
+    9 -> #8 result {"outcome": {"outcome": "selected", "optionId": "y"}}
+    10 <- #2 result {"stopReason": "end_turn"}
+"""  # noqa: E501
+
+
+def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record: Record) -> None:
+    """Neither in the summary nor in the line, the difference and the title."""
+    live = verify(record(RUN, redaction="secrets", **KEY))
+    live.play("<- 2", "<- 4")
+    live.play(f'<- #7 terminal/create {{"sessionId": "s", "command": "wget {SHORT} x"}}')
+    call = {
+        "toolCallId": "c",
+        "title": f"run with {SHORT}",
+        "rawInput": {"command": f"go {SHORT}"},
+    }
+    options = [{"optionId": "n", "name": "n", "kind": "reject_once"}]
+    params = {"sessionId": "s", "toolCall": call, "options": options}
+    live.play(f"<- #8 session/request_permission {json.dumps(params)}")
+    assert [one.kind for one in live.divergences] == ["unmatched", "permission-differs"]
+    assert SHORT not in repr(live.report)
+
+
+def test_what_is_found_later_is_masked_in_the_report(record: Record) -> None:
+    """Though it was an ordinary text when it came; also where it was cut."""
+    value = "plum-rhubarb-771"
+    live = record(SPOKEN.replace("[redacted:env:0a0b0c0d]", "it"), redaction="none").replay()
+    live.check("-> 1\n<- 2\n-> 3\n<- 4")
+    live.send(asked_with(f"it is {value}", "z" * 180 + value))
+    log = live.engine.divergences
+    assert value in repr(log.masked({}))
+    found = repr(log.masked({value: "[redacted:env:0a0b0c0d]"}))
+    assert value[:4] not in found
+    assert "it is [redacted:env:" in found
+    assert "z (" not in found

@@ -28,6 +28,7 @@ from acp_proxy.engine.agent import report as reports
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import ReplayOptions
+from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.events import LineReceived
 
 if TYPE_CHECKING:
@@ -146,7 +147,12 @@ def _play(paths: dict[str, Path], options: ReplayOptions, run: "_Run") -> report
         run.play(choice, source, sink)
         word = next(word for word, replay in replays.items() if replay is choice.chosen)
         incomplete = readers[word].recording.state == "incomplete"
-        return reports.report(choice.chosen, word, is_incomplete=incomplete)
+        known = {}
+        kinds = {one.kind for one in choice.chosen.divergences.found}
+        if kinds - {DivergenceKind.MASKED} and not readers[word].is_masked:
+            with RecordingReader(paths[word]) as masked:
+                known = masked.known_secrets
+        return reports.report(choice.chosen, word, is_incomplete=incomplete, known=known)
 
 
 class _Run:
@@ -198,7 +204,10 @@ class _FaultyRun(_Run):
         words = ["acp-proxy", *sys.argv[1:]]
         if not self._has_seed:
             words.insert(2, f"--seed={self._seed}")
-        return evolve(report, faults=self._fired, seed=self._seed, reproduce=shlex.join(words))
+        from acp_proxy.cli.redaction import without_secrets
+
+        command = without_secrets(shlex.join(words))
+        return evolve(report, faults=self._fired, seed=self._seed, reproduce=command)
 
     def leave(self) -> None:
         """Ends the process as a fault ended the agent, if one did."""

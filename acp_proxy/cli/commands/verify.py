@@ -23,7 +23,7 @@ from acp_proxy.cli.options import (
     seconds,
 )
 from acp_proxy.cli.output_files import check_report_files, spare_recordings
-from acp_proxy.cli.recordings import STDIN, file_of, open_recording
+from acp_proxy.cli.recordings import STDIN, file_of, masked_alike, open_recording
 from acp_proxy.cli.render.output import show_status, warn
 from acp_proxy.cli.secrets import fill
 from acp_proxy.difference.options import DiffOptions
@@ -152,7 +152,9 @@ def verify(
             was_stopped=outcome.was_stopped,
             pauses=outcome.pauses,
         )
-        code = conclude(engine, _masked(reader, stack), fresh, settings)
+        known = engine.state.masking.known()
+        old, fresh = masked_alike((_masked(reader, stack), fresh), stack, known)
+        code = conclude(engine, old, fresh, settings)
     sys.exit(code)
 
 

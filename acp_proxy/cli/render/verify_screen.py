@@ -94,7 +94,7 @@ def conclude(
         new: the recording of the new run.
         settings: what is compared, and where reports go.
     """
-    played = plays.report(engine)
+    played = plays.report(engine, old.known_secrets | new.known_secrets)
     was_stopped = any(done.get("action") in ("passed on", "sent") for done in _signals(old))
     options = evolve(
         settings.compared,

@@ -12,9 +12,10 @@ from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.message_comparison import ClientMessage
 from acp_proxy.engine.agent.message_matcher import MessageMatch, MessageMatcher
 from acp_proxy.engine.agent.state import ReplayState
-from acp_proxy.engine.shared.comparison import HIDDEN, Comparison
+from acp_proxy.engine.shared.comparison import Comparison
 from acp_proxy.engine.shared.divergence import INFORMATION, Divergence, DivergenceKind
 from acp_proxy.engine.shared.line_rewriter import ANY_BYTES
+from acp_proxy.engine.shared.secret_pairs import HIDDEN
 from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.dialects import HANDSHAKE
 from acp_proxy.protocol.jsonrpc import Kind
@@ -78,6 +79,7 @@ class DivergenceHandler:
             compared: the comparison with that; without it, near misses are looked for.
         """
         has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
+        near_misses = self._matcher.near_misses(live) if has_near_misses else ()
         return self._state.divergences.note(
             kind,
             lane,
@@ -86,7 +88,8 @@ class DivergenceHandler:
             line=live.line,
             came=_without_credentials(live),
             differences=compared.all_differences if compared else (),
-            near_misses=self._matcher.near_misses(live) if has_near_misses else (),
+            near_misses=near_misses,
+            hidden=live.hidden_beside((seq, *(miss.seq for miss in near_misses))),
             of_handshake=live.message.kind is Kind.REQUEST and live.message.method in HANDSHAKE,
         )
 

@@ -1,5 +1,6 @@
 """Compares messages that the client sent with recorded ones."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import define, field
@@ -26,12 +27,28 @@ class ClientMessage:
     _masking: MessageMask | None = None
     value: Any = field(init=False)
     """The message without its secrets, decoded."""
+    _hidden: dict[int, list[tuple[str, ...]]] = field(init=False, factory=dict)
+    """The places that must not be shown beside a recorded message, by its number."""
 
     @value.default
     def _decoded(self) -> Any:
         if self._masking is None:
             return json_or_none(self.raw)
         return self._masking.value(self.raw, places_of(self.message.kind, self.message.method))
+
+    def hide(self, seq: int, found: Comparison) -> None:
+        """Notes what must not be shown of it beside a recorded message.
+
+        Args:
+            seq: the number of the recorded one.
+            found: the comparison with that.
+        """
+        if found.hidden:
+            self._hidden[seq] = found.hidden
+
+    def hidden_beside(self, seqs: Iterable[int | None]) -> list[tuple[str, ...]]:
+        """Returns the places that must not be shown beside recorded messages, by their numbers."""
+        return [place for seq in seqs if seq in self._hidden for place in self._hidden[seq]]
 
     @property
     def raw(self) -> bytes:
@@ -83,8 +100,11 @@ class MessageComparer:
             old, new = (self._masking.masked(line).decode(errors="replace") for line in lines)
             if old == new:
                 return Comparison([Difference("", shown(old), shown(new))])
-            return self._comparer.values(old, new)
+            found = self._comparer.values(old, new)
+            live.hide(step.seq, found)
+            return found
         comparison = _compared(self._comparer, step, recorded, live.value)
+        live.hide(step.seq, comparison)
         if step.method in OPENING and _has_session_to_bind(step):
             old, new = step.session or "", live.message.session or ""
             comparison = comparison.without(SESSION_ID)

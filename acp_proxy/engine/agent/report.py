@@ -1,6 +1,6 @@
 """The report of a replay: a verdict, all divergences, and what was left."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
@@ -65,13 +65,20 @@ class ReplayReport:
     """A command line that gives the same faults."""
 
 
-def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayReport:
+def report(
+    replay: Replay,
+    recording: str,
+    *,
+    is_incomplete: bool,
+    known: Mapping[str, str] | None = None,
+) -> ReplayReport:
     """Returns the report of a replay that has ended.
 
     Args:
         replay: the engine.
         recording: the recording's path or name.
         is_incomplete: whether the recorder was killed before the recorded agent had ended.
+        known: secrets in the recording, each with a marker.
     """
     state, log, sender = replay.state, replay.divergences, replay.sender
     ran_out = is_incomplete and replay.is_played_out
@@ -90,11 +97,11 @@ def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayRepo
         lines_received=replay.lines,
         messages_matched=sum(lane.messages for lane in state.schedule.lanes.values()),
         unplayed=replay.unplayed,
-        divergences=tuple(log.found),
+        divergences=log.masked(known or {}),
         left_out=log.left_out,
         withheld=tuple(sender.withholding.frames),
         waits=tuple(_waits(replay)),
-        bindings=state.bindings.changed,
+        bindings=state.masking.pairs(state.bindings.changed),
         withheld_outside=tuple(sender.withholding.outside),
     )
 

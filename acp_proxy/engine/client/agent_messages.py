@@ -17,6 +17,7 @@ from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.client.stream_progress import ITEM, Increment, increment_of
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss
 from acp_proxy.engine.shared.line_rewriter import reply
+from acp_proxy.engine.shared.secret_pairs import with_hidden
 from acp_proxy.engine.shared.steps import REPLIES
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.json_text import json_or_none, member, params_of
@@ -239,14 +240,14 @@ class _AgentRequests:
         self._matcher.note_made(match.request)
 
     def _note_unmatched(self, live: AgentRequest, lane: ClientLane) -> Divergence:
-        what = f"the agent asked {live.method}{_subject(live.masked)}"
         if (used := self._matcher.used_up(live)) is not None:
-            summary = f"{what} more often than recorded"
+            summary = f"{_asked(live, (used,))} more often than recorded"
             return self._note(DivergenceKind.EXHAUSTED, lane, summary, live, (used,))
         is_permission = live.method == PERMISSION
         kind = DivergenceKind.PERMISSION_DIFFERS if is_permission else DivergenceKind.UNMATCHED
         misses = self._matcher.near_misses(live)
-        return self._note(kind, lane, f"{what}, which was not recorded", live, misses)
+        summary = f"{_asked(live, misses)}, which was not recorded"
+        return self._note(kind, lane, summary, live, misses)
 
     def _note(
         self,
@@ -264,7 +265,14 @@ class _AgentRequests:
             line=live.line,
             came=live.message.raw,
             near_misses=misses,
+            hidden=live.hidden_beside(misses),
         )
+
+
+def _asked(live: AgentRequest, misses: tuple[NearMiss, ...]) -> str:
+    """Returns what the agent asked, as it may be shown beside recorded requests."""
+    value = with_hidden(live.masked, live.hidden_beside(misses))
+    return f"the agent asked {live.method}{_subject(value)}"
 
 
 def _subject(value: Any) -> str:

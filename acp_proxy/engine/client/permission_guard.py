@@ -13,6 +13,7 @@ from acp_proxy.commands import Send
 from acp_proxy.engine.client.composer import cancellation, denial
 from acp_proxy.engine.client.lane import ClientFrame
 from acp_proxy.engine.client.open_requests import LiveRequest
+from acp_proxy.engine.client.recorded_requests import RecordedRequest
 from acp_proxy.engine.client.request_matcher import AgentRequest, RequestMatch
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.comparison import Difference
@@ -22,6 +23,7 @@ from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_none, member
 from acp_proxy.protocol.permissions import options_of, read_answer, unambiguous
+from acp_proxy.protocol.typed_places import places_of
 
 _FOR_ONE = ("allow_once", "reject_once", "reject_always")
 """Kinds of options of which any two allow the same."""
@@ -70,14 +72,14 @@ class PermissionGuard:
             match: the recorded request that it is matched with.
             live: the live request.
         """
-        seq, new = match.request.step.seq, self._permissions.title(live.value)
+        seq = match.request.step.seq
+        old, new = self._permissions.titles(match.request, live.value)
         if match.permission.is_vague:
             summary = (
                 f"the agent asked permission for {new} and did not say what it applies to, so it is"
                 f" unknown whether #{seq} allowed it; it was rejected"
             )
         else:
-            old = self._permissions.recorded_title(match.request)
             summary = (
                 f"the agent asked permission for {new}, but {old} #{seq} was allowed; it was"
                 " rejected"
@@ -90,6 +92,7 @@ class PermissionGuard:
             line=live.line,
             came=live.message.raw,
             differences=match.permission.differences,
+            hidden=self._hidden(match.request, live.message.raw or b""),
         )
 
     def decide(
@@ -115,7 +118,8 @@ class PermissionGuard:
         scope = self._permissions.live(request)
         match = self._permissions.compare_answered(live.recorded, live.scope, scope)
         if not match.is_same and _may_allow(recorded, answer):
-            self._note_changed(frame, live, self._permissions.title(request), match.differences)
+            _, title = self._permissions.titles(live.recorded, request)
+            self._note_changed(frame, live, title, match.differences)
             return None, reply(live.token, denial(request))
         chosen = choice(recorded, request, answer)
         if not chosen.is_possible:
@@ -140,6 +144,7 @@ class PermissionGuard:
             seq=seq,
             came=live.raw,
             differences=found,
+            hidden=self._hidden(live.recorded, live.raw),
         )
 
     def _note_without_option(self, frame: ClientFrame, step: Step, live: LiveRequest) -> None:
@@ -150,7 +155,15 @@ class PermissionGuard:
             f" #{step.seq} chose; it was answered with cancelled",
             seq=step.seq,
             came=live.raw,
+            hidden=self._hidden(live.recorded, live.raw),
         )
+
+    def _hidden(self, recorded: RecordedRequest, raw: bytes) -> list[tuple[str, ...]]:
+        """Returns the places of a live request that must not be shown beside a recorded one."""
+        places = places_of("request", PERMISSION)
+        both = (self._recording.messages.raw(recorded), raw)
+        old, new = (self._state.masking.value(each, places) for each in both)
+        return self._state.comparer.params(PERMISSION, old, new, places).hidden
 
 
 def _may_allow(request: Any, answer: Any) -> bool:

@@ -28,6 +28,7 @@ from acp_proxy.engine.client.recorded_requests import RecordedRequest
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Difference, shown
 from acp_proxy.engine.shared.masking import MessageMask
+from acp_proxy.engine.shared.secret_pairs import beside_markers
 from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.updates import FINAL, UPDATE
@@ -148,9 +149,16 @@ class PermissionMatcher:
         """Returns the scope of a live request, as of `permission_scope.scope`."""
         return scope(request, self.calls.announced(request))
 
-    def title(self, request: Any) -> str:
-        """Returns the name of a live request in reports."""
-        return _shown(self._masking.text(self._title(request)))
+    def titles(self, recorded: RecordedRequest, request: Any) -> tuple[str, str]:
+        """Returns the names of a recorded request and of a live one in reports.
+
+        Args:
+            recorded: the recorded one.
+            request: the live one, decoded.
+        """
+        names = self._scope_of(recorded).title, self._title(request)
+        old, new = beside_markers(*map(self._masking.text, names))
+        return _shown(old), _shown(new)
 
     def recorded(self, recorded: RecordedRequest) -> Any:
         """Returns the scope of a recorded request with the live directories."""
@@ -159,10 +167,6 @@ class PermissionMatcher:
             return None if asked is None else moved(asked, self._bindings)
         except RecursionError:
             return None
-
-    def recorded_title(self, recorded: RecordedRequest) -> str:
-        """Returns the name of a recorded request in reports."""
-        return _shown(self._masking.text(self._scope_of(recorded).title))
 
     def have_same_title(self, recorded: RecordedRequest, request: Any) -> bool:
         """Whether a recorded request and a live one have the same title, and have one at all.

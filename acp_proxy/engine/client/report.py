@@ -1,6 +1,6 @@
 """Reports how the conversation of a verification went."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
@@ -45,8 +45,13 @@ class PlayReport:
     """Recorded values that have another live value."""
 
 
-def report(engine: Verification) -> PlayReport:
-    """Makes the report of a conversation that has ended."""
+def report(engine: Verification, known: Mapping[str, str] | None = None) -> PlayReport:
+    """Makes the report of a conversation that has ended.
+
+    Args:
+        engine: the verification.
+        known: secrets in both recordings, each with a marker.
+    """
     state, divergences = engine.state, engine.state.divergences
     queues = [lane.queue for lane in state.recording.lanes.values()]
     return PlayReport(
@@ -57,10 +62,10 @@ def report(engine: Verification) -> PlayReport:
         has_stalled=divergences.has_stalled,
         has_diverged=divergences.has_diverged,
         is_played_out=engine.is_played_out,
-        divergences=tuple(divergences.found),
+        divergences=divergences.masked(known or {}),
         left_out=divergences.left_out,
         owed=tuple(_unanswered(one, state.now) for one in state.pending.requests),
-        bindings=state.bindings.changed,
+        bindings=state.masking.pairs(state.bindings.changed),
     )
 
 

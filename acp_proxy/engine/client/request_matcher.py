@@ -74,11 +74,17 @@ class AgentRequest:
     """The number of the agent's line."""
     lane: ClientLane | None
     """The only lane that it can be in; None for any, if it names no session."""
+    hidden: dict[int, list[tuple[str, ...]]] = field(factory=dict, eq=False)
+    """The places that must not be shown beside a recorded request, by its number."""
 
     @property
     def method(self) -> str | None:
         """Its method."""
         return self.message.method
+
+    def hidden_beside(self, misses: tuple[NearMiss, ...]) -> list[tuple[str, ...]]:
+        """Returns the places that must not be shown beside recorded requests."""
+        return [place for miss in misses for place in self.hidden.get(miss.seq, ())]
 
 
 @frozen
@@ -165,7 +171,9 @@ class RequestMatcher:
             recorded = moved(recorded, self._state.bindings)
         except RecursionError:
             comparer = self._state.comparer
-        return [*comparer.params(live.method, recorded, live.masked, places).all_differences]
+        found = comparer.params(live.method, recorded, live.masked, places)
+        live.hidden[request.step.seq] = found.hidden
+        return [*found.all_differences]
 
     def _candidates(self, live: AgentRequest) -> Iterator[RecordedRequest]:
         return filter(self._is_of_turn, self._requests(live.lane).of(live.method))

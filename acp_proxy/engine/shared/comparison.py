@@ -13,7 +13,13 @@ from urllib.parse import unquote_to_bytes
 from attrs import define, evolve, field, frozen
 
 from acp_proxy.engine.shared.bindings import Bindings, path_in
-from acp_proxy.engine.shared.secret_pairs import SecretPair, has_secret, pairs_in
+from acp_proxy.engine.shared.secret_pairs import (
+    HIDDEN,
+    SecretPair,
+    beside_markers,
+    has_secret,
+    pairs_in,
+)
 from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.json_text import parts_of, pointer
@@ -21,8 +27,6 @@ from acp_proxy.protocol.typed_places import Place, Places
 
 Mask = Callable[[tuple[str, ...], Any], Any]
 """Returns a part of a message without its secrets, by its path."""
-HIDDEN = "(hidden)"
-"""What reports show in the place of a credential."""
 _MISSING = object()
 _NOTHING = "(nothing)"
 _HANDSHAKE = ("protocolVersion", "clientCapabilities", "capabilities")
@@ -53,6 +57,8 @@ class Comparison:
     """Secrets that were not compared, to be paired if the messages are."""
     contradictions: list[Difference] = field(factory=list)
     """Secrets that are paired with others already."""
+    hidden: list[tuple[str, ...]] = field(factory=list)
+    """Where the live message may have a secret that only a marker in the recorded one shows."""
 
     @property
     def is_equal(self) -> bool:
@@ -181,6 +187,7 @@ class Comparer:
                     again, path, old, new, places
                 )
                 comparison.differences = again.differences
+                comparison.hidden = again.hidden
         except RecursionError:
             deep = Difference(pointer(path), "(nested too deeply)", "(nested too deeply)")
             return Comparison([deep])
@@ -208,8 +215,18 @@ class Comparer:
             return
         elif not (_is_same(old, new) or self._is_moved(old, new)):
             parts = (_without_free(value, places) for value in (old, new))
-            texts = (shown(self._mask(path, p) if self._mask is not None else p) for p in parts)
-            found.differences.append(Difference(pointer(path), *texts))
+            self._note_difference(found, path, *parts)
+
+    def _note_difference(
+        self, found: Comparison, path: tuple[str, ...], old: Any, new: Any
+    ) -> None:
+        """Adds a difference as it may be shown."""
+        if self._mask is not None:
+            old, new = self._mask(path, old), self._mask(path, new)
+        both = beside_markers(old, new)
+        if both[1] is not new:
+            found.hidden.append(path)
+        found.differences.append(Difference(pointer(path), *map(shown, both)))
 
     def _pair_secrets(self, found: Comparison, path: tuple[str, ...], old: Any, new: Any) -> bool:
         """Compares two texts of which the recorded one has secrets, but for these."""
@@ -217,6 +234,8 @@ class Comparer:
         if known is None or not has_secret(old) or not isinstance(new, str):
             return False
         pairs = pairs_in(old, new, pointer(path))
+        if any(pair.is_text for pair in pairs or ()):
+            found.hidden.append(path)
         for pair in pairs or ():
             if known.contradicts(pair, found.secrets):
                 both = f"{pair.marker}, which is another secret elsewhere"
@@ -231,6 +250,7 @@ class Comparer:
             inner = Comparison(secrets=[*found.secrets])
             self._walk(inner, path, old, new, None)
             new_pairs = inner.secrets[len(found.secrets) :]
+            found.hidden += inner.hidden
             found.secrets += [evolve(pair, is_free=True) for pair in new_pairs]
 
     def _is_moved(self, old: Any, new: Any) -> bool:
@@ -260,7 +280,7 @@ class Comparer:
         expected = self._bindings.live(place, old)
         is_same = expected == new or (place is Place.URI and _meant(expected) == _meant(new))
         if not (is_same or self._pair_secrets(found, path, expected, new)):
-            found.differences.append(Difference(pointer(path), shown(expected), shown(new)))
+            self._note_difference(found, path, expected, new)
         return True
 
     def _settle_choice(

@@ -4,11 +4,11 @@ The first divergence of a lane is primary. Later ones of the lane are cascades: 
 from the first one. After a failed handshake every divergence is a cascade.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Protocol
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from acp_proxy.engine.shared.comparison import Difference
 from acp_proxy.engine.shared.masking import MessageMask
@@ -168,6 +168,7 @@ class DivergenceLog:
         came: bytes | None = None,
         differences: tuple[Difference, ...] = (),
         near_misses: tuple[NearMiss, ...] = (),
+        hidden: Iterable[tuple[str, ...]] = (),
         of_handshake: bool = False,
         is_harmless: bool = False,
     ) -> Divergence:
@@ -182,12 +183,12 @@ class DivergenceLog:
             came: that line.
             differences: between the line and the recorded frame.
             near_misses: recorded messages that are like the line.
+            hidden: places of the line that are not shown.
             of_handshake: whether every later divergence follows from this one.
             is_harmless: whether it is for information, although others of its kind are not.
         """
         if self._masking is not None:
-            summary = self._masking.text(summary)
-            came = None if came is None else self._masking.masked(came)
+            came = None if came is None else self._masking.came(came, hidden)
         divergence = Divergence(
             kind=kind,
             rank=Rank.INFO if is_harmless else self._rank(kind, lane, of_handshake),
@@ -200,6 +201,7 @@ class DivergenceLog:
             near_misses=near_misses,
             at_ms=round((self._now - (self._began or 0)) / 1e6, 3),
         )
+        divergence = self._without_secrets(divergence)
         if divergence.rank is not Rank.INFO:
             self._latest[lane] = divergence
         if divergence.rank is Rank.PRIMARY or len(self.found) < _MOST:
@@ -207,6 +209,41 @@ class DivergenceLog:
         else:
             self.left_out += 1
         return divergence
+
+    def masked(self, known: Mapping[str, str]) -> tuple[Divergence, ...]:
+        """Returns the divergences without the secrets that became known after they were noted.
+
+        Args:
+            known: secrets of the recording, as far as it holds any, each with a marker.
+        """
+        if self._masking is None or not self.found:
+            return tuple(self.found)
+        self._masking.learn(known)
+        return tuple(map(self._without_secrets, self.found))
+
+    def _without_secrets(self, one: Divergence) -> Divergence:
+        if self._masking is None:
+            return one
+        came = one.came
+        if came is not None:
+            came = self._masking.shown(came, is_cut=len(came.encode()) > _SHOWN_BYTES - 4)
+        return evolve(
+            one,
+            summary=self._masking.shown(one.summary),
+            came=came,
+            differences=self._masked_differences(one.differences),
+            near_misses=tuple(
+                evolve(miss, differences=self._masked_differences(miss.differences))
+                for miss in one.near_misses
+            ),
+        )
+
+    def _masked_differences(self, found: tuple[Difference, ...]) -> tuple[Difference, ...]:
+        assert self._masking is not None
+        shown = self._masking.shown
+        return tuple(
+            evolve(one, recorded=shown(one.recorded), live=shown(one.live)) for one in found
+        )
 
     def note_masked(self, pairs: Iterable[SecretPair], lane: DivergingLane, seq: int) -> None:
         """Notes, once for each secret, that it was not compared.

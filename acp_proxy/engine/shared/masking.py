@@ -6,16 +6,18 @@ hashed. So reports and errors are the same in each run, and nobody can test gues
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from acp_proxy.engine.shared.secret_pairs import HIDDEN
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.typed_places import Place, Places
-from acp_proxy.redaction.markers import NumberedMarkers
+from acp_proxy.redaction.markers import MARKER, Markers, NumberedMarkers
 from acp_proxy.redaction.needles import of_all_words
 
 if TYPE_CHECKING:
     from acp_proxy.redaction.redactor import Redactor
+    from acp_proxy.redaction.values import SecretValues
 
 # A replay has to start quickly, so the redactor is imported when a line may contain a secret.
 
@@ -37,6 +39,20 @@ _SIGN_IN = ((b'"authMethods"', b'vars"'), (b'"authenticate"', b'_meta"'))
 """Words that announce a secret only in a line that has the second word as well."""
 
 
+_CUT = re.compile(r"… \(\d+ characters\)$")
+"""Stands at the end of a value that was too long to be shown."""
+
+
+class _Hiding(Markers):
+    """Hides what is masked, and says nothing of it."""
+
+    def __init__(self) -> None:
+        super().__init__(b"")
+
+    def of(self, _kind: str, _value: str) -> str:
+        return HIDDEN
+
+
 class MessageMask:
     """Masks messages of both sides.
 
@@ -54,6 +70,8 @@ class MessageMask:
         self._unread: list[bytes] = []
         self._unread_size = 0
         self._made: Redactor | None = None
+        self._markers = NumberedMarkers(self._known)
+        self._values: SecretValues | None = None
 
     def masked(self, raw: bytes) -> bytes:
         """Returns a line without its secrets."""
@@ -68,6 +86,74 @@ class MessageMask:
         if self._is_harmless(text.encode("utf-8", "replace")):
             return text
         return self._redactor().text(text, loose=False)
+
+    def came(self, raw: bytes, hidden: Iterable[tuple[str, ...]]) -> bytes:
+        """Returns a live line without its secrets.
+
+        Args:
+            raw: the line.
+            hidden: the places of texts that may be secrets although nothing shows it.
+        """
+        raw = self.masked(raw)
+        # A redactor counts no items, so all of the list are hidden.
+        places = tuple({tuple("*" if k.isdecimal() else k for k in keys) for keys in hidden})
+        if () in places:
+            return HIDDEN.encode()
+        if not places:
+            return raw
+        from acp_proxy.redaction.edits import apply
+        from acp_proxy.redaction.redactor import Redactor, RedactorState
+
+        return apply(raw, Redactor(RedactorState(""), paths=places, markers=_Hiding()).alone(raw))
+
+    def known(self) -> dict[str, str]:
+        """Returns the secrets that were found so far, each with its marker."""
+        if self._made is None and not (self._unread or self._known):
+            return {}
+        return self._redactor().snapshot().values
+
+    def learn(self, known: Mapping[str, str]) -> None:
+        """Learns secrets that somebody else has found.
+
+        Args:
+            known: each with a marker, of which the kind counts.
+        """
+        values = self.known()
+        new = {value: marker for value, marker in known.items() if value not in values}
+        if not new:
+            return
+        from acp_proxy.redaction.redactor import Redactor
+
+        state = self._redactor().snapshot()
+        for value, marker in new.items():
+            match = MARKER.fullmatch(marker)
+            state.values[value] = self._markers.of(match[1] if match else "secret", value)
+        self._made = Redactor(state, private=self._level == "private", markers=self._markers)
+        self._values = None
+
+    def shown(self, text: str, *, is_cut: bool = False) -> str:
+        """Returns a text of a report without the secrets that are known by now.
+
+        Args:
+            text: was masked by what was known then.
+            is_cut: whether its end is missing, and so perhaps that of a secret.
+        """
+        text = self.text(text)
+        end = _CUT.search(text)
+        if not (is_cut or end) or not (known := self.known()):
+            return text
+        if self._values is None or len(self._values.markers) < len(known):
+            from acp_proxy.redaction.values import SecretValues
+
+            self._values = SecretValues()
+            for value, marker in known.items():
+                self._values.add(value, marker, named=True, is_known=True)
+        body = text[: end.start()] if end else text
+        return body[: self._values.tail(body)] + (end[0] if end else "")
+
+    def pairs(self, values: Mapping[str, str]) -> dict[str, str]:
+        """Returns ids and directories, and what each is now, without secrets."""
+        return {self.text(old): self.text(new) for old, new in values.items()}
 
     def value(self, raw: bytes, places: Places) -> Any:
         """Returns a message without its secrets, decoded; None if it is not JSON.
@@ -123,7 +209,7 @@ class MessageMask:
             self._made = Redactor(
                 RedactorState("", values=self._known),
                 private=self._level == "private",
-                markers=NumberedMarkers(self._known),
+                markers=self._markers,
             )
             for raw in self._unread:
                 self._made.alone(raw)

@@ -5,10 +5,16 @@ masked before messages are compared. So only the text around the two is compared
 not be equal, but in the whole run each recorded one corresponds to the same live one.
 """
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 from attrs import define, field, frozen
 
 from acp_proxy.redaction.markers import MARKER
 
+HIDDEN = "(hidden)"
+"""What reports show in the place of a credential, and of a text that stands for a marker."""
 _SIGN = "[redacted:"
 
 
@@ -28,6 +34,11 @@ class SecretPair:
     """The live secret as reports show it."""
     is_free: bool = False
     """Whether any value is accepted there."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the live one was not recognized as a secret."""
+        return self.live.startswith("=")
 
     @property
     def is_same(self) -> bool:
@@ -81,6 +92,65 @@ class SecretPairs:
 def has_secret(text: object) -> bool:
     """Whether a value is a text with a marker in it."""
     return isinstance(text, str) and _SIGN in text and MARKER.search(text) is not None
+
+
+def beside_markers(recorded: Any, live: Any) -> tuple[Any, Any]:
+    """Returns two values of one place as reports show them.
+
+    A secret that no rule knows may stand where the other side has a marker. So a value with fewer
+    markers of some kind than the other one is hidden.
+
+    Args:
+        recorded: the recorded one, decoded and masked.
+        live: the live one.
+    """
+    markers = [Counter(_kinds(value)) for value in (recorded, live)]
+    return (
+        hidden(recorded) if markers[1] - markers[0] else recorded,
+        hidden(live) if markers[0] - markers[1] else live,
+    )
+
+
+def hidden(value: Any) -> Any:
+    """Returns a decoded value with `HIDDEN` in place of each text."""
+    if isinstance(value, str):
+        return HIDDEN
+    if isinstance(value, dict):
+        return {key: hidden(inner) for key, inner in value.items()}
+    return [hidden(inner) for inner in value] if isinstance(value, list) else value
+
+
+def with_hidden(value: Any, places: Iterable[tuple[str, ...]]) -> Any:
+    """Returns a decoded value in which the texts at some places are hidden.
+
+    Args:
+        value: the value.
+        places: the keys that lead to them.
+    """
+    for place in places:
+        value = _with_hidden(value, place)
+    return value
+
+
+def _with_hidden(value: Any, place: tuple[str, ...]) -> Any:
+    if not place:
+        return hidden(value)
+    if isinstance(value, dict) and place[0] in value:
+        return {**value, place[0]: _with_hidden(value[place[0]], place[1:])}
+    if isinstance(value, list) and place[0].isdecimal() and int(place[0]) < len(value):
+        number = int(place[0])
+        inner = _with_hidden(value[number], place[1:])
+        return [*value[:number], inner, *value[number + 1 :]]
+    return value
+
+
+def _kinds(value: Any) -> Iterator[str]:
+    """Yields the kinds of the markers in a decoded value."""
+    if isinstance(value, str):
+        yield from (marker[1] for marker in MARKER.finditer(value))
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _kinds(inner)
 
 
 def without_hash(text: str) -> str:

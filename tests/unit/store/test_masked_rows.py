@@ -224,3 +224,22 @@ def test_private_masks_what_was_said(tmp_path: Path) -> None:
         assert reader.recording.redaction == "private"
     assert "as you see" not in found
     assert "xx xxx xxx" in found
+
+
+@pytest.mark.parametrize("level", ["none", "secrets"])
+def test_what_another_recording_has_shown_is_masked_as_well(tmp_path: Path, level: str) -> None:
+    """Also in a recording that was masked: there it was no secret."""
+    path = tmp_path / "x.db"
+    with LogWriter(path, redaction=level, marker_key="07" * 16) as recorder:
+        recorder.to_agent(request(1, "session/prompt", prompt="it is plum-rhubarb-771"))
+        recorder.close()
+        recorder.finish()
+    with RecordingReader(path) as reader:
+        assert "plum-rhubarb" in everything(reader)
+        assert reader.known_secrets == {}
+    with RecordingReader(path, known={"plum-rhubarb-771": "[redacted:env:00000001]"}) as reader:
+        assert "plum-rhubarb" not in everything(reader)
+        (marker,) = reader.known_secrets.values()
+        assert f"it is {marker}" in everything(reader)
+        assert marker.startswith("[redacted:env:")
+        assert reader.recording.redaction == "secrets"

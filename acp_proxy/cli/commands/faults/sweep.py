@@ -11,12 +11,13 @@ from attrs import evolve
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import file_option, recording_argument
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
-from acp_proxy.cli.redaction import without_secrets
+from acp_proxy.cli.redaction import output_without_secrets
 from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.cli.render.styled_text import pad
 from acp_proxy.faults.plan import load_plan, ready_plans
 from acp_proxy.runtime.sweep import BAD, HUNG, PLACE, ClientRun, run_client
+from acp_proxy.store.reader import RecordingReader
 
 _NO_PLAN = "(no faults)"
 
@@ -83,11 +84,13 @@ def sweep(
     spare_recordings([junit_file], [recording])
     longest = max(map(len, (_NO_PLAN, *words)))
     runs = []
+    with RecordingReader(recording) as reader:
+        known = reader.known_secrets
     for plan in ("", *words):
         has_seed = not plan or load_plan(plan).seed is not None
         options = [] if has_seed else [f"--seed={seed}"]
         run = run_client(recording, client, plan, timeout, options)
-        run = evolve(run, output=without_secrets(run.output))
+        run = evolve(run, output=output_without_secrets(run.output, known))
         runs.append(run)
         say_json(run) if json else _say(run, longest)
         if run.untested is not None:

@@ -16,7 +16,7 @@ from acp_proxy.cli.options import (
     filter_argument,
 )
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
-from acp_proxy.cli.recordings import file_of, open_recording
+from acp_proxy.cli.recordings import file_of, masked_alike, open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, stdout_screen, warn
 from acp_proxy.difference.options import DiffOptions
@@ -92,6 +92,7 @@ def diff(
         spare_recordings([junit], map(file_of, (a, b)))
         for reader in {a.path: a, b.path: b}.values():
             _note(reader)
+        a, b = masked_alike((a, b), stack)
         if learn:
             code = _learn(a, b, options, as_json=json)
         else:
