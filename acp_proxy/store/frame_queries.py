@@ -251,6 +251,52 @@ def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
     return (row["seq"] for row in rows.query(sql, (*span, turn)))
 
 
+def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) -> Iterator[int]:
+    """Yields the numbers of the frames that are about a tool call, and of no batch.
+
+    Args:
+        rows: the recording.
+        session: of the tool call.
+        tool_call: its id.
+        span: the first and last number that count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
+        " AND kind IN ('notification', 'request') ORDER BY seq"
+    )
+    return (row["seq"] for row in rows.query(sql, (tool_call, session, *span)))
+
+
+def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: int) -> Iterator[int]:
+    """Yields the numbers of the frames that are about a terminal, its creation included.
+
+    Args:
+        rows: the recording.
+        session: of the terminal.
+        terminal: its id.
+        first: the first number that counts.
+    """
+    named = "SELECT seq FROM frames WHERE terminal = ? AND session IS ? AND seq >= ?"
+    sql = (
+        f"SELECT seq FROM ({named} UNION SELECT request_seq FROM exchanges"
+        f" WHERE method = 'terminal/create' AND response_seq IN ({named})"
+        " AND request_seq >= ?) ORDER BY seq"
+    )
+    values = (terminal, session, first)
+    return (row["seq"] for row in rows.query(sql, (*values, *values, first)))
+
+
+def batches_within(rows: Rows, span: Span) -> Iterator[int]:
+    """Yields the numbers of batches.
+
+    Args:
+        rows: the recording.
+        span: the first and last number that count.
+    """
+    sql = "SELECT seq FROM frames WHERE kind = 'batch' AND seq BETWEEN ? AND ? ORDER BY seq"
+    return (row["seq"] for row in rows.query(sql, span))
+
+
 def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[TimedFrame]:
     """Yields the frames of a stream before a number, the last one first.
 

@@ -155,6 +155,8 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
         yield inspect, name, path
         yield inspect, name, path, "--json"
     yield inspect, "audit", path, "--markdown"
+    yield inspect, "transcript", path
+    yield inspect, "transcript", path, "--full", "-o", out / "transcript.md"
     yield inspect, "log", path, "--raw"
     yield inspect, "log", path, "--no-fold"
     for number in (1, 2, 3, 12):
@@ -232,7 +234,7 @@ def test_no_command_shows_a_secret(
 def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str) -> None:
     """Neither what is indexed nor what only the log has; nor what a killed recorder leaves."""
     recorded = record(conversation("unstable", large=0, hidden=9), "--redact", level)
-    chosen = ("list", "show", "log", "export")
+    chosen = ("list", "show", "log", "export", "transcript")
     assert everything(recorded, chosen=chosen) == []
     recorded.kill()
     shutil.rmtree(recorded.home / "out")

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.cli.render.audit_markdown import code
+from acp_proxy.cli.render.markdown import code
 from acp_proxy.inspection.audit.paths import locate, mentions
 from tests.commands import run
 from tests.log_writer import LogWriter

@@ -1,22 +1,13 @@
-"""Writes an audit as Markdown, for a ticket or a pull request.
+"""Writes an audit as Markdown, for a ticket or a pull request."""
 
-What comes from the recording is written so that no viewer takes it for markup: within ``<code>``,
-with a character reference for whatever could mean something in Markdown, HTML or on GitHub.
-"""
-
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from acp_proxy.cli.render import audit_rows as rows
+from acp_proxy.cli.render.markdown import code, escaped, prose
 from acp_proxy.inspection.audit.values import Action, Audit
 from acp_proxy.inspection.diagnosis.values import PROBLEM
-from acp_proxy.safe_text import plain
 
-_SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
-_INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
-_LINKED = re.compile(r"&#35;\d+|&#64;")
-"""What GitHub makes a link of even so: numbers of issues, and names of users."""
 _TITLES = (
     "at (UTC)", "frame", "session", "turn", "how", "what", "in", "status", "known", "permission",
     "remarks",
@@ -45,32 +36,6 @@ def markdown(audit: Audit) -> Iterator[str]:
         yield from _table(group, actions, seqs)
     yield ""
     yield f"{rows.CLAIMED_NOTE} {rows.PATHS_NOTE}"
-
-
-def code(text: str) -> str:
-    """Writes text of a recording so that it stays text; empty for none."""
-    return f"<code>{escaped(text)}</code>" if text else ""
-
-
-def prose(text: str) -> str:
-    """Writes a sentence of ours that has text of a recording in it."""
-    return _LINKED.sub(r"<code>\g<0></code>", escaped(text))
-
-
-def escaped(text: str) -> str:
-    """Writes text without anything that Markdown, HTML or GitHub would interpret."""
-    text = plain(text)
-    return "".join(_escaped(text, at) for at in range(len(text)))
-
-
-def _escaped(text: str, at: int) -> str:
-    character = text[at]
-    if character == "_" and _INNER.fullmatch(text[max(0, at - 1) : at + 2]) is None:
-        return "&#95;"
-    is_address = character in "wW" and text[at : at + 4].lower() == "www."
-    if not is_address and (character.isalnum() or _SAFE.fullmatch(character)):
-        return character
-    return character if not character.isascii() else f"&#{ord(character)};"
 
 
 def _facts(audit: Audit) -> Iterator[str]:

@@ -9,6 +9,7 @@ _COMMANDS = {
     "list": "list_:list_",
     "show": "show:show",
     "log": "log:log",
+    "transcript": "transcript:transcript",
     "stats": "stats:stats",
     "audit": "audit:audit",
     "diff": "diff:diff",

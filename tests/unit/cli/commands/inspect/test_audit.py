@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.cli.render.audit_markdown import escaped
+from acp_proxy.cli.render.markdown import escaped
 from acp_proxy.cli.render.styled_text import columns_of
 from tests import captures
 from tests.audited import ALLOW, ALWAYS, CWD, REJECT, Talk, edit, shell

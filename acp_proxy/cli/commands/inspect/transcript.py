@@ -1,0 +1,110 @@
+"""``acp-proxy inspect transcript``: the conversation as Markdown."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from acp_proxy.cli.options import file_option, filter_argument, number_option, recording_argument
+from acp_proxy.cli.output_files import write_files
+from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.redaction import unredacted_option
+from acp_proxy.cli.render.output import Writer, warn
+from acp_proxy.cli.render.transcript_markdown import markdown
+from acp_proxy.filters import EVERYTHING, parse
+from acp_proxy.inspection.choice import of_turn
+from acp_proxy.inspection.transcript.transcript import TranscriptReader
+from acp_proxy.inspection.transcript.values import FULL, TextLimits
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.wording import byte_size
+
+_LONGEST_ISSUE = 65_536
+"""Characters that GitHub takes as the text of an issue."""
+
+
+@click.command(
+    short_help="Write the conversation as Markdown.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect transcript latest | less
+          what was said and done, turn by turn
+      acp-proxy inspect transcript latest --turn 2 -o turn.md
+          the second turn, for an issue
+      acp-proxy inspect transcript latest 'kind:error|invalid or call:*'
+          tool calls, and what went wrong
+    """,
+)
+@recording_argument
+@filter_argument
+@number_option("--turn", text="Only turn N, and stderr meanwhile.")
+@click.option("--full", is_flag=True, help="Cut nothing, wrap nothing and leave nothing out.")
+@file_option(
+    "-o", "--output", text="Where to write, in place of standard output. The file must not exist."
+)
+@click.option("--force", is_flag=True, help="Replace the file that --output names.")
+@unredacted_option
+def transcript(
+    rec: str,
+    filter_words: tuple[str, ...],
+    turn: int | None,
+    full: bool,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Write the conversation as Markdown that can go into an issue.
+
+    A section for each session and turn: the prompt, messages and thoughts in one piece, tool calls
+    and terminals with what they returned, files, diffs, permissions with the options and the one
+    that was chosen, plans, errors, requests without an answer, stderr, and why the turn stopped.
+    Output, thoughts and files are folded; what failed is not.
+
+    Nothing in a recording can become markup: its text stands in fences and code spans, with control
+    characters as escapes. Of long texts the beginning and the end are shown, unless --full.
+
+    FILTER chooses frames, as in `inspect log`; a tool call, a terminal or a request is shown whole
+    if a frame of it is among them.
+
+    Secrets are masked, unless --unredacted is given; what was said is not, so read it before you
+    send it.
+    """
+    chosen = parse(" ".join(filter_words))
+    limits = FULL if full else TextLimits()
+    with open_recording(rec) as reader:
+        if turn is not None:
+            of_turn(reader, turn)
+        words = " ".join(filter_words).strip()
+        shown = ", ".join(filter(None, (f"turn {turn}" if turn else "", words)))
+        found = TranscriptReader(reader, chosen, limits, turn)
+        lines = markdown(reader.recording, found.read(), limits, live=reader.live, shown=shown)
+        if output is None or str(output) == "-":
+            writer = Writer()
+            for line in lines:
+                writer.line(line)
+            writer.flush()
+        else:
+            write_files({output: _encoded(lines)}, force=force)
+            _warn_of_size(output)
+
+
+def transcript_parts(reader: RecordingReader) -> Iterator[bytes]:
+    """Yields the transcript of a recording as UTF-8, line by line.
+
+    Args:
+        reader: the recording.
+    """
+    limits = TextLimits()
+    found = TranscriptReader(reader, EVERYTHING, limits).read()
+    return _encoded(markdown(reader.recording, found, limits, live=reader.live))
+
+
+def _encoded(lines: Iterator[str]) -> Iterator[bytes]:
+    return (f"{line}\n".encode("utf-8", "backslashreplace") for line in lines)
+
+
+def _warn_of_size(output: Path) -> None:
+    size = output.stat().st_size
+    if size > _LONGEST_ISSUE:
+        warn(
+            f"{output} has {byte_size(size)}; an issue on GitHub takes {_LONGEST_ISSUE:,}"
+            " characters. --turn and FILTER choose a part of it"
+        )

@@ -1,0 +1,124 @@
+"""Makes one entry of all messages about a tool call."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from acp_proxy.inspection.describe.tools import call_of, places, short_id, tool_name
+from acp_proxy.inspection.describe.values import Value, word
+from acp_proxy.inspection.diagnosis.messages import StoredMessage
+from acp_proxy.inspection.transcript.contents import blocks_of, output_blocks
+from acp_proxy.inspection.transcript.texts import TextCollector, json_block, text_block
+from acp_proxy.inspection.transcript.values import (
+    EntryKind,
+    TextBlock,
+    TextForm,
+    TextLimits,
+    TranscriptEntry,
+)
+from acp_proxy.protocol.updates import FAILED, FINAL, UPDATE, kind_and_update
+
+_CONTENT_CHUNK = "tool_call_content_chunk"
+_MOST_ITEMS = 200
+_LONGEST_TITLE = 300
+
+
+class CallMessages:
+    """What the messages about a tool call say together.
+
+    Args:
+        limits: how much of a text is kept.
+        title: with which it was announced, if that is not among the messages.
+    """
+
+    def __init__(self, limits: TextLimits, title: str = "") -> None:
+        self._limits = limits
+        self._title = title
+        self._call: Value = {}
+        self._streamed = TextCollector(limits.output)
+        self._items: list[Any] = []
+        self._first: StoredMessage | None = None
+        self._last: StoredMessage | None = None
+
+    def add_all(self, messages: Iterable[StoredMessage]) -> None:
+        """Adds messages in their order."""
+        for message in messages:
+            params = message.part("params")
+            if message.method == UPDATE:
+                self._add_update(message, params)
+            else:  # a permission request, which may say what the updates do not
+                known = call_of(params)
+                self._call = {**known, "content": None, "status": None, **self._call}
+
+    def _add_update(self, message: StoredMessage, params: Value) -> None:
+        kind, update = kind_and_update(params)
+        self._first = self._first or message
+        self._last = message
+        if kind == _CONTENT_CHUNK:  # v2
+            self._add_chunk(update.get("content"))
+            self._call.setdefault("toolCallId", update.get("toolCallId"))
+            return
+        if update.get("content") is not None:
+            self._streamed, self._items = TextCollector(self._limits.output), []
+        self._call |= {key: value for key, value in update.items() if value is not None}
+
+    def _add_chunk(self, content: Any) -> None:
+        for block in blocks_of(content, None):
+            if block.form is TextForm.TEXT and not block.label:
+                self._streamed.add(block.text.start)
+            elif len(self._items) < _MOST_ITEMS:
+                self._items.append(content)
+
+    def entry(self, seq: int, t_ns: int) -> TranscriptEntry:
+        """Returns the entry.
+
+        Args:
+            seq: the frame at which it stands.
+            t_ns: the time of that frame.
+        """
+        call, most = self._call, self._limits.output
+        first, last = self._first, self._last
+        status = word(call, "status")
+        is_over = status in FINAL and first is not last
+        kind = word(call, "kind")
+        where = places(call)
+        return TranscriptEntry(
+            EntryKind.TOOL_CALL,
+            seq,
+            max(seq, last.seq if last is not None else seq),
+            t_ns,
+            title=(word(call, "title", "name", "tool") or self._title or tool_name(call))[
+                :_LONGEST_TITLE
+            ],
+            state=status,
+            is_failed=status in FAILED,
+            took_ns=last.t_ns - first.t_ns if is_over and first and last else None,
+            by="agent",
+            detail="" if kind == "other" else kind,
+            id=short_id(word(call, "toolCallId", "id")),
+            remarks=[where] if where else [],
+            blocks=[*self._blocks(call, most)],
+        )
+
+    def _blocks(self, call: Value, most: int | None) -> list[TextBlock]:
+        found: list[TextBlock] = []
+        given = call.get("rawInput", call.get("input"))
+        if isinstance(given, str):
+            found.append(text_block(given, most, "input"))
+        elif given not in (None, {}, []):
+            found.append(json_block(given, most, "input"))
+        shown = [*blocks_of(call.get("content"), most, "output")]
+        if self._streamed.characters:
+            shown.append(TextBlock(TextForm.TEXT, self._streamed.text, "output"))
+        for item in self._items:
+            shown += blocks_of(item, most, "output")
+        if not shown:
+            shown = [*output_blocks(call.get("output"), most)]
+        if not shown:
+            shown = [*output_blocks(call.get("rawOutput"), most)]
+        found += shown
+        if error := call.get("error"):
+            is_text = isinstance(error, str)
+            found.append(
+                text_block(error, most, "error") if is_text else json_block(error, most, "error")
+            )
+        return found

@@ -1,0 +1,245 @@
+"""Makes entries of requests and their answers: prompts, permissions, files and all others."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.inspection.describe.errors import code_name, describe_error
+from acp_proxy.inspection.describe.questions import chosen_option
+from acp_proxy.inspection.describe.tools import NAMES, call_of, short_id, tool_input, tool_name
+from acp_proxy.inspection.describe.values import Value, joined, number, part, parts, word
+from acp_proxy.inspection.preview import preview
+from acp_proxy.inspection.transcript.contents import blocks_of
+from acp_proxy.inspection.transcript.texts import text_block
+from acp_proxy.inspection.transcript.values import (
+    EntryChoice,
+    EntryKind,
+    TextBlock,
+    TextLimits,
+    TranscriptEntry,
+)
+from acp_proxy.protocol.permissions import options_of, read_answer
+from acp_proxy.safe_text import plain
+
+_LONGEST = 500
+"""Characters of a line that describes a message."""
+_MOST_OPTIONS = 50
+_BY = {"to-agent": "client", "to-client": "agent"}
+
+
+@frozen
+class AskedRequest:
+    """A request and its answer, as they were read."""
+
+    seq: int
+    t_ns: int
+    stream: str
+    method: str
+    raw: bytes
+    message: Value
+    answer: Value
+    """Empty if there is none."""
+    answer_raw: bytes
+    answer_kind: str
+    """response or error; empty if there is none."""
+    answer_seq: int | None
+    took_ns: int | None
+    title: str
+    """That of its tool call, if another frame has announced it."""
+    dialect: str | None
+    live: bool
+
+    @property
+    def params(self) -> Value:
+        """Of the request."""
+        return part(self.message, "params")
+
+    @property
+    def result(self) -> Value:
+        """Of the answer."""
+        return part(self.answer, "result")
+
+    @property
+    def outcome(self) -> tuple[str, bool]:
+        """How it was answered in words, and whether that is a failure; empty for a result."""
+        if self.answer_seq is None:
+            return ("open", False) if self.live else ("not answered", True)
+        if self.answer_kind == "error":
+            error = self.answer.get("error")
+            code = error.get("code") if isinstance(error, dict) else None
+            name = code_name(code, self.dialect) if self.dialect else ""
+            return plain(describe_error(error, name))[:_LONGEST] or "error", True
+        return "", False
+
+    def entry(
+        self,
+        kind: EntryKind,
+        title: str,
+        state: str = "",
+        *,
+        is_failed: bool = False,
+        detail: str = "",
+        call: str = "",
+        remarks: Iterable[str] = (),
+        choices: Iterable[EntryChoice] = (),
+        blocks: Iterable[TextBlock] = (),
+    ) -> TranscriptEntry:
+        """Returns the entry of this request.
+
+        Args:
+            kind: its kind.
+            title: what was asked.
+            state: the outcome.
+            is_failed: whether it is a failure.
+            detail: see `TranscriptEntry`.
+            call: the id of its tool call.
+            remarks: see `TranscriptEntry`.
+            choices: see `TranscriptEntry`.
+            blocks: see `TranscriptEntry`.
+        """
+        return TranscriptEntry(
+            kind,
+            self.seq,
+            self.answer_seq or self.seq,
+            self.t_ns,
+            title=title[:_LONGEST],
+            state=state,
+            is_failed=is_failed,
+            took_ns=self.took_ns,
+            by=_BY.get(self.stream, ""),
+            detail=detail,
+            id=short_id(call) if call else "",
+            remarks=[*remarks],
+            choices=[*choices],
+            blocks=[*blocks],
+        )
+
+
+def prompt(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
+    """Makes the entry of a prompt; how its turn ended is one of its own.
+
+    Args:
+        asked: the request.
+        limits: how much of a text is kept.
+    """
+    params = asked.params
+    given = [*blocks_of(params.get("prompt", params.get("content")), limits.said)]
+    given += blocks_of(params.get("attachments"), limits.said)
+    return TranscriptEntry(
+        EntryKind.PROMPT, asked.seq, asked.seq, asked.t_ns, by="client", blocks=given
+    )
+
+
+def permission(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
+    """Makes the entry of a permission request: what was asked, the options, which was chosen.
+
+    Args:
+        asked: the request.
+        limits: how much of a text is kept.
+    """
+    params, result = asked.params, asked.result
+    call = call_of(params)
+    operation = joined(word(params, "operation"), word(params, "resource"))
+    title = word(params, "title") or word(call, *NAMES) or asked.title or operation
+    subject = part(params, "subject")
+    reasons = (word(params, "description", "reason"), word(subject, "command"))
+    shown = [*blocks_of(call.get("content"), limits.output)]
+    if not shown and (given := tool_input(call)):
+        shown = [text_block(given, limits.output, "input")]
+    state, is_failed = asked.outcome
+    options = options_of(asked.message)[:_MOST_OPTIONS]
+    outcome = part(result, "outcome") or result
+    chosen = chosen_option(outcome, params)
+    if asked.answer_kind == "response":
+        answer = read_answer(options, asked.answer)
+        name = word(chosen, "name", "optionId")
+        scope = word(result, "scope") or ("remembered" if result.get("remember") is True else "")
+        state = joined(answer.decision, f"({name})" if name else "", scope)
+    return asked.entry(
+        EntryKind.PERMISSION,
+        title or tool_name(call),
+        state,
+        is_failed=is_failed,
+        call=word(call, "toolCallId", "id") or word(params, "toolCallId"),
+        remarks=[reason for reason in reasons if reason and reason != title],
+        choices=[_choice(option, chosen) for option in options],
+        blocks=shown,
+    )
+
+
+def _choice(option: Value, chosen: Value) -> EntryChoice:
+    name, wanted = word(option, "name", "optionId"), word(chosen, "optionId")
+    is_chosen = bool(wanted) and word(option, "optionId") == wanted
+    return EntryChoice(name, word(option, "kind"), "chosen" if is_chosen else "")
+
+
+def request(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
+    """Makes the entry of any other request, with its answer.
+
+    Args:
+        asked: the request.
+        limits: how much of a text is kept.
+    """
+    about = preview(asked.raw, "request", asked.method)
+    state, is_failed = asked.outcome
+    if asked.answer_kind == "response":
+        state = preview(asked.answer_raw, "response", asked.method)[:_LONGEST]
+    blocks: list[TextBlock] = []
+    if asked.method == "fs/read_text_file":
+        about = word(asked.params, "path") + _lines(asked.params)
+        blocks = _file(asked.result, about, limits)
+    elif asked.method == "fs/write_text_file":
+        about = word(asked.params, "path")
+        blocks = _file(asked.params, about, limits)
+    return asked.entry(
+        EntryKind.REQUEST,
+        about,
+        state,
+        is_failed=is_failed,
+        detail=asked.method,
+        blocks=blocks,
+    )
+
+
+def _lines(params: Value) -> str:
+    first = number(params, "line") or number(params, "startLine")
+    return "" if first is None else f":{first}"
+
+
+def _file(value: Value, path: str, limits: TextLimits) -> list[TextBlock]:
+    content: Any = value.get("content")
+    return (
+        [text_block(content, limits.output, path)] if isinstance(content, str) and content else []
+    )
+
+
+def plan(update: Value, seq: int, t_ns: int, limits: TextLimits) -> TranscriptEntry:
+    """Makes the entry of a plan: its steps, or its text.
+
+    Args:
+        update: the session update, or the plan in it.
+        seq: its frame.
+        t_ns: the time of that.
+        limits: how much of a text is kept.
+    """
+    inner = part(update, "plan") or update
+    steps = parts(inner, "entries") or parts(inner, "steps")
+    text = word(inner, "content", "uri")
+    return TranscriptEntry(
+        EntryKind.PLAN,
+        seq,
+        seq,
+        t_ns,
+        by="agent",
+        id=word(inner, "planId"),
+        choices=[
+            EntryChoice(
+                word(step, "content", "description")[:_LONGEST],
+                word(step, "priority"),
+                word(step, "status"),
+            )
+            for step in steps
+        ],
+        blocks=[text_block(text, limits.said)] if text and not steps else [],
+    )

@@ -1,0 +1,438 @@
+"""Reads a recording as a transcript: one pass over its frames, section by section.
+
+Frames are streamed, and of what is not over yet only one message is held. All that is about a tool
+call or a terminal becomes one entry, which stands where the first frame about it stands: the others
+are looked up by their index. A request is shown with its answer.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from heapq import merge
+
+from acp_proxy.filters import EVERYTHING, Filter, all_of
+from acp_proxy.inspection.choice import row_of
+from acp_proxy.inspection.describe.content import content as describe
+from acp_proxy.inspection.describe.sessions import prompt_result
+from acp_proxy.inspection.describe.values import Value, message_of, part
+from acp_proxy.inspection.diagnosis.messages import (
+    LARGEST,
+    StoredMessage,
+    messages_of_exchanges,
+    read_messages,
+)
+from acp_proxy.inspection.fault_effects import mark
+from acp_proxy.inspection.hints import HintReader
+from acp_proxy.inspection.message_pass import HISTORY
+from acp_proxy.inspection.preview import preview
+from acp_proxy.inspection.timeline import describe_event
+from acp_proxy.inspection.transcript import requests
+from acp_proxy.inspection.transcript.calls import CallMessages
+from acp_proxy.inspection.transcript.contents import blocks_of
+from acp_proxy.inspection.transcript.sections import SectionFrames, parts_of
+from acp_proxy.inspection.transcript.terminals import TerminalMessages
+from acp_proxy.inspection.transcript.texts import TextCollector, text_block
+from acp_proxy.inspection.transcript.values import (
+    EntryKind,
+    TextBlock,
+    TextForm,
+    TextLimits,
+    TranscriptEntry,
+    TranscriptSection,
+)
+from acp_proxy.protocol.chunks import Chunk, chunk_of
+from acp_proxy.protocol.dialects import PERMISSION, PROMPT
+from acp_proxy.protocol.updates import STATE_UPDATES, TOOL_CALLS, UPDATE, kind_and_update
+from acp_proxy.safe_text import plain
+from acp_proxy.store.checked_values import Row
+from acp_proxy.store.exchange_queries import LAST_SEQ
+from acp_proxy.store.frame_queries import batches_within, frames_of_call, frames_of_terminal
+from acp_proxy.store.reader import RecordingReader
+
+_LONGEST = 500
+_MOST_REMARKS = 20
+_THOUGHTS = ("agent_thought_chunk", "thought_message_chunk", "agent_thought")
+_WHOLE = ("user_message", "agent_message", "agent_thought")
+"""Updates of v2 that have all of a message."""
+_PLANS = ("plan", "plan_update")
+_CALLS = (*TOOL_CALLS, "tool_call_content_chunk")
+_TERMINALS = ("terminal_update", "terminal_output_chunk")
+_QUIET = ("start", "eof")
+"""Events that say nothing about the conversation."""
+_TROUBLE = ("gap", "undelivered", "fault")
+
+
+class TranscriptReader:
+    """Reads one recording.
+
+    Args:
+        reader: the recording.
+        chosen: which frames; a tool call, a terminal or a request is shown whole if a frame of it
+            is among them.
+        limits: how much of each text is kept.
+        turn: the turn that is asked for; None for the whole recording.
+    """
+
+    def __init__(
+        self,
+        reader: RecordingReader,
+        chosen: Filter = EVERYTHING,
+        limits: TextLimits = TextLimits(),  # noqa: B008  it is frozen
+        turn: int | None = None,
+    ) -> None:
+        self._reader = reader
+        self._chosen = chosen
+        self._limits = limits
+        self._only = turn
+        self._hints = HintReader(reader)
+        self._has_batches = bool(reader.first_of_kind("batch"))
+        self._part: SectionFrames
+        self._run: _Run | None = None
+        self._calls: set[tuple[str | None, str]] = set()
+        self._terminals: set[tuple[str | None, str]] = set()
+        self._loading: dict[str | None, float] = {}
+        """For each session, the number of the answer before which its history is streamed."""
+        self._exchanges: set[int] = set()
+        """Requests that were shown, where a filter may leave requests out."""
+
+    def read(self) -> Iterator[TranscriptSection | TranscriptEntry]:
+        """Yields each section before its entries; one in which nothing is shown is left out.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        for found in parts_of(self._reader, self._only):
+            self._part = found
+            self._calls.clear()
+            is_begun = False
+            for entry in self._entries():
+                if not is_begun:
+                    yield found.section
+                is_begun = True
+                yield entry
+
+    def _entries(self) -> Iterator[TranscriptEntry]:
+        """Yields the entries of the section, where runs of chunks are one."""
+        is_empty = True
+        chosen = all_of([self._part.chosen, self._chosen])
+        after = self._part.section.seq - 1
+        for row in self._reader.rows(chosen, after):
+            for one in row.get("members") or [row]:
+                if one is not row and not chosen.matches(one):
+                    continue
+                for entry in self._of(one):
+                    yield from self._end_run()
+                    is_empty = False
+                    yield entry
+        for entry in self._end_run():
+            is_empty = False
+            yield entry
+        turn = self._part.turn
+        if turn is not None and turn.end_seq is None and not is_empty:
+            state = "open" if self._reader.live else "never answered"
+            failed = not self._reader.live
+            yield TranscriptEntry(
+                EntryKind.END, turn.prompt_seq, turn.prompt_seq, 0, state=state, is_failed=failed
+            )
+
+    def _end_run(self) -> Iterator[TranscriptEntry]:
+        if self._run is not None:
+            entry = self._run.entry()
+            self._run = None
+            if entry is not None:
+                yield entry
+
+    def _of(self, row: Row) -> Iterator[TranscriptEntry]:
+        """Yields the entry of a row, if it has one of its own."""
+        if "raw" not in row:
+            yield from self._event(row)
+            return
+        match row["kind"]:
+            case "blank":
+                pass
+            case "stderr":
+                yield from self._said("stderr", row, _decoded(row), EntryKind.STDERR)
+            case "invalid":
+                block = text_block(_decoded(row), self._limits.output)
+                title = plain(row["parse_error"] or "")
+                yield _entry(EntryKind.NOT_ACP, row, title, [block], is_failed=True)
+            case "request":
+                yield from self._request(row)
+            case "response" | "error":
+                yield from self._answer(row)
+            case "notification" if row["method"] == UPDATE:
+                yield from self._update(row)
+            case _:
+                yield self._notice(row)
+
+    def _event(self, row: Row) -> Iterator[TranscriptEntry]:
+        if row["kind"] in _QUIET and not self._limits.is_full:
+            return
+        data = json.loads(row["data"])
+        failed = row["kind"] in _TROUBLE or (
+            row["kind"] == "exit" and ("name" in data or data.get("code") not in (0, None))
+        )
+        seq = row["seq"]
+        title = describe_event(row["kind"], data)[:_LONGEST]
+        yield TranscriptEntry(
+            EntryKind.EVENT, seq, seq, row["t_ns"], title, is_failed=failed, detail=row["kind"]
+        )
+
+    def _notice(self, row: Row) -> TranscriptEntry:
+        hints = self._hints.of(row)
+        title = preview(row["raw"], row["kind"], row["method"], None, hints, size=row["size"])
+        failed = row["kind"] == "error"
+        return _entry(EntryKind.NOTICE, row, title[:_LONGEST], is_failed=failed)
+
+    # Session updates
+
+    def _update(self, row: Row) -> Iterator[TranscriptEntry]:
+        chunk = chunk_of(row["raw"])
+        if chunk is not None:
+            yield from self._chunk(row, chunk)
+            return
+        kind, update = kind_and_update(part(message_of(row["raw"]), "params"))
+        turn = self._part.turn
+        if kind in _CALLS and row["tool_call"] is not None:
+            yield from self._call(row)
+        elif kind in _TERMINALS and row["terminal"] is not None:
+            yield from self._terminal(row, row["terminal"])
+        elif kind in _PLANS:
+            yield requests.plan(update, row["seq"], row["t_ns"], self._limits)
+        elif kind == "state_update" and turn is not None and row["seq"] == turn.end_seq:
+            yield self._end(row, prompt_result(update))
+        elif kind in _WHOLE or kind.endswith("_message_chunk") or kind in _THOUGHTS:
+            yield from self._message(row, kind, update)
+        elif self._limits.is_full or kind not in (*STATE_UPDATES, "state_update"):
+            yield self._notice(row)
+
+    def _chunk(self, row: Row, chunk: Chunk) -> Iterator[TranscriptEntry]:
+        key = f"{chunk.update} {chunk.message_id or ''}"
+        kind = EntryKind.THOUGHT if chunk.update in _THOUGHTS else EntryKind.MESSAGE
+        by = "client" if chunk.update.startswith("user") else "agent"
+        detail = chunk.update if chunk.update.startswith("compaction") else ""
+        yield from self._said(key, row, chunk.text, kind, by=by, detail=detail)
+
+    def _said(
+        self, key: str, row: Row, text: str, kind: EntryKind, *, by: str = "agent", detail: str = ""
+    ) -> Iterator[TranscriptEntry]:
+        """Adds a piece to the run, or ends that and begins another one."""
+        run = self._run
+        if run is None or run.key != (row["session"], key):
+            yield from self._end_run()
+            is_said = kind is not EntryKind.STDERR
+            most = self._limits.said if is_said else self._limits.output
+            run = self._run = _Run(
+                (row["session"], key), row, TextCollector(most), kind, by, detail
+            )
+        run.add(row, text)
+
+    def _message(self, row: Row, kind: str, update: Value) -> Iterator[TranscriptEntry]:
+        """A message that is no piece of text: an image, or a whole message of v2."""
+        blocks = [*blocks_of(update.get("content"), self._limits.said)]
+        if not blocks and "content" in update:
+            shown = describe(update["content"]) or "(empty)"
+            blocks = [text_block(shown, self._limits.said)]
+        if blocks:
+            what = EntryKind.THOUGHT if kind in _THOUGHTS else EntryKind.MESSAGE
+            by = "client" if kind.startswith("user") else "agent"
+            yield _entry(what, row, "", blocks, by=by)
+
+    def _call(self, row: Row) -> Iterator[TranscriptEntry]:
+        key = (row["session"], row["tool_call"])
+        if key in self._calls:
+            return
+        self._calls.add(key)
+        section = self._part.section
+        span = (section.seq, LAST_SEQ if section.last_seq is None else section.last_seq)
+        numbers: Iterable[int] = frames_of_call(self._reader, *key, span)
+        if self._has_batches:
+            numbers = merge(numbers, batches_within(self._reader, span))
+        turn = section.turn
+        about = (
+            message
+            for message in read_messages(self._reader, numbers)
+            if (message.session, message.tool_call) == key
+            and message.turn == turn
+            and (message.kind == "notification" or message.method == PERMISSION)
+        )
+        call = CallMessages(self._limits, self._hints.of(row).title)
+        call.add_all(about)
+        entry = call.entry(row["seq"], row["t_ns"])
+        if turn is None:
+            is_history = row["seq"] < self._loading.get(row["session"], 0)
+            entry.remarks.append("history" if is_history else "outside of a turn")
+        yield entry
+
+    # Requests and answers
+
+    def _request(self, row: Row) -> Iterator[TranscriptEntry]:
+        method = row["method"]
+        if row["exchange"] is not None and self._chosen is not EVERYTHING:
+            self._exchanges.add(row["exchange"])
+        terminal = row["terminal"] or row.get("answer_terminal")
+        if (method or "").startswith("terminal/") and terminal is not None:
+            yield from self._terminal(row, terminal)
+            return
+        if method in HISTORY:
+            self._loading[row["session"]] = row["response_seq"] or LAST_SEQ
+        asked = self._asked(row)
+        if method == PROMPT:
+            entry = requests.prompt(asked, self._limits)
+        elif method == PERMISSION:
+            entry = requests.permission(asked, self._limits)
+        else:
+            entry = requests.request(asked, self._limits)
+        _add_mark(entry, row)
+        yield entry
+
+    def _asked(self, row: Row) -> requests.AskedRequest:
+        answer = None
+        if row["response_seq"] is not None:
+            key = (row["response_seq"], row["exchange"])
+            answer = messages_of_exchanges(self._reader, [key], LARGEST).get(key)
+        return requests.AskedRequest(
+            row["seq"],
+            row["t_ns"],
+            row["stream"],
+            row["method"] or "",
+            bytes(row["raw"]),
+            message_of(row["raw"]),
+            {} if answer is None else answer.message,
+            b"" if answer is None else answer.raw,
+            "" if answer is None else answer.kind,
+            row["response_seq"],
+            row["latency_ns"],
+            self._hints.of(row).title,
+            self._reader.recording.dialect,
+            self._reader.live,
+        )
+
+    def _terminal(self, row: Row, terminal: str) -> Iterator[TranscriptEntry]:
+        """One entry for each terminal, at the first frame about it."""
+        key = (row["session"], terminal)
+        is_new = row["method"] == "terminal/create" and row["kind"] == "request"
+        if key in self._terminals and not is_new:
+            return
+        self._terminals.add(key)
+        first = row["seq"] if is_new else 0
+        numbers = frames_of_terminal(self._reader, *key, first)
+        found = TerminalMessages(self._limits, terminal)
+        found.add_all(self._about_terminal(numbers, key))
+        entry = found.entry(row["seq"], row["t_ns"], live=self._reader.live)
+        _add_mark(entry, row)
+        yield entry
+
+    def _about_terminal(
+        self, numbers: Iterable[int], key: tuple[str | None, str]
+    ) -> Iterator[StoredMessage]:
+        for message in read_messages(self._reader, numbers):
+            if message.session != key[0]:
+                continue
+            if message.method == UPDATE:
+                is_about = message.tool_call is None
+            else:
+                named = message.part("params").get("terminalId")
+                is_about = named in (None, key[1])
+                is_about = is_about and (message.method or "").startswith("terminal/")
+            if is_about:
+                yield message
+
+    def _answer(self, row: Row) -> Iterator[TranscriptEntry]:
+        """An answer is shown with its request, but for that which ends a turn."""
+        turn = self._part.turn
+        if row["method"] == PROMPT and turn is not None and row["seq"] == turn.end_seq:
+            if row["kind"] == "error":
+                hints = self._hints.of(row)
+                error = preview(row["raw"], "error", PROMPT, None, hints)[:_LONGEST]
+                yield self._end(row, f"error {error}", is_failed=True)
+            else:
+                yield self._end(row, prompt_result(part(message_of(row["raw"]), "result")))
+        elif row["request_seq"] is None:
+            yield self._notice(row)
+        elif self._chosen is not EVERYTHING and row["exchange"] not in self._exchanges:
+            asked = row_of(self._reader, row["request_seq"])
+            for one in asked.get("members") or [asked]:
+                if one["exchange"] == row["exchange"] and one["method"] != PROMPT:
+                    yield from self._request(one)
+
+    def _end(self, row: Row, title: str, *, is_failed: bool = False) -> TranscriptEntry:
+        turn = self._part.turn
+        assert turn is not None
+        entry = _entry(EntryKind.END, row, title, is_failed=is_failed)
+        is_odd = (turn.stop_reason or "end_turn") not in ("end_turn", "cancelled")
+        return TranscriptEntry(
+            EntryKind.END, entry.seq, entry.seq, entry.t_ns, title or "ended",
+            is_failed=is_failed or is_odd, took_ns=turn.duration_ns, remarks=entry.remarks,
+        )  # fmt: skip
+
+
+class _Run:
+    """The pieces of one message, or lines on stderr, with nothing else shown between them."""
+
+    def __init__(
+        self,
+        key: tuple[str | None, str],
+        row: Row,
+        text: TextCollector,
+        kind: EntryKind,
+        by: str,
+        detail: str,
+    ) -> None:
+        self.key = key
+        self._first = row["seq"], row["t_ns"]
+        self._text = text
+        self._kind, self._by, self._detail = kind, by, detail
+        self._last, self._last_ns = self._first
+        self._remarks: list[str] = []
+
+    def add(self, row: Row, text: str) -> None:
+        """Adds a piece."""
+        is_line = self._kind is EntryKind.STDERR
+        self._text.add(f"\n{text}" if is_line and self._text.characters else text)
+        self._last, self._last_ns = row["seq"], row["t_ns"]
+        if len(self._remarks) < _MOST_REMARKS and not is_line and (found := mark(row)):
+            self._remarks.append(f"#{row['seq']} {found.strip()}")
+
+    def entry(self) -> TranscriptEntry | None:
+        """Returns the entry; None if nothing was said."""
+        text = self._text.text
+        if not text.characters and not self._remarks:
+            return None
+        seq, t_ns = self._first
+        return TranscriptEntry(
+            self._kind,
+            seq,
+            self._last,
+            t_ns,
+            took_ns=self._last_ns - t_ns,
+            by=self._by,
+            detail=self._detail,
+            remarks=self._remarks,
+            blocks=[TextBlock(TextForm.TEXT, text)] if text.characters else [],
+        )
+
+
+def _entry(
+    kind: EntryKind,
+    row: Row,
+    title: str,
+    blocks: Iterable[TextBlock] = (),
+    *,
+    is_failed: bool = False,
+    by: str = "",
+) -> TranscriptEntry:
+    by = by or {"to-agent": "client", "to-client": "agent"}.get(row["stream"], "")
+    detail = row["method"] or ""
+    entry = TranscriptEntry(kind, row["seq"], row["seq"], row["t_ns"], title, by=by, detail=detail,
+                  is_failed=is_failed, blocks=[*blocks])  # fmt: skip
+    _add_mark(entry, row)
+    return entry
+
+
+def _add_mark(entry: TranscriptEntry, row: Row) -> None:
+    if found := mark(row):
+        entry.remarks.append(found.strip())
+
+
+def _decoded(row: Row) -> str:
+    return bytes(row["raw"]).decode(errors="replace")
