@@ -14,8 +14,7 @@ the next redactor of the same recording has to know. It holds secrets.
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import define, field
@@ -23,7 +22,6 @@ from attrs import define, field
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.protocol.updates import CHUNKS
-from acp_proxy.redaction import patterns
 from acp_proxy.redaction.edits import (
     Edit,
     Edits,
@@ -31,47 +29,25 @@ from acp_proxy.redaction.edits import (
     Pieces,
     blanked,
     edits_in,
-    join_spans,
     merge_edits,
     move,
     replaced,
 )
 from acp_proxy.redaction.json_strings import Decoded
 from acp_proxy.redaction.line_scan import LineScan
-from acp_proxy.redaction.markers import HASH_SIZE, MARKER, Markers
+from acp_proxy.redaction.markers import Markers
 from acp_proxy.redaction.names import is_secret_name
 from acp_proxy.redaction.pieces import PUSHES, Piece, PieceReader
 from acp_proxy.redaction.places import kind_of
 from acp_proxy.redaction.secret_finder import SecretFinder
+from acp_proxy.redaction.text_streams import Following, StreamEnd, TextStreams
 
-CONTEXT = 32
-"""Characters before a piece of text that are looked at together with it."""
-_SEAM = 24
-"""Characters before and after the place where a text was cut that are looked at together."""
-_MOST_TEXT = 16 << 10
-"""Characters of following pieces with which a piece is decided."""
-_MOST_LINES = 400
-_MOST_STREAMS = 256
 _HEAD = 64 << 10
 _LONGEST_WORD = 64
 """More bytes than the longest word that is looked for in a line has."""
 
 _KEY_EDGE = re.compile(rb"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----")
 _KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,100})?\s*")
-
-
-class NotYet(Exception):
-    """What follows a line decides what is masked in it, and is not known yet."""
-
-
-Following = Callable[[], Iterator[bytes]]
-"""Gives the lines of the same stream that follow; raises `NotYet` where more may come."""
-
-
-_Stream = tuple[str, list[tuple[int, int, str]]]
-"""The last characters of a stream of pieces, and what is masked in the pieces to come, counted from
-their beginning: a tuple, since there may be a million."""
-_NOTHING: _Stream = ("", [])
 
 
 @define
@@ -82,7 +58,7 @@ class RedactorState:
     """Of the markers, in hexadecimal digits."""
     values: dict[str, str] = field(factory=dict)
     """The secrets, each with its marker."""
-    streams: dict[str, _Stream] = field(factory=dict)
+    streams: dict[str, StreamEnd] = field(factory=dict)
     variables: list[str] = field(factory=list)
     """Names of variables that the agent announced as secrets."""
     in_private_key: bool = False
@@ -117,8 +93,9 @@ class Redactor:
         for value, marker in state.values.items():
             self._finder.values.add(value, marker, named=True, is_known=True)
         self._pieces = PieceReader()
-        self._pieces_ahead = PieceReader()
+        self._streams = TextStreams(self._finder, state.streams, is_thorough=self._is_thorough)
         self._harmless = b""
+        self._harmless_for = 0
         """What stands around a piece and holds nothing."""
         self.count = 0
         """How many values were masked."""
@@ -245,15 +222,16 @@ class Redactor:
 
     def mark(self) -> object:
         """Returns what `restore` needs to forget the lines that are fed from now on."""
-        return dict(self._state.streams), self._state.in_private_key
+        return dict(self._streams.kept), self._state.in_private_key
 
     def restore(self, mark: Any) -> None:
         """Forgets the lines since a `mark`; the secrets that they showed stay known."""
-        self._state.streams, self._state.in_private_key = mark
+        self._streams.kept, self._state.in_private_key = mark
 
     def snapshot(self) -> RedactorState:
         """Returns what the next redactor of this recording has to know."""
         self._state.values = dict(self._finder.values.markers)
+        self._state.streams = self._streams.kept
         return self._state
 
     def _may_any_hold(self, pieces: Iterable[bytes]) -> bool:
@@ -282,25 +260,12 @@ class Redactor:
         text = message.text
         if message.update not in CHUNKS or text is None:
             return True
-        key = f"{message.update} {message.session}"
-        left, spans = self._state.streams.get(key, _NOTHING)
-        if spans:
-            return False
-        if _may_join(left, text):
-            seam = left[-_SEAM:] + text[:_SEAM]
-            if self._finder.may_hold(seam.encode("utf-8", "replace")):
-                return False
-        joined = left + text
-        joined = joined[-CONTEXT:] if "]" not in joined else _context(joined)
-        if patterns.ends_open(joined) or self._finder.values.ends_open(joined):
-            return False
-        self._keep(key, (joined, []))
-        return True
+        return self._streams.passes(f"{message.update} {message.session}", text)
 
     def _piece(self, piece: Piece, following: Following) -> Edits:
         """Returns the edits of a line that is a piece of a longer text."""
         around: Edits = ()
-        if piece.around is not self._harmless or self._finder.needles is None:
+        if piece.around is not self._harmless or self._harmless_for != len(self._finder.needles):
             if self._finder.may_hold(piece.around):
                 around = tuple(
                     edit if edit.end <= piece.start else move(edit, len(piece.literal))
@@ -308,10 +273,11 @@ class Redactor:
                 )
             else:
                 self._harmless = piece.around
+                self._harmless_for = len(self._finder.needles)
         if self._private:
             spans = [MaskedSpan(0, len(piece.text), blanked(piece.text))] if piece.text else []
         else:
-            spans = self._spans_of_piece(piece, following)
+            spans = self._streams.spans(piece, following)
         if not spans:
             return around
         self.count += sum(bool(span.new) for span in spans)
@@ -319,67 +285,6 @@ class Redactor:
             new = replaced(piece.text, spans).encode("utf-8", "surrogateescape")
             return merge_edits([*around, Edit(piece.start, piece.end, base64.b64encode(new))])
         return merge_edits([*around, *edits_in(Decoded(piece.literal), piece.start, spans)])
-
-    def _spans_of_piece(self, piece: Piece, following: Following) -> list[MaskedSpan]:
-        """Returns what is masked in a piece, by what is before and behind it."""
-        left, spans = self._state.streams.get(piece.key, _NOTHING)
-        joined = left + piece.text
-        begin, end = len(left), len(joined)
-        may_hold = self._is_thorough or self._finder.may_hold(joined.encode("utf-8", "replace"))
-        ends_open = patterns.ends_open(joined) or self._finder.values.ends_open(joined)
-        if not (may_hold or spans or ends_open):
-            self._keep(piece.key, (_context(joined), []))
-            return []
-        tail = self._tail(joined)
-        if tail < end:
-            for more in self._following(piece.key, following):
-                joined += more
-                tail = self._tail(joined)
-                if tail >= end or len(joined) > end + _MOST_TEXT:
-                    break
-        found = self._finder.spans(joined, loose=False)
-        if tail < end == len(joined):
-            found += self._cut_off(joined, tail)
-        known = [MaskedSpan(begin + a, begin + b, new) for a, b, new in spans]
-        own, later = [], []
-        for span in join_spans([*known, *found]):
-            if span.end > begin and span.start < end:
-                # Of one that begins with the last two characters before, the marker stands here.
-                is_marked = span.start < begin and any(a < span.end for a, _, _ in known)
-                new = "" if is_marked else span.new
-                own.append(
-                    MaskedSpan(max(span.start, begin) - begin, min(span.end, end) - begin, new)
-                )
-            if span.end > end:
-                new = span.new if span.start >= end else ""
-                later.append((max(span.start - end, 0), span.end - end, new))
-        self._keep(piece.key, (_context(joined[:end]), later))
-        return own
-
-    def _keep(self, key: str, stream: _Stream) -> None:
-        streams = self._state.streams
-        streams[key] = stream
-        if len(streams) > _MOST_STREAMS:
-            del streams[next(iter(streams))]
-
-    def _cut_off(self, text: str, tail: int) -> list[MaskedSpan]:
-        """Masks what may be the greater part of a secret at the end of a stream."""
-        beginning = text[tail:]
-        if self._finder.values.tail(text) == tail and len(beginning) >= 8:
-            return [MaskedSpan(tail, len(text), self._finder.markers.of("secret", beginning))]
-        return []
-
-    def _tail(self, text: str) -> int:
-        return min(patterns.tail(text), self._finder.values.tail(text))
-
-    def _following(self, key: str, following: Following) -> Iterator[str]:
-        """Yields the pieces of a text that follow; anything but an update ends it."""
-        for raw in islice(following(), _MOST_LINES):
-            piece = self._pieces_ahead.read(raw)
-            if piece is not None and piece.key == key:
-                yield piece.text
-            elif b"session/update" not in raw and piece is None:
-                return
 
     # Text that is no JSON
 
@@ -423,28 +328,6 @@ class Redactor:
 
 
 _WINDOW, _OVERLAP = 1 << 20, 16 << 10
-
-
-def _may_join(left: str, text: str) -> bool:
-    """Whether a word that is looked for may begin in one text and end in the next."""
-    if not left or text[:1].isspace():
-        return False
-    return text[:1] == "-" or not left[-1].isspace()  # `curl -u` has a blank before its dash
-
-
-_MARKER_END = 2 * HASH_SIZE + 2
-"""Characters from the second colon of a marker to its end."""
-
-
-def _context(text: str) -> str:
-    """Returns the last characters of a text, but no part of a marker."""
-    start = max(0, len(text) - CONTEXT)
-    end = text.find("]", start) + 1
-    if end and text[end - _MARKER_END : end - _MARKER_END + 1] == ":":
-        for marker in MARKER.finditer(text, max(0, start - CONTEXT), end):
-            if marker.start() < start < marker.end():
-                return text[marker.end() :]
-    return text[start:]
 
 
 def _head(pieces: Iterable[bytes]) -> bytes:

@@ -9,7 +9,9 @@ from urllib.parse import unquote
 from acp_proxy.redaction import patterns
 from acp_proxy.redaction.edits import MaskedSpan, join_spans
 from acp_proxy.redaction.markers import MARKER, Markers
-from acp_proxy.redaction.needles import Needles, all_words, of_all_words
+from acp_proxy.redaction.needles import GrowingNeedles, of_all_words, one_byte_each
+from acp_proxy.redaction.open_ends import tail
+from acp_proxy.redaction.search import Search
 from acp_proxy.redaction.values import SecretValues
 
 _SCHEME = re.compile(r"(?i:bearer|basic|token|digest|negotiate)\s+")
@@ -25,21 +27,18 @@ class SecretFinder:
         extra: patterns of secrets besides; of one with a group, the first group.
 
     Attributes:
+        needles: all words that are looked for.
         values: the secrets that were found.
-        needles: of all words that are looked for; None if there are new ones.
     """
 
     def __init__(self, markers: Markers, extra: tuple[re.Pattern[str], ...]) -> None:
         self.markers = markers
-        self.values = SecretValues()
-        self.needles: Needles | None = None
+        self.needles = GrowingNeedles(of_all_words())
+        self.values = SecretValues(self.needles)
         self._extra = extra
 
     def may_hold(self, raw: bytes) -> bool:
         """Whether a line or a text may hold anything to mask; quick, and True when in doubt."""
-        if self.needles is None:
-            words = self.values.words()
-            self.needles = Needles([*all_words(), *words]) if words else of_all_words()
         return self.needles.are_in(raw)
 
     def spans(self, text: str, *, loose: bool) -> list[MaskedSpan]:
@@ -49,8 +48,28 @@ class SecretFinder:
             text: any text.
             loose: whether it is a command, an error or the like, where names count.
         """
+        return self.spans_of(self.search(text, loose=loose))
+
+    def search(self, text: str, *, loose: bool) -> Search:
+        """Searches a text for secrets by their forms, and for the words of those found before.
+
+        Args:
+            text: any text.
+            loose: see `spans`.
+        """
+        return patterns.search(text, loose=loose, places=self.needles.places(one_byte_each(text)))
+
+    def tail(self, searched: Search) -> int:
+        """Returns from where on the end of a text may be the beginning of a secret."""
+        text = searched.text
+        return min(tail(text, searched), self.values.tail(text, searched.places))
+
+    def spans_of(self, searched: Search) -> list[MaskedSpan]:
+        """Returns what is masked in a text that was searched, and remembers it."""
+        text, places = searched.text, searched.places
+        if not (places or self._extra):
+            return []
         spans = []
-        found = patterns.find(text, loose=loose)
         masked = [match.span() for match in MARKER.finditer(text)] if "[redacted:" in text else []
         for pattern in self._extra:
             for match in pattern.finditer(text):
@@ -58,11 +77,13 @@ class SecretFinder:
                 if (place := _around(masked, *match.span(group))) is not None:
                     value = text[slice(*place)]
                     spans.append(MaskedSpan(*place, self.remember(value, "secret", named=True)))
-        for start, end, kind in found:
+        for start, end, kind in searched.found:
             value = text[start:end]
             if not _overlaps(masked, start, end) and not _REFERENCE.fullmatch(value):
                 spans.append(MaskedSpan(start, end, self.remember(value, kind, named=True)))
-        for start, end, marker in self.values.find(text):
+        if spans:  # which may be new ones, and come again
+            places = self.needles.places(one_byte_each(text))
+        for start, end, marker in self.values.find(text, places):
             if not _overlaps(masked, start, end):
                 spans.append(MaskedSpan(start, end, marker))
         return join_spans(spans)
@@ -82,8 +103,7 @@ class SecretFinder:
         return marker
 
     def _add(self, value: str, marker: str, *, named: bool) -> None:
-        if self.values.add(value, marker, named=named):
-            self.needles = None
+        self.values.add(value, marker, named=named)
 
     def secret(self, text: str, kind: str, *, named: bool = True) -> list[MaskedSpan]:
         """Returns what is masked in a text that is a secret as a whole.

@@ -8,14 +8,16 @@ masked only where it was found: elsewhere it is more likely to be something else
 import base64
 import json
 import re
+from bisect import bisect_right, insort
 from collections.abc import Iterator
+from operator import neg
 from urllib.parse import quote, quote_plus
 
 from attrs import define, field
 
 from acp_proxy.redaction.markers import MARKER
-from acp_proxy.redaction.needles import Needles
-from acp_proxy.redaction.patterns import Found
+from acp_proxy.redaction.needles import GrowingNeedles, Places, one_byte_each
+from acp_proxy.redaction.search import Found
 
 BEGINNING = 3
 """Characters of a secret that a piece of text must end with to be its beginning."""
@@ -46,17 +48,24 @@ MOST = 1000
 class SecretValues:
     """Values, each with the marker that replaces it."""
 
+    needles: GrowingNeedles = field(factory=GrowingNeedles)
+    """Words of which one is in each line of JSON, or text, that holds a value; perhaps among others
+    that the owner looks for."""
     markers: dict[str, str] = field(factory=dict)
     """The marker of each value."""
     forms: dict[str, str] = field(factory=dict)
     """The marker of each form in which a value may come again."""
-    _pattern: re.Pattern[str] | None = None
-    _by_first: dict[str, list[str]] = field(factory=dict)
-    _longest: int = 0
-    _fragments: tuple[Needles, list[str]] | None = None
-    """Pieces of all forms, and the marker of each."""
+    _sizes: dict[int, list[int]] = field(factory=dict)
+    """How many characters the forms have that begin with a word; longer ones first."""
+    _sorted: list[str] = field(factory=list)
+    """The forms, so that those with the same beginning stand together."""
     _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
     """Beginnings of forms that are too short to have one of the words, by their ends."""
+    _fragments: GrowingNeedles = field(factory=lambda: GrowingNeedles(small=True))
+    """Pieces of the forms."""
+    _fragment_markers: list[str] = field(factory=list)
+    _unbroken: list[str] = field(factory=list)
+    """Forms whose pieces are not among the fragments yet."""
 
     def add(self, value: str, marker: str, *, named: bool, is_known: bool = False) -> bool:
         """Adds a secret; returns whether it is looked for from now on.
@@ -77,80 +86,103 @@ class SecretValues:
         lines = [line.strip() for line in value.splitlines()] if "\n" in value else []
         for part in (*whole, *(line for line in lines if len(line) >= _LONG_LINE)):
             for form in _forms(part):
-                self.forms.setdefault(form, marker)
-        self._pattern = self._fragments = None
+                if form and form not in self.forms:
+                    self.forms[form] = marker
+                    self._index(form)
         return True
 
-    def words(self) -> list[bytes]:
-        """Returns words of which one is in each line of JSON, or text, that holds a value."""
-        words = set()
-        for form in self.forms:
-            raw = _bytes_of(form)
-            # A line of JSON may have it in escapes; the longest part without any shows it.
-            words |= {raw[:_WORD], max(_ESCAPED.split(raw), key=len)[:_WORD]}
-        return [word for word in words if word]
+    def _index(self, form: str) -> None:
+        raw = _bytes_of(form)
+        # A line of JSON may have it in escapes; the longest part without any shows it.
+        for word in (raw[:_WORD], max(_ESCAPED.split(raw), key=len)[:_WORD]):
+            if word:
+                self.needles.add(word)
+        word = self.needles.add(one_byte_each(form[:_WORD]))
+        sizes = self._sizes.setdefault(word, [])
+        if len(form) not in sizes:
+            insort(sizes, len(form), key=neg)
+        insort(self._sorted, form)
+        self._unbroken.append(form)
+        for size in range(BEGINNING, _WORD):
+            end, beginning = form[size - BEGINNING : size], form[:size]
+            known = self._beginnings.get(end, ())
+            if beginning not in known:
+                self._beginnings[end] = (*known, beginning)
 
     def ends_open(self, text: str) -> bool:
-        """Whether the end of a text without `words` may be the beginning of a value; fast."""
-        if self._pattern is None and self.forms:
-            self._prepare()
+        """Whether the end of a text without `needles` may be the beginning of a value; fast."""
         return text.endswith(self._beginnings.get(text[-BEGINNING:], ()))
 
-    def find(self, text: str) -> list[Found]:
-        """Returns where values stand in a text, in order, and their markers as kinds."""
+    def find(self, text: str, places: Places | None = None) -> list[Found]:
+        """Returns where values stand in a text, in order, and their markers as kinds.
+
+        Where several begin, the longest counts; none overlaps the one before.
+
+        Args:
+            text: any text.
+            places: where the words of `needles` stand in it, if that is known.
+        """
+        starts = self._starts(text, places)
+        found: list[Found] = []
+        end = 0
+        for start in sorted(starts):
+            if start < end:
+                continue
+            for size in starts[start]:
+                marker = self.forms.get(text[start : start + size])
+                if marker is not None and start + size <= len(text):
+                    end = start + size
+                    found.append(Found(start, end, marker))
+                    break
+        return found
+
+    def _starts(self, text: str, places: Places | None) -> dict[int, list[int]]:
+        """Returns where values may begin, and how long those are, longer ones first."""
         if not self.forms:
-            return []
-        if self._pattern is None:
-            self._prepare()
-        assert self._pattern is not None
-        return [Found(m.start(), m.end(), self.forms[m[0]]) for m in self._pattern.finditer(text)]
+            return {}
+        starts: dict[int, list[int]] = {}
+        for number, start in self.needles.places(one_byte_each(text)) if places is None else places:
+            if (sizes := self._sizes.get(number)) is not None:
+                known = starts.get(start)
+                starts[start] = sizes if known is None else sorted({*known, *sizes}, reverse=True)
+        return starts
 
     def fragments(self, data: bytes) -> Iterator[tuple[int, int, str]]:
         """Yields where pieces of values stand in bytes, and the marker of each; slow.
 
         Pieces of less than `SHORTEST` characters are not found, nor is their order.
         """
-        if self._fragments is None:
-            markers: dict[bytes, str] = {}
-            for form, marker in self.forms.items():
-                raw = form.encode("utf-8", "surrogateescape").lower()
-                for at in range(len(raw) - SHORTEST + 1):
-                    markers.setdefault(raw[at : at + SHORTEST], marker)
-                if len(markers) > _MOST_FRAGMENTS:
-                    break
-            if not markers:
-                return
-            self._fragments = Needles([*markers], small=True), [*markers.values()]
-        needles, found = self._fragments
-        for number, start in needles.places(data):
-            yield start, start + SHORTEST, found[number]
+        for form in self._unbroken:
+            if len(self._fragments) > _MOST_FRAGMENTS:
+                break
+            raw = _bytes_of(form)
+            for at in range(len(raw) - SHORTEST + 1):
+                if self._fragments.add(raw[at : at + SHORTEST]) == len(self._fragment_markers):
+                    self._fragment_markers.append(self.forms[form])
+        self._unbroken.clear()
+        for number, start in self._fragments.places(data):
+            yield start, start + SHORTEST, self._fragment_markers[number]
 
-    def tail(self, text: str) -> int:
+    def tail(self, text: str, places: Places | None = None) -> int:
         """Returns where the end of a text begins that may be the beginning of a value.
 
         Less than `BEGINNING` characters are none.
-        """
-        if self._pattern is None and self.forms:
-            self._prepare()
-        if not self._by_first:
-            return len(text)
-        for at in range(max(0, len(text) - self._longest), len(text) - BEGINNING + 1):
-            for form in self._by_first.get(text[at], ()):
-                if len(form) > len(text) - at and form.startswith(text[at:]):
-                    return at
-        return len(text)
 
-    def _prepare(self) -> None:
-        longest_first = sorted(self.forms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first)))
-        self._longest = len(longest_first[0])
-        self._by_first = {}
-        self._beginnings = {}
-        for form in longest_first:
-            self._by_first.setdefault(form[0], []).append(form)
-            for size in range(BEGINNING, _WORD):
-                end = form[size - BEGINNING : size]
-                self._beginnings[end] = (*self._beginnings.get(end, ()), form[:size])
+        Args:
+            text: any text.
+            places: where the words of `needles` stand in it, if that is known.
+        """
+        starts = self._starts(text, places)
+        last = len(text) - BEGINNING
+        possible = {at for at, sizes in starts.items() if at + sizes[0] > len(text) and at <= last}
+        if self.ends_open(text):
+            possible.update(range(max(0, len(text) - _WORD + 1), last + 1))
+        for at in sorted(possible):
+            rest = text[at:]
+            number = bisect_right(self._sorted, rest)
+            if number < len(self._sorted) and self._sorted[number].startswith(rest):
+                return at
+        return len(text)
 
 
 def _is_distinct(value: str, *, named: bool) -> bool:

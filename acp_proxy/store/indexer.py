@@ -14,7 +14,7 @@ from typing import Any, cast
 from acp_proxy.capture.log_format import BASE, HEADER_SIZE
 from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.redaction.redactor import NotYet
+from acp_proxy.redaction.text_streams import NotYet
 from acp_proxy.store import damaged_log
 from acp_proxy.store.indexer_state import IndexerState, load_state
 from acp_proxy.store.log_reader import LogReader

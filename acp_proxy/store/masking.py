@@ -17,7 +17,8 @@ from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.edits import Edits, apply
 from acp_proxy.redaction.markers import KEY_SIZE
-from acp_proxy.redaction.redactor import NotYet, Redactor, RedactorState
+from acp_proxy.redaction.redactor import Redactor, RedactorState
+from acp_proxy.redaction.text_streams import NotYet
 from acp_proxy.store.log_reader import LogReader
 
 LOOKAHEAD = 1 << 20

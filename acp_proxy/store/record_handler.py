@@ -8,27 +8,22 @@ change the recording's row. What no recorder writes is skipped, and never raises
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from attrs import asdict, evolve
 
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.protocol.framing import Line, LineFramer
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
-from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.redaction.edits import apply_to_pieces
-from acp_proxy.redaction.redactor import NotYet
+from acp_proxy.redaction.text_streams import NotYet
 from acp_proxy.store import masking
 from acp_proxy.store.indexer_state import IndexerState
+from acp_proxy.store.line_reader import ReadLine, read_line
 from acp_proxy.store.log_reader import EVENT_KINDS, LogReader, LogRecord, event_data, number
-from acp_proxy.store.row_batch import LargeLine, Same
+from acp_proxy.store.row_batch import Same
 from acp_proxy.store.row_writer import RowWriter
-
-LARGE = 2 << 20
-"""Bytes from which on a line is never held whole: its header is outlined, its BLOB copied."""
 
 _CUT_OFF = "the recorder was killed, or could not write any more"
 """Why a recording has no end, as far as its log shows."""
@@ -39,16 +34,6 @@ _STREAMS = {
 }
 _STDERR = Stream.STDERR  # looking it up takes a while
 _Fields = dict[str, Any]
-
-
-class _ReadLine(NamedTuple):
-    """A line as it is stored."""
-
-    message: Message
-    newline: bytes
-    body: bytes | LargeLine
-    received: int | None
-    """Its size in bytes as it was received, if something in it is masked."""
 
 
 class RecordHandler:
@@ -161,7 +146,7 @@ class RecordHandler:
         mark = self.masking.redactor.mark()
         try:
             read = [
-                self._read(stream, line, raw, number)
+                read_line(self._log, self.masking, stream, line, raw, number)
                 for number, (line, raw) in enumerate(zip(lines, bodies, strict=True), 1)
             ]
         except NotYet:
@@ -175,10 +160,12 @@ class RecordHandler:
         self, stream: Stream, line: Line, raw: bytes | None = None, delivered: str = "full"
     ) -> None:
         """Adds a frame; its bytes are read from the log if they are not given."""
-        self._add_read(stream, line, self._read(stream, line, raw), delivered)
+        self._add_read(
+            stream, line, read_line(self._log, self.masking, stream, line, raw), delivered
+        )
 
     def _add_read(
-        self, stream: Stream, line: Line, read_line: "_ReadLine", delivered: str = "full"
+        self, stream: Stream, line: Line, read_line: ReadLine, delivered: str = "full"
     ) -> None:
         state = self._state
         message, newline, body, received = read_line
@@ -188,57 +175,6 @@ class RecordHandler:
         self._rows.add_frame(
             stream, message, newline, t_ns, lag_ns, body, delivered, None, is_masked, received
         )
-
-    def _read(
-        self,
-        stream: Stream,
-        line: Line,
-        raw: bytes | None = None,
-        number: int | None = None,
-    ) -> "_ReadLine":
-        """Reads a line, masked; what is read from it is read from the masked line.
-
-        Args:
-            stream: where it was read.
-            line: its place.
-            raw: its bytes, if they are at hand.
-            number: how many lines of its chunk are read with it; None if nothing follows it.
-        """
-        if raw is None and line.size > LARGE:
-            return self._outlined(stream, line)
-        whole = self._log.read_segments(line.segments) if raw is None else raw
-        newline = _newline_of(line, whole)
-        held = whole[: len(whole) - len(newline)]
-        message = Message(Kind.STDERR) if stream is _STDERR else read(held)
-        received = None
-        if self.masking is not None:
-            masked = self.masking.line(stream, held, message, number)
-            if masked is not held:
-                received, held = len(held), masked
-                message = message if stream is _STDERR else read(held)
-        return _ReadLine(message, newline, held, received)
-
-    def _outlined(self, stream: Stream, line: Line) -> "_ReadLine":
-        """Reads the header of a line that is too large to hold from its two edges."""
-        tail = self._log.read_range(line.segments, line.size - EDGE, EDGE)
-        newline = _newline_of(line, tail)
-        tail = tail[: len(tail) - len(newline)]
-        size = line.size - len(newline)
-        pieces = partial(self._log.pieces, line.segments, size)
-        edits = self.masking.large(stream, pieces) if self.masking is not None else ()
-        if stream is _STDERR:
-            message = Message(Kind.STDERR)
-        else:
-            head = self._log.read_range(line.segments, 0, EDGE)
-            message = read_outline(
-                b"".join(apply_to_pieces((head,), edits)),
-                b"".join(apply_to_pieces((tail,), edits, size - len(tail))),
-            )
-        if not edits:
-            return _ReadLine(message, newline, LargeLine(size, pieces), None)
-        masked = size + sum(len(edit.new) - (edit.end - edit.start) for edit in edits)
-        body = LargeLine(masked, lambda: apply_to_pieces(pieces(), edits))
-        return _ReadLine(message, newline, body, size)
 
     def _finish_line(self, stream: Stream, t_ns: int) -> None:
         """Makes a frame of the bytes after the last newline of a stream that has ended."""
@@ -390,12 +326,6 @@ class RecordHandler:
         capture_log.EXIT: _exit,
         capture_log.CLOSE: _close,
     }
-
-
-def _newline_of(line: Line, end: bytes) -> bytes:
-    if not line.terminated:
-        return b""
-    return b"\r\n" if end.endswith(b"\r\n") else b"\n"
 
 
 def _rule_and_action(fields: _Fields) -> tuple[str, str]:

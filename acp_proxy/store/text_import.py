@@ -28,7 +28,7 @@ from acp_proxy.protocol.connection_state import Handshake
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.store import database, record_handler
+from acp_proxy.store import database, line_reader
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.text_form.header import FORMAT, NewerFormat, read_header
@@ -246,7 +246,7 @@ def _message(stream: Stream, raw: bytes, newline: bytes) -> Message:
     if stream is Stream.STDERR:
         return Message(Kind.STDERR)
     size = len(raw) + len(newline)
-    if size <= record_handler.LARGE:
+    if size <= line_reader.LARGE:
         return read(raw)
     edge = outline.EDGE
     return outline.read_outline((raw[:edge] + newline)[:edge], raw[max(0, size - edge) :])

@@ -17,7 +17,8 @@ from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.edits import Edits, apply
 from acp_proxy.redaction.markers import MARKER, MARKER_BYTES
-from acp_proxy.redaction.redactor import NotYet, Redactor, RedactorState
+from acp_proxy.redaction.redactor import Redactor, RedactorState
+from acp_proxy.redaction.text_streams import NotYet
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target

@@ -20,7 +20,7 @@ from acp_proxy.protocol import outline
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.store import database, record_handler
+from acp_proxy.store import database, line_reader
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.text_form.spelling import Style, find_style, make_visible, spell
@@ -100,7 +100,7 @@ def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> N
         for start in range(0, len(chunk), large)
     ]
     with (
-        mock.patch.multiple(record_handler, LARGE=large, EDGE=large),
+        mock.patch.multiple(line_reader, LARGE=large, EDGE=large),
         mock.patch.object(outline, "EDGE", large),
         recorded(pieces, True, "auto") as path,
     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.redaction.needles import Needles
+from acp_proxy.redaction.needles import GrowingNeedles, Needles, one_byte_each
 
 WORDS = st.lists(st.text("aBc-", min_size=1, max_size=4), min_size=1, max_size=6)
 
@@ -28,3 +28,27 @@ def test_each_place_is_found(words: list[str], text: str) -> None:
 def test_any_bytes_are_searched() -> None:
     """Bytes that are not UTF-8 can be searched as well."""
     assert Needles([b"\xff\xfe"]).are_in(b"a\xff\xfeb")
+
+
+def test_words_that_come_later_are_found() -> None:
+    """They have the numbers that follow; the same word keeps its number."""
+    needles = GrowingNeedles(Needles([b"one", b"two"]))
+    assert not needles.are_in(b"three")
+    assert [needles.add(word) for word in (b"Three", b"ONE", b"three")] == [2, 0, 2]
+    assert needles.are_in(b"a THREE")
+    for _ in range(5):  # after as many searches as there are words one automaton has them all
+        assert sorted(needles.places(b"three, one")) == [(0, 7), (2, 0)]
+    assert len(needles) == 3
+
+
+def test_without_words_nothing_is_found() -> None:
+    """However often one looks."""
+    needles = GrowingNeedles()
+    assert [needles.are_in(b"one") for _ in range(3)] == [False] * 3
+    assert needles.places(b"one") == []
+
+
+def test_places_in_bytes_are_those_in_the_text() -> None:
+    """Whatever its characters are."""
+    text = "é中\ud83d token"
+    assert Needles([b"token"]).places(one_byte_each(text)) == [(0, text.index("token"))]

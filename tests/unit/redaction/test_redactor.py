@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.edits import apply, apply_to_pieces
 from acp_proxy.redaction.markers import MARKER
-from acp_proxy.redaction.redactor import NotYet, Redactor, RedactorState
+from acp_proxy.redaction.redactor import Redactor, RedactorState
+from acp_proxy.redaction.text_streams import NotYet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

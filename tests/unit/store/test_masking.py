@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.capture.log_format import MARKER_KEY, STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.redaction.markers import MARKER
-from acp_proxy.store import record_handler
+from acp_proxy.store import line_reader
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import LogWriter, line, notification, request
@@ -172,8 +172,8 @@ def test_every_indexer_makes_the_same_rows(
         new_database() as in_batches,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(record_handler, "LARGE", 200)
-        patch.setattr(record_handler, "EDGE", 100)
+        patch.setattr(line_reader, "LARGE", 200)
+        patch.setattr(line_reader, "EDGE", 100)
         whole.to_agent(new_session())
         emptied.to_agent(new_session())
         for number, (stream, data) in enumerate(messages):
@@ -212,8 +212,8 @@ def test_large_lines_are_masked(
     recorder: LogWriter, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are masked without being held."""
-    monkeypatch.setattr(record_handler, "LARGE", 200)
-    monkeypatch.setattr(record_handler, "EDGE", 100)
+    monkeypatch.setattr(line_reader, "LARGE", 200)
+    monkeypatch.setattr(line_reader, "EDGE", 100)
     recorder.to_agent(new_session())
     text = f"{'x' * 300} {SECRET} {'y' * 300}"
     recorder.to_client({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s1", "text": text}})

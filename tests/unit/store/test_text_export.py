@@ -15,8 +15,8 @@ import pytest
 
 from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.filters import parse
+from acp_proxy.store.line_reader import LARGE
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.record_handler import LARGE
 from acp_proxy.store.text_export import write_text_form
 from acp_proxy.store.text_import import read_text_form
 from acp_proxy.text_form.spelling import Style, find_style

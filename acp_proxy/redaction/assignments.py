@@ -1,0 +1,82 @@
+"""Reads values that have the name of a secret: `API_TOKEN=x`, `"password": "x"`, `--token x`."""
+
+import re
+
+from acp_proxy.redaction.expressions import expressions
+from acp_proxy.redaction.names import kind_of_name
+from acp_proxy.redaction.randomness import is_example, is_placeholder, is_random
+from acp_proxy.redaction.search import LONGEST_NAME, Found, Search, name_end, name_start
+
+
+def read_assignment(search: Search, place: int) -> Found | None:
+    """Reads a value whose name has a needle in it.
+
+    Args:
+        search: of the text.
+        place: the needle's.
+    """
+    text = search.text
+    start = name_start(text, place)
+    after = name_end(text, place)
+    is_read = not search.may_read("name", start) or after - start > LONGEST_NAME
+    search.have_read("name", start, after)
+    if is_read:
+        return None
+    if after + 24 > len(text) and expressions().open_name.fullmatch(text, after):
+        search.leave_open(start)
+    name = text[start:after]
+    bare = name.lstrip("-.")
+    variable = bare.isupper() or text[max(0, start - 1) : start] in ("?", "&")
+    kind = kind_of_name(bare, variable=variable)
+    if kind is None:
+        return None
+    match = expressions().assignment.match(text, after)
+    if match is None:
+        return None
+    if match.end() == len(text):
+        search.leave_open(start)
+    is_option = name.startswith("-")
+    if match["operator"] is None and not (is_option and search.loose):
+        return None
+    value_start, end, is_quoted = _value(search, match, kind)
+    if end == len(text):
+        search.leave_open(start)
+    value = text[value_start:end]
+    if is_placeholder(value) or value.lower() == bare.lower():
+        return None
+    if search.loose and _is_certain(match, name, kind):
+        return Found(value_start, end, kind)
+    if is_example(value) or (not is_quoted and text[end : end + 1] in ("(", "[", "{")):
+        return None
+    random = is_random(value) or (
+        kind == "cookie" and any(is_random(part.partition("=")[2]) for part in value.split(";"))
+    )
+    return Found(value_start, end, kind) if random else None
+
+
+def _value(search: Search, match: re.Match[str], kind: str) -> tuple[int, int, bool]:
+    """Where the value of an assignment begins and ends, and whether it is quoted."""
+    known = expressions()
+    start = match.end()
+    quote = match["quote"]
+    if quote is None and match["closing"] and kind == "cookie":
+        pattern = known.line
+    elif quote is None:
+        header = kind == "cookie" and match["operator"] == ":"
+        pattern = known.line if header else known.unquoted
+    else:
+        pattern = known.escaped if quote[0] == "\\" else known.quoted[quote]
+    if not search.may_read("value", start):
+        return start, start, False
+    end = pattern.match(search.text, start).end()  # type: ignore[union-attr]
+    search.have_read("value", match.start(), end)
+    return start, end, quote is not None
+
+
+def _is_certain(match: re.Match[str], name: str, kind: str) -> bool:
+    """Whether a value is given as an option, a variable or a header that takes a secret."""
+    if match["operator"] is None or name.startswith("-"):
+        return True
+    if match["operator"] == "=":
+        return not match["spaces"] and not match["closing"]
+    return match["operator"] == ":" and kind in ("credential", "cookie") and bool(match["scheme"])

@@ -1,0 +1,120 @@
+"""Says whether the end of a text may be the beginning of a secret that goes on in what follows."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+
+from acp_proxy.redaction.expressions import expressions
+from acp_proxy.redaction.patterns import all_needles, may_hold, search
+from acp_proxy.redaction.search import Search, name_start
+
+LONGEST = 1 << 14
+"""Characters of a secret at most, as far as `tail` waits for its end."""
+_LONGEST_CUT = 24
+_PART_OF_NAME = re.compile(r"[-_:\\%\x1b]|[a-z][A-Z].?$")
+"""What may stand before the beginning of a part of a name; an escape; or the end of a scheme."""
+
+
+def tail(text: str, searched: Search | None = None) -> int:
+    """Finds from which index on the end of a text may be the beginning of a secret.
+
+    What is kept back is to be searched again together with what follows; until then only the text
+    before the index may go on. Whatever the place where a text is cut, `find` then finds all that
+    it finds in the whole text, with these exceptions: a cut after the first character of a key
+    (`s` of `sk-`), after the first or second of a listed name or a scheme that stands alone (`to`
+    of `token`), within `curl -u`, and in a secret that is longer than `LONGEST`. The index is
+    never within a secret that `find` finds in the text and that ends before its end.
+
+    Args:
+        text: any text, decoded.
+        searched: a search of the text, for what that kind of search finds; of none for both kinds.
+
+    Returns:
+        The index; the length of the text if nothing at its end goes on in what follows.
+    """
+    is_open = ends_open(text)
+    if searched is None or len(text) > LONGEST:
+        if not is_open and not may_hold(text[-LONGEST:].encode("utf-8", "replace")):
+            return len(text)
+        searched = search(text[-LONGEST:], loose=searched is None or searched.loose)
+    if not is_open and (not searched.places or text[-_LONGEST_CUT:].isascii()):
+        places = searched.opened
+    else:
+        places = [*searched.opened, *_partial(searched)]
+    if not (places or is_open):
+        return len(text)
+    there = searched.text
+    ended = [one for one in searched.found if one.end < len(there)]
+    start = min(
+        (place for place in places if not any(one.start < place < one.end for one in ended)),
+        default=len(there),
+    )
+    # An escape before it tells that a word begins.
+    if escape := expressions().escape.search(there[max(0, start - 12) : start]):
+        start -= len(escape[0])
+    return len(text) - len(there) + start
+
+
+def ends_open(text: str) -> bool:
+    """Whether the end of a text without needles may be the beginning of a secret; fast.
+
+    True when in doubt.
+    """
+    end = text[-_LONGEST_CUT:]
+    word = end[end.rfind(" ") + 1 :]
+    if not word:
+        return False
+    if not (word.isalpha() and word[1:].islower()) and _PART_OF_NAME.search(word):
+        return True
+    end = end.lower()
+    if end.endswith(_ENDINGS.get(end[-3:], ())):
+        return True
+    return end[-2:] in _ENDINGS and not end[-3:-2].isalnum()
+
+
+def _endings() -> dict[str, tuple[str, ...]]:
+    """Beginnings of needles by their last three characters; those of two by themselves."""
+    exact, folded, _ = _beginnings()
+    found: dict[str, list[str]] = defaultdict(list)
+    for word in {word.lower() for word in exact | folded if len(word) > 1}:
+        found[word[-3:]].append(word[-_LONGEST_CUT:])
+    return {end: tuple(words) for end, words in found.items()}
+
+
+def _partial(searched: Search) -> Iterator[int]:
+    """Yields where the beginning of a needle stands that the end of the text cuts off."""
+    text = searched.text
+    exact, folded, longest = _beginnings()
+    for length in range(min(longest, len(text)), 0, -1):
+        end = text[-length:]
+        start = len(text) - length
+        if length > 1 and end in exact and searched.begins_word(start):
+            yield start
+        if end.lower() in folded and (length > 2 or _begins_part(text, start)):
+            yield name_start(text, start)
+    if cut := expressions().cut_name.search(text[-16:]):
+        yield name_start(text, len(text) - len(cut[0]))
+    if cut := expressions().cut.search(text[-24:]):
+        yield len(text) - len(cut[0])
+
+
+def _begins_part(text: str, start: int) -> bool:
+    """Whether a part of a name begins at a place: `_T`, `-t`, or the `T` of `accessT`."""
+    before = text[start - 1 : start]
+    return before in ("_", "-") or (before.islower() and text[start].isupper())
+
+
+@cache
+def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
+    """Beginnings of needles, those in any case apart, and how long the longest is."""
+    words: dict[bool, set[str]] = {True: set(), False: set()}
+    for needle in all_needles():
+        if needle.read is not None:
+            beginnings = (needle.word[:end] for end in range(1, len(needle.word)))
+            words[needle.exact].update(beginnings)
+    longest = max(map(len, words[True] | words[False]))
+    return frozenset(words[True]), frozenset(words[False]), longest
+
+
+_ENDINGS = _endings()

@@ -1,0 +1,163 @@
+"""Reads secrets that are known by their form: keys of providers, tokens, private keys, credentials.
+
+Each reader is given the place of a needle, follows the run of characters there, and decides.
+"""
+
+from base64 import b64decode
+from binascii import Error
+
+from acp_proxy.redaction.expressions import expressions
+from acp_proxy.redaction.key_formats import KeyFormat
+from acp_proxy.redaction.randomness import is_placeholder, is_random, is_varied
+from acp_proxy.redaction.search import Found, Reader, Search, scheme_start
+
+
+def key_reader(rows: list[KeyFormat]) -> Reader:
+    """Returns the reader of keys that begin with the same needle.
+
+    Args:
+        rows: the formats of such keys, the longest beginning first.
+    """
+
+    def read(search: Search, start: int) -> Found | None:
+        text = search.text
+        for row in rows:
+            if not text.startswith(row.prefix, start):
+                if row.prefix.startswith(text[start : start + len(row.prefix)]):
+                    search.leave_open(start)
+                continue
+            if not search.begins_word(start, joined=row.weak):
+                continue
+            if not search.may_read(row.alphabet, start):
+                continue
+            body = start + len(row.prefix)
+            end = expressions().runs[row.alphabet].match(text, body).end()  # type: ignore[union-attr]
+            search.have_read(row.alphabet, start, end)
+            length = end - body
+            if length < row.least or (row.most is not None and length > row.most):
+                continue
+            if row.most is not None and text[end : end + 1].isalnum():
+                continue
+            value = text[body:end]
+            if is_random(value) if row.weak else is_varied(value):
+                return Found(start, end, "url" if "/" in row.prefix else _kind(row.prefix))
+        return None
+
+    return read
+
+
+def _kind(prefix: str) -> str:
+    return (
+        "key" if "key" in prefix.lower() or prefix.startswith(("sk", "rk", "AK", "AI")) else "token"
+    )
+
+
+def _read_jwt(search: Search, start: int) -> Found | None:
+    if not search.begins_word(start) or not search.may_read("jwt", start):
+        return None
+    search.have_read("jwt", start, expressions().open_jwt.match(search.text, start).end())  # type: ignore[union-attr]
+    if token := expressions().jwt.match(search.text, start):
+        return Found(start, token.end(), "jwt")
+    return None
+
+
+def _read_pem(search: Search, start: int) -> Found | None:
+    text = search.text
+    known = expressions()
+    header = known.pem_header.match(text, start)
+    if header is None:
+        opened = known.open_pem.match(text, start)
+        if opened is not None and opened.end() == len(text):
+            search.leave_open(start)
+        return None
+    body = header.end()
+    end = known.pem_body.match(text, body).end()  # type: ignore[union-attr]
+    if text[end : end + 9] != "-----END ":
+        if end + 9 > len(text):
+            search.leave_open(start)
+        end = known.base64_lines.match(text, body).end()  # type: ignore[union-attr]
+    elif text.find("-----", end + 9, end + 80) < 0 and len(text) < end + 80:
+        search.leave_open(start)
+    if known.base64.search(text, body, end) is None:
+        return None
+    return Found(body, end, "pem")
+
+
+def _read_bearer(search: Search, start: int) -> Found | None:
+    if (value := _credential(search, start)) is None:
+        return None
+    text = search.text[slice(*value)]
+    if is_random(text) if len(text) >= 16 or search.loose else False:
+        return Found(*value, "token")
+    return None
+
+
+def _read_basic(search: Search, start: int) -> Found | None:
+    if (value := _credential(search, start)) is None:
+        return None
+    encoded = search.text[slice(*value)].rstrip("=")
+    try:
+        decoded = b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode()
+    except (Error, ValueError):
+        return None
+    return Found(*value, "credential") if ":" in decoded and decoded.isprintable() else None
+
+
+def _credential(search: Search, start: int) -> tuple[int, int] | None:
+    """Where the credential after the name of a scheme stands; None if there is none."""
+    scheme = expressions().scheme.match(search.text, start)
+    if scheme is None:
+        if not search.text[start + 5 : start + 12].strip("erER \t") and start + 12 > len(
+            search.text
+        ):
+            search.leave_open(start)
+        return None
+    end = expressions().credential.match(search.text, scheme.end()).end()  # type: ignore[union-attr]
+    search.have_read("credential", start, end)
+    return (scheme.end(), end) if end - scheme.end() >= 6 else None
+
+
+def _read_user_info(search: Search, start: int) -> Found | None:
+    match = expressions().user_info.match(search.text, start)
+    if match is None:
+        return None
+    user, colon, password, at = match.groups()
+    if not at:
+        search.have_read("url", scheme_start(search.text, start), match.end())
+        return None
+    part = 3 if colon else 1
+    value = password if colon else user
+    if not colon and not is_random(value):
+        return None
+    if is_placeholder(value) or (not search.loose and value.lower() in _SAMPLE_PASSWORDS):
+        return None
+    return Found(*match.span(part), "password")
+
+
+def _read_curl_user(search: Search, start: int) -> Found | None:
+    """Reads `curl -u user:password`."""
+    if not search.loose or "curl" not in search.text[max(0, start - 1000) : start]:
+        return None
+    match = expressions().curl_user.match(search.text, start)
+    if match is None:
+        return None
+    if match.end() == len(search.text):
+        search.leave_open(start)
+    return None if is_placeholder(match[1]) else Found(*match.span(1), "password")
+
+
+_SAMPLE_PASSWORDS = {"password", "pass", "pw", "passwd", "pwd", "secret", "token"}
+
+
+READERS: dict[str, Reader] = {
+    "eyJ": _read_jwt,
+    "BEGIN ": _read_pem,
+    "bearer": _read_bearer,
+    "basic": _read_basic,
+    "://": _read_user_info,
+    "--user": _read_curl_user,
+    " -u": _read_curl_user,
+}
+"""Who reads what is found by each of `FORMS`."""
+EXACT = ("eyJ", "BEGIN ")
+"""Those that are looked for in this case only."""
