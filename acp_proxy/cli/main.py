@@ -10,6 +10,7 @@ import click
 
 from acp_proxy import __version__
 from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
+from acp_proxy.cli.paging import no_pager_option
 from acp_proxy.cli.redaction import unredacted_option
 
 _COMMANDS = {
@@ -23,6 +24,7 @@ _COMMANDS = {
 
 @click.group(cls=LazyGroup, lazy=_COMMANDS, invoke_without_command=True, context_settings=CONTEXT)
 @unredacted_option
+@no_pager_option
 @click.version_option(__version__, prog_name="acp-proxy", allow_from_autoenv=False)
 @click.pass_context
 def cli(ctx: click.Context) -> None:

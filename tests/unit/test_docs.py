@@ -210,7 +210,8 @@ def test_the_readme_shows_every_option_of_record() -> None:
 # The environment
 
 
-SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PROXY_SECRETS")
+SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PROXY_SECRETS",
+           "ACP_PROXY_PAGER")  # fmt: skip
 """Variables that are no options."""
 
 
@@ -222,7 +223,7 @@ def test_every_variable_is_documented() -> None:
     assert set(first_cells(text)) == {
         *variables(),
         *SPECIAL,
-        *("NO_COLOR", "FORCE_COLOR", "COLUMNS"),
+        *("NO_COLOR", "FORCE_COLOR", "COLUMNS", "PAGER", "LESS"),
     }
 
 

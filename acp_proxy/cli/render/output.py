@@ -220,6 +220,11 @@ def _shown(
             looked = now
             if now - began < _PATIENCE_S or now - drawn < _REDRAW_S:
                 continue
+            if getattr(sys.stdout, "hides_progress", False):  # see `pager`
+                if bar is not None:
+                    _print_error(_CLEAR)
+                    bar = None
+                continue
             bar = bar or _bar(total, label)
             bar.update(undrawn)
             drawn, undrawn = now, 0

@@ -3,6 +3,7 @@
 import click
 
 from acp_proxy.cli.group import CONTEXT, LazyGroup
+from acp_proxy.cli.paging import no_pager_option
 
 _COMMANDS = {"list": "list_:list_", "explain": "explain:explain", "sweep": "sweep:sweep"}
 
@@ -12,6 +13,7 @@ _COMMANDS = {"list": "list_:list_", "explain": "explain:explain", "sweep": "swee
     lazy={word: f"{__name__}.{place}" for word, place in _COMMANDS.items()},
     context_settings={"help_option_names": CONTEXT["help_option_names"]},
 )
+@no_pager_option
 def faults() -> None:
     """Test how a client handles an agent that misbehaves.
 

@@ -9,6 +9,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import say, say_json, warn
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.faults.dry_run import DryRun, FaultHit, PassedFrame
 from acp_proxy.faults.manual import sentence
 from acp_proxy.faults.plan import Plan, joined, load_plan, parse_rule
@@ -36,6 +37,7 @@ _ARROWS = {"to-agent": "→", "to-client": "←"}
 @click.option("--seed", type=int, metavar="N", help="The seed of the random generator.")
 @click.option("--json", is_flag=True, help="One JSON object.")
 @unredacted_option
+@pages
 def explain(
     plan: str, rec: str | None, fault: tuple[str, ...], seed: int | None, json: bool
 ) -> None:

@@ -7,6 +7,7 @@ import click
 
 from acp_proxy.cli.render.output import say, say_json
 from acp_proxy.cli.render.output import width as terminal_width
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.styled_text import pad
 from acp_proxy.faults.manual import KindManual, Setting, manual_of, trigger_manual
 from acp_proxy.faults.plan import load_plan, ready_plans
@@ -28,6 +29,7 @@ _WIDTH = 100
 )
 @click.argument("kinds", nargs=-1, metavar="[KIND]...")
 @click.option("--json", is_flag=True, help="One JSON object.")
+@pages
 def list_(kinds: tuple[str, ...], json: bool) -> None:
     """List the kinds of faults with their settings, and the ready plans.
 

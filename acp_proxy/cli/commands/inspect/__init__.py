@@ -3,6 +3,7 @@
 import click
 
 from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
+from acp_proxy.cli.paging import no_pager_option
 from acp_proxy.cli.redaction import unredacted_option
 
 _COMMANDS = {
@@ -41,6 +42,7 @@ Examples:
     context_settings=CONTEXT,
 )
 @unredacted_option
+@no_pager_option
 @click.pass_context
 def inspect(ctx: click.Context) -> None:
     """Look at recordings.

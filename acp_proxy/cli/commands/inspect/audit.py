@@ -14,6 +14,7 @@ from acp_proxy.cli.options import (
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, progress, say_json, warn
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.inspection.audit.audit import audit as read_audit
 from acp_proxy.recording import FrameRun
@@ -42,6 +43,7 @@ Examples:
     text="How many rows of each table to show; unless given, 20 on a terminal and all elsewhere.",
 )
 @unredacted_option
+@pages
 def audit(
     rec: str, filter_words: tuple[str, ...], json: bool, markdown: bool, top: int | None
 ) -> None:

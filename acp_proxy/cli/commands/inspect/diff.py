@@ -19,6 +19,7 @@ from acp_proxy.cli.output_files import check_report_files, spare_recordings, wri
 from acp_proxy.cli.recordings import file_of, masked_alike, open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, stdout_screen, warn
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.store.reader import RecordingReader
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 @click.option("--json", is_flag=True, help="One JSON object per difference.")
 @file_option("--junit", text="Write the differences as JUnit XML, too.")
 @unredacted_option
+@pages
 def diff(
     rec: str,
     other: str,

@@ -23,6 +23,7 @@ from acp_proxy.cli.options import (
 from acp_proxy.cli.recordings import note_masked
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.render.output import Page, say, say_json, stdout_screen, warn
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.styled_text import Ink
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
@@ -104,6 +105,7 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
 @number_option("-n", "--newest", text="Only the newest N of these.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
 @unredacted_option
+@pages
 def list_(
     directory: Path | None,
     cwd: Path | None,

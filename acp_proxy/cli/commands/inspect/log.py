@@ -18,6 +18,7 @@ from acp_proxy.cli.options import (
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, stdout_screen, warn
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.filters import Filter, all_of, parse
 from acp_proxy.inspection.choice import Neighborhood, of_session, of_turn, row_of
@@ -53,6 +54,7 @@ _TAIL = 4
               help="Wait for more while the recorder runs; latest is then one that runs, or the"
               " next.")  # fmt: skip
 @unredacted_option
+@pages
 def log(
     rec: str,
     filter_words: tuple[str, ...],
@@ -84,7 +86,7 @@ def log(
 
     \b
     Every message, page by page:
-        acp-proxy inspect log latest | less
+        acp-proxy inspect log latest
     What went wrong, and what took long:
         acp-proxy inspect log latest 'kind:error|invalid or latency:>2s'
     The second turn without the text:

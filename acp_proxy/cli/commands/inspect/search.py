@@ -16,6 +16,7 @@ from acp_proxy.cli.recordings import find_recording, note_masked
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.render.matches import MatchPrinter, printer_for
 from acp_proxy.cli.render.output import progress, warn
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.time_limit import END, TimeLimit
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import Filter, parse
@@ -63,6 +64,7 @@ _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
 @number_option("-m", "--max-count", text="At most N matches of each recording.")
 @click.option("--json", is_flag=True, help="One JSON object per match.")
 @unredacted_option
+@pages
 def search(
     pattern: str,
     where: tuple[str, ...],

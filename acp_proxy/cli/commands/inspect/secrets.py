@@ -10,6 +10,7 @@ from attrs import asdict
 from acp_proxy.cli.options import complete_recording
 from acp_proxy.cli.recordings import STDIN, open_recording
 from acp_proxy.cli.render.output import say, say_json, warn
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.inspection.secrets import MaskedValue, masked_values
 from acp_proxy.store.masked_rows import Level
@@ -38,6 +39,7 @@ _MOST_PLACES = 5
 @click.option("--check", is_flag=True, help="Exit with 1 if a file holds a secret that is not "
               "masked in it.")  # fmt: skip
 @click.option("--json", is_flag=True, help="One JSON object per place.")
+@pages
 def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
     """List what is masked in recordings, and where; never a secret itself.
 

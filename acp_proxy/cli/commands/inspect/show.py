@@ -10,6 +10,7 @@ from acp_proxy.cli.options import recording_argument
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, say_json
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.summary_screen import show_summary
 from acp_proxy.inspection.diagnosis.summary import summarize
 
@@ -26,6 +27,7 @@ Examples:
 @recording_argument
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 @unredacted_option
+@pages
 def show(rec: str, json: bool) -> None:
     """Summarize a recording: who talked, how it went, what is wrong, how it ended.
 

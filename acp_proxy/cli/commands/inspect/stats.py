@@ -14,6 +14,7 @@ from acp_proxy.cli.options import (
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, say_json, stdout_screen, warn
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.inspection.measures.statistics import (
     Statistics,
@@ -57,6 +58,7 @@ _STEPS = 30
     text="How many tool calls and turns to list: the heaviest, and the slowest.",
 )
 @unredacted_option
+@pages
 def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None, top: int) -> None:
     """Show how much passed, how quick answers were, and where the time went.
 

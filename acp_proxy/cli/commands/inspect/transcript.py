@@ -10,6 +10,7 @@ from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, warn
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.transcript_markdown import markdown
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.inspection.choice import of_turn
@@ -26,7 +27,7 @@ _LONGEST_ISSUE = 65_536
     short_help="Write the conversation as Markdown.",
     epilog="""\b
     Examples:
-      acp-proxy inspect transcript latest | less
+      acp-proxy inspect transcript latest
           what was said and done, turn by turn
       acp-proxy inspect transcript latest --turn 2 -o turn.md
           the second turn, for an issue
@@ -43,6 +44,7 @@ _LONGEST_ISSUE = 65_536
 )
 @click.option("--force", is_flag=True, help="Replace the file that --output names.")
 @unredacted_option
+@pages
 def transcript(
     rec: str,
     filter_words: tuple[str, ...],
