@@ -1,8 +1,11 @@
-"""Writes counts, times and sizes for people."""
+"""Writes counts, times and sizes for people, and the word that somebody may have meant."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 _DAY = 86400
+_ALIKE = 0.6
+"""From 0 to 1: how similar a word is to the one that was meant."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -61,3 +64,30 @@ def when(started: datetime, now: datetime) -> str:
         if past >= unit:
             return f"{int(past // unit)} {name} ago"
     return ""
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """Returns the most similar word, or else the only one that begins so; may be empty.
+
+    Args:
+        word: what was written.
+        words: those that there are.
+    """
+    from difflib import get_close_matches  # late: needed for mistakes alone
+
+    every = list(dict.fromkeys(words))
+    if near := get_close_matches(word, every, 1, _ALIKE):
+        return near[0]
+    beginning = [one for one in every if word and one.startswith(word)]
+    return beginning[0] if len(beginning) == 1 else ""
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """Returns the end of an error message, which names the nearest word; empty if none is near.
+
+    Args:
+        word: what was written.
+        words: those that there are.
+    """
+    near = nearest(word, words)
+    return f"; did you mean {near}?" if near else ""

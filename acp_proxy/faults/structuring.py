@@ -9,7 +9,6 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -22,6 +21,7 @@ from acp_proxy.errors import BadPlan
 from acp_proxy.faults.fault import BadSetting, at_least
 from acp_proxy.forms import converter
 from acp_proxy.plain_files import open_plain
+from acp_proxy.wording import did_you_mean
 
 T = TypeVar("T")
 _SQLITE = b"SQLite format 3\0"
@@ -152,8 +152,7 @@ def hint(word: str, words: Iterable[str]) -> str:
         words: those that are.
     """
     listed = sorted(words)
-    near = get_close_matches(word, listed, 1, 0.5)
-    return f"; did you mean {near[0]}?" if near else f": expected one of {', '.join(listed)}"
+    return did_you_mean(word, listed) or f": expected one of {', '.join(listed)}"
 
 
 def _message(error: BaseException, place: str) -> str:

@@ -10,11 +10,11 @@ from acp_proxy.filters.terms import (
     Filter,
     all_of,
     any_of,
-    nearest,
     none_of,
     path_term,
     unquoted,
 )
+from acp_proxy.wording import nearest
 
 DEEPEST = 100
 """Levels of parentheses and ``not`` that a filter may have."""

@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -23,6 +22,7 @@ from acp_proxy.filters.conditions import (
 from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.wording import nearest
 
 Row = dict[str, Any]
 _PARSED = ("request", "response", "error", "notification", "batch")
@@ -88,16 +88,6 @@ class BadValue(Exception):
     def __init__(self, problem: str, nearest: str = "") -> None:
         super().__init__(problem)
         self.nearest = nearest
-
-
-def nearest(word: str, words: Iterable[str]) -> str:
-    """Returns the most similar word, or an empty text.
-
-    Args:
-        word: what was written.
-        words: those that are allowed.
-    """
-    return next(iter(get_close_matches(word, list(words), 1, 0.5)), "")
 
 
 def unquoted(value: str) -> str:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
 from acp_proxy.store import damaged_log, database
 from acp_proxy.store.reader import RecordingReader, is_text
+from acp_proxy.store.rows import Rows
 from acp_proxy.store.views import LEVELS
 
 TEXT_SUFFIX = ".jsonl"
@@ -82,16 +83,19 @@ def paths(directory: Path) -> list[Path]:
 
 
 def list_recordings(
-    directory: Path, has_problem: ProblemCheck | None = None, *, unredacted: bool = False
+    recordings: Iterable[Path],
+    has_problem: ProblemCheck | None = None,
+    *,
+    unredacted: bool = False,
 ) -> list[ListedRecording]:
-    """Reads the recordings of a directory, newest first; unreadable ones are last.
+    """Reads recordings, newest first; unreadable ones are last.
 
     Args:
-        directory: where to look; one that does not exist has no recordings.
+        recordings: their paths.
         has_problem: checks each conversation; without it, none is checked.
         unredacted: whether to show secrets that are in the files.
     """
-    found = (read_listed(path, has_problem, unredacted=unredacted) for path in paths(directory))
+    found = (read_listed(path, has_problem, unredacted=unredacted) for path in recordings)
     return sorted(found, key=lambda listed: listed.started_at, reverse=True)
 
 
@@ -183,8 +187,13 @@ def read_recording(path: Path) -> Recording:
         from acp_proxy.store.text_import import header_of
 
         return header_of(path)
-    with RecordingReader(path, unredacted=True) as reader:
-        return reader.recording
+    if any(os.path.lexists(f"{path}{suffix}") for suffix in (LOG_SUFFIX, *SQLITE_SUFFIXES)):
+        with RecordingReader(path, unredacted=True) as reader:
+            return reader.recording
+    rows = Rows()
+    rows.path = path
+    with contextlib.closing(database.open_readonly(path)) as rows.connection:
+        return rows.recording
 
 
 def started_at(path: Path) -> str:

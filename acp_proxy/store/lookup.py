@@ -1,4 +1,4 @@
-"""Finds the recording that a user means: by path, name, start of its id, or the latest."""
+"""Finds the recording that a user means: by path, name, start of a name or id, or the latest."""
 
 import contextlib
 import os
@@ -13,6 +13,8 @@ from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.plain_files import kind_of, trouble_with
 from acp_proxy.recording import Recording
 from acp_proxy.store.library import TEXT_SUFFIX, paths, read_recording, recording_at
+from acp_proxy.store.newest import newest_first
+from acp_proxy.wording import did_you_mean
 
 _MOST_NAMED = 3
 """Recordings of a directory that an error message names."""
@@ -34,12 +36,12 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
     """Finds the recording that a user means.
 
     Args:
-        word: a path, a name, the start of an id, or ``latest``.
+        word: a path, a name, the start of a name or of an id, or ``latest``.
         directory: the recordings directory.
         here: the current directory, whose own recordings ``latest`` prefers.
 
     Raises:
-        NoSuchRecording: none has that name, or several do.
+        NoSuchRecording: none is named so, or several are.
     """
     if word == "latest":
         return latest(directory, here).path
@@ -56,22 +58,34 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
 
 
 def _by_name_or_id(word: str, directory: Path) -> Path:
-    """Finds the one recording with a name or the start of an id."""
-    matches = _without_texts_of_databases(
-        (path, recording)
-        for path, recording in _readable(paths(directory))
-        if recording.name == word or recording.id.startswith(word)
+    """Finds the one recording with a name, or the start of an id, a name or a file's name."""
+    known = _without_texts_of_databases(_readable(paths(directory)))
+    matches = (
+        [one for one in known if one[1].name == word]
+        or [one for one in known if one[1].id.startswith(word)]
+        or [one for one in known if _names_begin(one, word)]
     )
     if len(matches) == 1:
         return matches[0][0]
     if not matches:
+        names = [name for path, recording in known for name in (recording.name, path.stem)]
+        near = did_you_mean(word, names)
         raise NoSuchRecording(
             _other(word, directory)
             or f"no recording named {word!r} in {directory}: expected a path, a name, the start of "
-            "an id, or latest; `acp-proxy inspect list` shows them"
+            f"a name or an id, or latest{near}; `acp-proxy inspect list` shows them"
         )
-    names = ", ".join(f"{one.id} ({path.name})" for path, one in matches[:_MOST_MATCHES])
-    raise NoSuchRecording(f"{word!r} fits {len(matches)} recordings: {names}; give more of the id")
+    named = ", ".join(f"{path.name} ({one.id})" for path, one in matches[:_MOST_MATCHES])
+    more = f" and {len(matches) - _MOST_MATCHES} more" if len(matches) > _MOST_MATCHES else ""
+    raise NoSuchRecording(
+        f"{word!r} fits {len(matches)} recordings: {named}{more}; give more of the name or the id,"
+        " or the file"
+    )
+
+
+def _names_begin(known: _Known, word: str) -> bool:
+    path, recording = known
+    return recording.name.startswith(word) or path.name.startswith(word)
 
 
 def latest(directory: Path, here: Path) -> LatestRecording:
@@ -84,12 +98,18 @@ def latest(directory: Path, here: Path) -> LatestRecording:
     Raises:
         NoSuchRecording: there is none.
     """
-    readable = _readable(paths(directory))
-    if not readable:
+    newest: _Known | None = None
+    for path, recording in newest_first(directory):
+        if recording is None:
+            break
+        newest = newest or (path, recording)
+        if recording.cwd == str(here):
+            return _latest((path, recording), newest)
+    if newest is None:
         raise NoSuchRecording(
             f"no recording in {directory}; put `acp-proxy record --` before an agent's command"
         )
-    return _preferred(readable, here, readable[0])
+    return LatestRecording(newest[0])
 
 
 def latest_running(directory: Path, here: Path) -> LatestRecording | None:
@@ -102,14 +122,18 @@ def latest_running(directory: Path, here: Path) -> LatestRecording | None:
     from acp_proxy.store.log_recovery import has_recorder
 
     running = _readable(path for path in _with_log(directory) if has_recorder(path))
-    return _preferred(running, here, _readable(paths(directory))[0]) if running else None
+    if not running:
+        return None
+    own = [one for one in running if one[1].cwd == str(here)]
+    newest = next(iter(newest_first(directory)))
+    return _latest((own or running)[0], newest)
 
 
-def _preferred(known: list[_Known], here: Path, newest: _Known) -> LatestRecording:
-    own = [one for one in known if one[1].cwd == str(here)]
-    path, recording = (own or known)[0]
-    is_newest = newest[1].started_at <= recording.started_at
-    return LatestRecording(path, None if is_newest else newest)
+def _latest(found: _Known, newest: tuple[Path, Recording | None]) -> LatestRecording:
+    path, recording = newest
+    if recording is None or recording.started_at <= found[1].started_at:
+        return LatestRecording(found[0])
+    return LatestRecording(found[0], (path, recording))
 
 
 def _readable(every: Iterable[Path]) -> list[_Known]:

@@ -165,7 +165,7 @@ def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
     record_conversation(tmp_path / "y.db")
     named_pipe(tmp_path / "y.db.log")
     assert paths(tmp_path) == [tmp_path / "x.db", tmp_path / "y.db"]
-    problems = {entry.path.name: entry.problem for entry in list_recordings(tmp_path)}
+    problems = {entry.path.name: entry.problem for entry in list_recordings(paths(tmp_path))}
     assert (problems["x.db"] or "").endswith("x.db is a pipe: expected a plain file, or none")
     assert problems["y.db"] is not None
     with pytest.raises(NotARecording, match=r"y\.db\.log as a recording: it is a pipe$"):

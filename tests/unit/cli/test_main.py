@@ -120,11 +120,14 @@ def test_an_unreadable_file_is_reported(
     [
         (
             "nope",
-            "no recording named 'nope' in {}: expected a path, a name, the start of an id, or ",
+            "no recording named 'nope' in {}: expected a path, a name, the start of a name or ",
         ),
         ("nope.db", "no recording at nope.db; `acp-proxy inspect list` shows them"),
         ("/nope/x", "no recording at /nope/x; `acp-proxy inspect list` shows them"),
-        ("aa", "'aa' fits 2 recordings: aabb (two.db), aacc (one.db); give more of the id"),
+        (
+            "aa",
+            "'aa' fits 2 recordings: two.db (aabb), one.db (aacc); give more of the name or",
+        ),
     ],
 )
 def test_an_unknown_recording_is_reported(

@@ -66,7 +66,7 @@ def test_an_unreadable_recording_is_listed_with_its_problem(tmp_path: Path) -> N
     """A broken file neither hides nor spoils the list; it comes last, with its problem."""
     (tmp_path / "b.db").write_text("no database")
     record_conversation(tmp_path / "a.db")
-    good, bad = list_recordings(tmp_path)
+    good, bad = list_recordings(paths(tmp_path))
     assert (good.path.name, good.problem) == ("a.db", None)
     assert bad.recording is None
     assert bad.problem == f"cannot read {bad.path} as a recording: it is not a SQLite database"
@@ -77,7 +77,7 @@ def test_the_newest_is_first(tmp_path: Path) -> None:
     """A list is ordered by when the recordings began."""
     for number in (2, 3, 1):
         record_conversation(tmp_path / f"{number}.db", wall=number * 10**18)
-    assert [entry.path.stem for entry in list_recordings(tmp_path)] == ["3", "2", "1"]
+    assert [entry.path.stem for entry in list_recordings(paths(tmp_path))] == ["3", "2", "1"]
 
 
 # Finding

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from acp_proxy.errors import NoSuchRecording
+from acp_proxy.store.library import read_recording
 from acp_proxy.store.lookup import latest, latest_running, resolve
+from acp_proxy.store.newest import newest_first
+from acp_proxy.store.text_import import import_text_form
 from tests.log_writer import LogWriter, record_conversation
 from tests.texts import text_of
+
+if TYPE_CHECKING:
+    from acp_proxy.recording import Recording
 
 HERE = Path("/srv/project")
 """Where every recording of a recorder was made, unless it says otherwise."""
@@ -26,7 +34,7 @@ def library(tmp_path: Path) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("word", ["second", "second.db", "aabb22", "aab"])
+@pytest.mark.parametrize("word", ["second", "second.db", "aabb22", "aab", "sec", "second.d"])
 def test_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None:
     """A recording has a name, a file name, and unambiguous starts of its id."""
     assert resolve(word, library, HERE) == library / "second.db"
@@ -96,8 +104,48 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
     with pytest.raises(NoSuchRecording) as caught:
         resolve("aa", library, HERE)
     assert str(caught.value) == (
-        "'aa' fits 2 recordings: aabb22 (second.db), aaaa11 (first.db); give more of the id"
+        "'aa' fits 2 recordings: second.db (aabb22), first.db (aaaa11); give more of the name or"
+        " the id, or the file"
     )
+
+
+def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> None:
+    """A slip of the finger costs no look at the list."""
+    with pytest.raises(NoSuchRecording, match=r"did you mean second\?"):
+        resolve("secnod", library, HERE)
+
+
+def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
+    """A recording can be named as others, or their ids, begin."""
+    record_conversation(library / "x.db", id="eeff44", name="aa")
+    assert resolve("aa", library, HERE) == library / "x.db"
+
+
+def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -> None:
+    """Whoever imports an export of his own has two recordings with one name and one id."""
+    lines = text_of(library / "first.db").splitlines(keepends=True)
+    import_text_form(lines, library, library, stem="exp2")
+    with pytest.raises(NoSuchRecording, match=r"exp2\.db \(aaaa11\)"):
+        resolve("aaaa", library, HERE)
+    assert resolve("exp2", library, HERE) == library / "exp2.db"
+
+
+def test_few_recordings_are_read_to_find_the_newest(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that was changed long before the newest recording began is not opened."""
+    for name, began in (("first", 10**9), ("second", 2 * 10**9), ("third", 3 * 10**9)):
+        os.utime(library / f"{name}.db", (began, began))
+    opened = []
+
+    def read(path: Path) -> Recording:
+        opened.append(path.stem)
+        return read_recording(path)
+
+    monkeypatch.setattr("acp_proxy.store.newest.read_recording", read)
+    assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
+    assert opened == ["first", "third"]  # the first has a time at which nothing was recorded
+    assert [path.stem for path, _ in newest_first(library)] == ["third", "second", "first"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +153,7 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
     [
         (
             "nope",
-            "no recording named 'nope' in {}: expected a path, a name, the start of an id, or",
+            "no recording named 'nope' in {}: expected a path, a name, the start of a name or an",
         ),
         ("nope.db", "no recording at nope.db; `acp-proxy inspect list` shows them"),
         ("no/where", "no recording at no/where; `acp-proxy inspect list` shows them"),

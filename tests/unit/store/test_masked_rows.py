@@ -13,7 +13,7 @@ from acp_proxy.capture.log_format import STDERR
 from acp_proxy.filters import parse
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store.annotations import set_note
-from acp_proxy.store.library import list_recordings
+from acp_proxy.store.library import list_recordings, paths
 from acp_proxy.store.masked_rows import Level, masked_recording
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_text_form
@@ -208,10 +208,10 @@ def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
 def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
     """The prompt and the command are masked as the whole recording would be."""
     record_planted(tmp_path / "x.db")
-    (listed,) = list_recordings(tmp_path)
+    (listed,) = list_recordings(paths(tmp_path))
     assert not any(secret in repr(listed) for secret in SECRETS)
     assert listed.masked > 0
-    (shown,) = list_recordings(tmp_path, unredacted=True)
+    (shown,) = list_recordings(paths(tmp_path), unredacted=True)
     assert ENV in repr(shown)
     assert shown.masked == 0
 

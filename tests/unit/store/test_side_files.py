@@ -160,7 +160,7 @@ def read_all(path: Path) -> None:
 
 ENTRIES: dict[str, Callable[[Path], object]] = {
     "quick look": read_id_and_note,
-    "directory": lambda path: library.list_recordings(path.parent),
+    "directory": lambda path: library.list_recordings(library.paths(path.parent)),
     "read": read_all,
     "note": lambda path: set_note(path, "mine"),
     "rename": lambda path: rename(path, "other", moves=False),

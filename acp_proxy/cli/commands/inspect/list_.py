@@ -6,8 +6,9 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path, PurePath
 
 import click
@@ -29,7 +30,8 @@ from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.diagnosis.summary import is_troubled
 from acp_proxy.recording import Recording
-from acp_proxy.store.library import ListedRecording, list_recordings
+from acp_proxy.store.library import ListedRecording, list_recordings, paths
+from acp_proxy.store.newest import newest_first
 from acp_proxy.wording import byte_size, duration, when
 
 _NEWEST = 5
@@ -121,27 +123,35 @@ def list_(
     narrow terminal the columns that matter least are left out; a pipe gets them all.
     """
     where = directory_of_recordings(directory)
-    every = checked_entries(where)
     is_filtered = cwd is not None or agent is not None or since is not None
-    found = [e for e in every if not is_filtered or _matches(e, cwd, agent, since)][:newest]
+    if is_filtered or newest is not None:  # what is not listed is not read in full
+        known = [*newest_first(where)]
+        wanted = [path for path, recording in known
+                  if not is_filtered or _matches(recording, cwd, agent, since)]  # fmt: skip
+        found = checked_entries(wanted[:newest])
+        readable = sum(recording is not None for _, recording in known)
+    else:
+        found = checked_entries(paths(where))
+        readable = sum(entry.recording is not None for entry in found)
     if json:
         for entry in found:
             say_json(_form(entry))
         _note_masked(found)
         return
-    if not every:
+    if not paths(where):
         warn(
             f"no recordings in {where}; put `acp-proxy record --` before an agent's command to"
             " make one there"
         )
         return
     _print_recordings(found)
-    say(_total(found, every, where), dim=True)
+    say(_total(found, readable, where), dim=True)
 
 
 def overview(directory: Path) -> None:
     """Shows the newest recordings and the next command."""
-    found = checked_entries(directory)
+    every = len(paths(directory))
+    found = checked_entries(path for path, _ in islice(newest_first(directory), _NEWEST))
     if not found:
         say(f"No recordings yet in {directory}.")
         say()
@@ -151,9 +161,9 @@ def overview(directory: Path) -> None:
         say()
         say("Then: acp-proxy inspect list        (acp-proxy --help shows all commands)")
         return
-    _print_recordings(found[:_NEWEST])
-    if len(found) > _NEWEST:
-        say(f"... and {len(found) - _NEWEST} more: acp-proxy inspect list")
+    _print_recordings(found)
+    if every > _NEWEST:
+        say(f"... and {every - _NEWEST} more: acp-proxy inspect list")
     say()
     newest = next((e for e in found if e.recording is not None), None)
     if newest is not None and newest.recording is not None:
@@ -162,11 +172,11 @@ def overview(directory: Path) -> None:
         say(f"Next: acp-proxy inspect show {name}    or    acp-proxy inspect log {name}{follow}")
 
 
-def checked_entries(directory: Path) -> list[ListedRecording]:
-    """Reads a directory's recordings, newest first, and whether `inspect show` finds problems."""
+def checked_entries(found: Iterable[Path]) -> list[ListedRecording]:
+    """Reads recordings, newest first, and whether `inspect show` finds problems in each."""
     now = time.monotonic_ns()
     return list_recordings(
-        directory, lambda reader: is_troubled(reader, now), unredacted=is_unredacted()
+        found, lambda reader: is_troubled(reader, now), unredacted=is_unredacted()
     )
 
 
@@ -211,7 +221,7 @@ def _cells(entry: ListedRecording, recording: Recording, now: datetime | None) -
     return [
         mark,
         cell(recording.id[:6], live),
-        cell(recording.name),
+        cell(_name(entry.path, recording)),
         cell(f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now)),
         cell(took),
         cell(recording.cwd if now is None else _tail(recording.cwd)),
@@ -225,6 +235,12 @@ def _cells(entry: ListedRecording, recording: Recording, now: datetime | None) -
         cell(recording.note or ""),
         cell(first_prompt(entry.first_prompt)[:_PROMPT]),
     ]
+
+
+def _name(path: Path, recording: Recording) -> str:
+    """Returns a recording's name, and that of its file where it is another one."""
+    stem = path.name.removesuffix(path.suffix)
+    return recording.name if stem == recording.name else f"{recording.name} ({stem})"
 
 
 def _agent_of(command: str) -> str:
@@ -244,10 +260,9 @@ def _tail(directory: str) -> str:
     return directory if len(parts) <= 3 else f"…/{'/'.join(parts[-2:])}"
 
 
-def _total(found: list[ListedRecording], every: list[ListedRecording], where: Path) -> str:
+def _total(found: list[ListedRecording], readable: int, where: Path) -> str:
     """Counts what is listed, of how many; files that cannot be read are counted apart."""
     listed = [entry for entry in found if entry.recording is not None]
-    readable = sum(entry.recording is not None for entry in every)
     few = "" if len(listed) == readable else f" of {readable}"
     total = byte_size(sum(entry.size for entry in listed))
     text = f"{len(listed)}{few} recording{'s' * (readable != 1)}, {total} in {where}"
@@ -257,9 +272,8 @@ def _total(found: list[ListedRecording], every: list[ListedRecording], where: Pa
 
 
 def _matches(
-    entry: ListedRecording, cwd: Path | None, agent: str | None, since: datetime | None
+    recording: Recording | None, cwd: Path | None, agent: str | None, since: datetime | None
 ) -> bool:
-    recording = entry.recording
     if recording is None:
         return False
     if cwd is not None and not _is_within(recording.cwd, cwd):
