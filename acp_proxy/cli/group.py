@@ -6,13 +6,17 @@ import importlib
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.cli.interruption import interruptible, is_interruption, uninterruptible
 from acp_proxy.errors import AcpProxyError
+from acp_proxy.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ACP_PROXY"}
 
@@ -34,11 +38,22 @@ class LazyGroup(click.Group):
 
     Args:
         lazy: where each command lives, ``module:name``, by its word.
+        also: commands of a group below that are found here as well, likewise.
+        elsewhere: what to type for a word that is no command here.
     """
 
-    def __init__(self, *args: Any, lazy: dict[str, str], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        lazy: dict[str, str],
+        also: dict[str, str] | None = None,
+        elsewhere: dict[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._lazy = lazy
+        self._also = also or {}
+        self._elsewhere = elsewhere or {}
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Reads the group's own options.
@@ -63,12 +78,58 @@ class LazyGroup(click.Group):
             ctx: the context of the group.
             cmd_name: the word that names the command.
         """
-        if cmd_name not in self._lazy:
+        place = self._lazy.get(cmd_name) or self._also.get(cmd_name)
+        if place is None:
             return None
-        module, _, name = self._lazy[cmd_name].partition(":")
+        module, _, name = place.partition(":")
         with uninterruptible(ctx):
             command: click.Command = getattr(importlib.import_module(module), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the command that the arguments begin with; an unknown one is refused with a hint.
+
+        Args:
+            ctx: the context of the group.
+            args: the arguments, of which there is at least one.
+        """
+        word = args[0]
+        command = self.get_command(ctx, word)
+        if command is None and not ctx.resilient_parsing and word[:1].isalnum():
+            raise click.UsageError(f"No such command {word!r}{self._hint(word)}", ctx)
+        return super().resolve_command(ctx, args) if command is None else (word, command, args[1:])
+
+    def _hint(self, word: str) -> str:
+        if word in self._elsewhere:
+            return f"; did you mean `{self._elsewhere[word]}`?"
+        return did_you_mean(word, [*self._lazy, *self._also])
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the commands, and those of the group below in one paragraph.
+
+        Args:
+            ctx: the context of the group.
+            formatter: what to write into.
+        """
+        super().format_commands(ctx, formatter)
+        if self._also:
+            with formatter.section("Also without inspect"):
+                formatter.write_text(", ".join(self._also))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Offers commands, none of which is imported for that, and options.
+
+        Args:
+            ctx: the context of the group.
+            incomplete: what has been typed of the word.
+        """
+        from click.shell_completion import CompletionItem
+
+        words = [word for word in (*self._lazy, *self._also) if word.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*map(CompletionItem, words), *options]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command."""
@@ -100,7 +161,11 @@ class LazyGroup(click.Group):
 def _refusal(error: click.UsageError) -> Refusal:
     command = error.ctx.command_path if error.ctx else "acp-proxy"
     text = error.format_message().rstrip(".")
-    return Refusal(f"{text[:1].lower()}{text[1:]}; see `{command} --help`")
+    if isinstance(error, click.NoSuchOption):
+        near = error.possibilities or []
+        text = f"no such option {error.option_name!r}{did_you_mean(error.option_name, near)}"
+    see = " See" if text.endswith("?") else "; see"
+    return Refusal(f"{text[:1].lower()}{text[1:]}{see} `{command} --help`")
 
 
 def recordings() -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from acp_proxy import __version__
+from acp_proxy.cli.commands.inspect import INSPECT
 from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
 from acp_proxy.cli.paging import no_pager_option
 from acp_proxy.cli.redaction import unredacted_option
@@ -22,7 +23,33 @@ _COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, lazy=_COMMANDS, invoke_without_command=True, context_settings=CONTEXT)
+_ELSEWHERE = {
+    "explain": "acp-proxy faults explain",
+    "sweep": "acp-proxy faults sweep",
+    "ls": "acp-proxy list",
+    "tail": "acp-proxy log --follow",
+    "cat": "acp-proxy log",
+    "grep": "acp-proxy search",
+    "find": "acp-proxy search",
+    "compare": "acp-proxy diff",
+    "delete": "acp-proxy prune",
+    "rm": "acp-proxy prune",
+    "play": "acp-proxy replay",
+    "test": "acp-proxy verify",
+    "help": "acp-proxy --help",
+    "version": "acp-proxy --version",
+}
+"""What people type, and what there is for it."""
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=_COMMANDS,
+    also=INSPECT,
+    elsewhere=_ELSEWHERE,
+    invoke_without_command=True,
+    context_settings=CONTEXT,
+)
 @unredacted_option
 @no_pager_option
 @click.version_option(__version__, prog_name="acp-proxy", allow_from_autoenv=False)
@@ -31,7 +58,8 @@ def cli(ctx: click.Context) -> None:
     """Record, replay and debug the Agent Client Protocol.
 
     Put `acp-proxy record --` before the agent's command in your editor's settings, work as
-    before, and look at the messages with `acp-proxy inspect`.
+    before, and look at the messages with the commands of `acp-proxy inspect`, which can be typed
+    without that word: `acp-proxy show` is `acp-proxy inspect show latest`.
     """
     if sys.stdout is None:  # it was closed by the caller
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115

@@ -36,6 +36,11 @@ complete_source = _completed_by("sources_like")
 complete_filter = _completed_by("filters_like")
 complete_directory = _completed_by("directories_like")
 recording_argument = click.argument("rec", shell_complete=complete_recording)
+"""For a command that changes something, or makes something of a recording."""
+read_argument = click.argument(
+    "rec", default="latest", metavar="[REC]", shell_complete=complete_recording
+)
+"""For a command that only reads."""
 filter_argument = click.argument(
     "filter_words", metavar="[FILTER]...", nargs=-1, shell_complete=complete_filter
 )

@@ -8,8 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import click
+
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.redaction import is_unredacted
+from acp_proxy.errors import NoSuchRecording
 from acp_proxy.plain_files import open_plain
 from acp_proxy.store.lookup import LatestRecording, latest, latest_running, resolve
 
@@ -50,9 +53,35 @@ def find_recording(word: str) -> Path:
         NoSuchRecording: no recording matches the word, or several do.
     """
     if word != "latest":
-        return resolve(word, recordings(), working_directory())
+        try:
+            return resolve(word, recordings(), working_directory())
+        except NoSuchRecording:
+            if _looks_like_filter(word):
+                raise NoSuchRecording(_filter_first(word)) from None
+            raise
     found = latest(recordings(), working_directory())
     return _path_with_warning(found, "the latest of this directory")
+
+
+def _looks_like_filter(word: str) -> bool:
+    from acp_proxy.errors import BadFilter
+    from acp_proxy.filters import terms_of
+
+    try:
+        return word.startswith("not ") or bool(terms_of(word))
+    except BadFilter:
+        return False
+
+
+def _filter_first(word: str) -> str:
+    import shlex
+
+    context = click.get_current_context(silent=True)
+    command = context.command_path if context is not None else "acp-proxy log"
+    return (
+        f"no recording named {word!r}: it looks like a filter, which comes after the recording:"
+        f" `{command} latest {shlex.quote(word)}`"
+    )
 
 
 def wait_for_running() -> Path:

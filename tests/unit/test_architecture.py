@@ -49,7 +49,6 @@ TESTED_BY = {
     "cli/render/transcript_*": "unit/cli/commands/inspect/test_transcript.py",
     "cli/render/diff_*": "unit/cli/commands/inspect/test_diff.py",
     "cli/render/*": "integration/test_inspecting.py",
-    "cli/group": "unit/cli/test_main.py",
     "difference/alignment": "property/test_alignment.py",
     "difference/rules": "property/test_place_rules.py",
     "difference/*": "unit/difference/test_pairs.py",

@@ -153,7 +153,7 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
         (["bogus"], "no such command 'bogus'; see `acp-proxy --help`"),
         (["inspect", "--bogus"], "no such option '--bogus'; see `acp-proxy inspect --help`"),
         (["inspect", "bogus"], "no such command 'bogus'; see `acp-proxy inspect --help`"),
-        (["inspect", "show"], "missing argument 'REC'; see `acp-proxy inspect show --help`"),
+        (["inspect", "note"], "missing argument 'REC'; see `acp-proxy inspect note --help`"),
         (
             ["inspect", "show", "--bogus", "x"],
             "no such option '--bogus'; see `acp-proxy inspect show --help`",

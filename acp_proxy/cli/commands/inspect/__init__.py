@@ -23,6 +23,8 @@ _COMMANDS = {
     "rename": "annotate:rename",
     "prune": "prune:prune",
 }
+INSPECT = {word: f"{__name__}.{place}" for word, place in _COMMANDS.items()}
+"""Where each command lives; the root has them as well."""
 
 
 _EXAMPLES = """\b
@@ -37,7 +39,8 @@ Examples:
 @click.group(
     cls=LazyGroup,
     epilog=_EXAMPLES,
-    lazy={word: f"{__name__}.{place}" for word, place in _COMMANDS.items()},
+    lazy=INSPECT,
+    elsewhere={word: f"acp-proxy {word}" for word in ("record", "replay", "verify", "faults")},
     invoke_without_command=True,
     context_settings=CONTEXT,
 )

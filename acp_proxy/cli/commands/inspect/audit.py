@@ -9,7 +9,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import (
     filter_argument,
     number_option,
-    recording_argument,
+    read_argument,
 )
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
@@ -34,7 +34,7 @@ Examples:
 
 
 @click.command(short_help="Show what the agent read, wrote, ran and fetched.", epilog=_EXAMPLES)
-@recording_argument
+@read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all actions.")
 @click.option("--markdown", is_flag=True, help="Print Markdown, with all actions.")

@@ -10,7 +10,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import (
     file_option,
     filter_argument,
-    recording_argument,
+    read_argument,
 )
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
@@ -50,7 +50,7 @@ _STREAMS = {
           a recording that is elsewhere
     """,
 )
-@recording_argument
+@read_argument
 @filter_argument
 @click.option(
     "--format",

@@ -13,7 +13,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import (
     filter_argument,
     number_option,
-    recording_argument,
+    read_argument,
 )
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
@@ -37,7 +37,7 @@ _TAIL = 4
 
 
 @click.command()
-@recording_argument
+@read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="One JSON object per frame or event.")
 @click.option("--raw", is_flag=True, help="The bytes of the frames, as they were received.")

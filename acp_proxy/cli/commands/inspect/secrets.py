@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from attrs import asdict
 
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_recording
 from acp_proxy.cli.recordings import STDIN, open_recording
 from acp_proxy.cli.render.output import say, say_json, warn
@@ -34,7 +35,7 @@ _MOST_PLACES = 5
     Exit code: 0, or with --check 1 if a file holds a secret; 2 if a recording cannot be read.
     """,
 )
-@click.argument("recs", metavar="REC...", nargs=-1, required=True,
+@click.argument("recs", metavar="[REC]...", nargs=-1,
                 shell_complete=complete_recording)  # fmt: skip
 @click.option("--check", is_flag=True, help="Exit with 1 if a file holds a secret that is not "
               "masked in it.")  # fmt: skip
@@ -47,8 +48,10 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
     occurs in that recording. A value is masked in the file, or the file holds it and it is masked
     in what acp-proxy prints. `inspect redact` makes a copy that does not hold it.
     """
+    if check and not recs:
+        raise Refusal("expected the recordings to check with --check")
     held = unreadable = False
-    for word in recs:
+    for word in recs or ("latest",):
         try:
             held |= _show(word, check=check, as_json=json, with_name=len(recs) > 1)
         except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same

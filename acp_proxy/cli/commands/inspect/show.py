@@ -6,7 +6,7 @@ from operator import attrgetter
 
 import click
 
-from acp_proxy.cli.options import recording_argument
+from acp_proxy.cli.options import read_argument
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, say_json
@@ -24,7 +24,7 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@recording_argument
+@read_argument
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 @unredacted_option
 @pages

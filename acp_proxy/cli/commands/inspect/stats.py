@@ -9,7 +9,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import (
     filter_argument,
     number_option,
-    recording_argument,
+    read_argument,
 )
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
@@ -47,7 +47,7 @@ _STEPS = 30
           which methods took more than a second for one answer in a hundred
     """,
 )
-@recording_argument
+@read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all turns.")
 @number_option("--turn", text="Which turn to show step by step, in place of the slowest.")

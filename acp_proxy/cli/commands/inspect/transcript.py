@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from acp_proxy.cli.options import file_option, filter_argument, number_option, recording_argument
+from acp_proxy.cli.options import file_option, filter_argument, number_option, read_argument
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
@@ -35,7 +35,7 @@ _LONGEST_ISSUE = 65_536
           tool calls, and what went wrong
     """,
 )
-@recording_argument
+@read_argument
 @filter_argument
 @number_option("--turn", text="Only turn N, and stderr meanwhile.")
 @click.option("--full", is_flag=True, help="Cut nothing, wrap nothing and leave nothing out.")

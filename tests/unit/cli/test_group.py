@@ -1,0 +1,98 @@
+"""What people type: commands without `inspect`, REC left out, and slips of the finger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from acp_proxy.cli.commands.inspect import INSPECT
+from acp_proxy.cli.main import cli
+from tests.commands import complaint, run
+
+RECORDINGS = Path(__file__).parents[3] / "recordings"
+
+
+def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
+    """They are the same objects, and hide no command of the root."""
+    root = click.Context(cli)
+    inspect = cli.get_command(root, "inspect")
+    assert isinstance(inspect, click.Group)
+    assert not {*INSPECT} & {*cli.list_commands(root), "setup", "doctor", "results"}
+    for word in inspect.list_commands(root):
+        assert cli.get_command(root, word) is inspect.get_command(root, word)
+
+
+def test_help_and_mistakes_name_what_was_typed() -> None:
+    """Whoever left `inspect` out does not have to type it next time."""
+    assert run("show", "--help").stdout.startswith("Usage: acp-proxy show [OPTIONS] [REC]\n")
+    assert complaint("log", "--lin", "3") == (
+        "no such option '--lin'; did you mean --lines? See `acp-proxy log --help`"
+    )
+    assert complaint("rename") == "missing argument 'REC'; see `acp-proxy rename --help`"
+
+
+def test_the_help_of_the_root_lists_them_in_short() -> None:
+    """Ten lines about other commands stay readable."""
+    shown = " ".join(run("--help").stdout.split())
+    assert f"Also without inspect: {', '.join(INSPECT)}" in shown
+
+
+@pytest.mark.parametrize("word", ["show", "log", "stats", "audit", "secrets", "export"])
+def test_what_only_reads_takes_the_latest(word: str) -> None:
+    """REC may be left out; data and messages are those of `latest`."""
+    without = run(word, home=RECORDINGS)
+    assert without.exit_code == 0
+    assert without.output == run("inspect", word, "latest", home=RECORDINGS).output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["note"], ["rename"], ["redact", "-o", "x.db"], ["import"], ["replay"], ["verify"]],
+)
+def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
+    """Nothing happens to a recording that nobody named."""
+    assert complaint(*arguments, home=RECORDINGS).startswith("missing argument '")
+
+
+def test_a_gate_names_what_it_checks() -> None:
+    """`--check` without files would be green in CI for ever."""
+    assert complaint("secrets", "--check", home=RECORDINGS).startswith("expected the recordings")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["shwo"], "did you mean show?"),
+        (["recrod"], "did you mean record?"),
+        (["inspect", "lsit"], "did you mean list?"),
+        (["inspect", "replay"], "did you mean `acp-proxy replay`?"),
+        (["explain"], "did you mean `acp-proxy faults explain`?"),
+        (["ls"], "did you mean `acp-proxy list`?"),
+        (["show", "tuor"], "did you mean tour?"),
+        (["log", "tour", "knid:error"], "did you mean kind?"),
+        (["log", "tour", "kind:eror"], "did you mean error?"),
+        (["faults", "list", "latncy"], "did you mean latency?"),
+        (["faults", "explain", "@late-update"], "did you mean late-updates?"),
+        (["faults", "explain", "@late-updates", "tuor"], "did you mean tour?"),
+    ],
+)
+def test_a_slip_is_answered_with_the_nearest_word(arguments: list[str], near: str) -> None:
+    """Commands, recordings, keys and values of filters, kinds and plans."""
+    assert near in complaint(*arguments, home=RECORDINGS)
+
+
+def test_nothing_is_meant_that_is_not_like_it() -> None:
+    """A far-fetched guess is worse than the list of what there is."""
+    assert "did you mean" not in complaint("faults", "explain", "@nosuch")
+    assert complaint("faults", "explain", "@nosuch").count(", ") > 5
+    assert "did you mean" not in complaint("xyzzy")
+
+
+def test_a_filter_in_place_of_a_recording_is_recognized() -> None:
+    """The first word is always REC, and who forgets it is told so."""
+    assert complaint("log", "kind:error", home=RECORDINGS) == (
+        "no recording named 'kind:error': it looks like a filter, which comes after the recording:"
+        " `acp-proxy log latest kind:error`"
+    )
