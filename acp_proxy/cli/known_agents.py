@@ -22,16 +22,20 @@ def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def unknown(word: str, words: Iterable[str], what: str) -> str:
+def unknown(
+    word: str, words: Iterable[str], what: str, otherwise: str = "docs/known-agents.md lists them"
+) -> str:
     """Returns a sentence on a word that names nothing, with the nearest words that do.
 
     Args:
         word: what was given.
         words: all that would do.
         what: what it should have named.
+        otherwise: what to say if none is near.
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(word.lower(), [*words], 3, 0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else "docs/known-agents.md lists them"
+    spelled = {one.lower(): one for one in reversed([*words])}
+    near = [spelled[one] for one in get_close_matches(word.lower(), [*spelled])]
+    hint = f"did you mean {' or '.join(near)}?" if near else otherwise
     return f"no {what} {word!r}; {hint}"

@@ -19,6 +19,7 @@ _COMMANDS = {
     "replay": "acp_proxy.cli.commands.replay:replay",
     "verify": "acp_proxy.cli.commands.verify:verify",
     "inspect": "acp_proxy.cli.commands.inspect:inspect",
+    "setup": "acp_proxy.cli.commands.setup:setup",
     "faults": "acp_proxy.cli.commands.faults:faults",
 }
 

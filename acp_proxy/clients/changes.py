@@ -34,6 +34,8 @@ class AddedEntry:
     """What was inserted, in base64."""
     after: str
     """The SHA-256 of the file with the entry."""
+    made_directory: bool = False
+    """Whether the directory of the file was not there."""
 
 
 def digest(data: bytes) -> str:
@@ -113,13 +115,26 @@ def add(log: ChangeLog, file: SettingsFile, change: Insertion, section: str, nam
     value = entries(change.after, section)[name]
     kept = None if file.data is None else base64.b64encode(file.data).decode()
     piece = base64.b64encode(change.piece).decode()
-    log.write([*before, AddedEntry(name, section, value, kept, piece, digest(change.after))])
+    directory = file.target.parent
+    makes = not directory.exists()
+    log.write([*before, AddedEntry(name, section, value, kept, piece, digest(change.after), makes)])
     try:
+        if makes:
+            _make(directory, file)
         replace(file, change.after)
     except BaseException:
-        with contextlib.suppress(BadSettings):  # one that was not done is passed over
+        with contextlib.suppress(BadSettings, OSError):  # one that was not done is passed over
             log.write(before)
+            if makes:
+                directory.rmdir()
         raise
+
+
+def _make(directory: Path, file: SettingsFile) -> None:
+    try:
+        directory.mkdir(mode=0o700)
+    except OSError as e:
+        raise BadSettings(f"cannot write {file.path}: {reason(e)}") from None
 
 
 def restored(change: AddedEntry, data: bytes | None) -> bytes | None:
@@ -192,5 +207,8 @@ def undo(log: ChangeLog, file: SettingsFile) -> AddedEntry:
         except BadSettings as e:
             raise BadSettings(f"cannot undo the change of {file.path}: {e}") from None
         replace(file, data)
+        if data is None and change.made_directory:
+            with contextlib.suppress(OSError):  # somebody has put something there
+                file.target.parent.rmdir()
     log.write(changes[:-1])
     return change

@@ -5,7 +5,7 @@ inserted is one piece, and each comment stays with the entry that it was written
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import frozen
@@ -245,16 +245,3 @@ def _indentation(text: str, place: int) -> str:
 
 def _is_first_of_line(text: str, place: int) -> bool:
     return not text[_line_start(text, place) : place].strip(" \t\ufeff")
-
-
-def hidden(text: str, spans: Sequence[tuple[int, int]], mark: str) -> str:
-    """Returns a text with a mark in place of each of its spans, which do not overlap.
-
-    Args:
-        text: the text.
-        spans: where they begin and end.
-        mark: what is written there.
-    """
-    for start, end in sorted(spans, reverse=True):
-        text = text[:start] + mark + text[end:]
-    return text

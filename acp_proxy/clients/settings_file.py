@@ -68,6 +68,8 @@ def check_writable(file: SettingsFile) -> None:
         BadSettings: it cannot.
     """
     directory = file.target.parent
+    if file.data is None and not directory.exists():  # which is then made
+        directory = directory.parent
     if not directory.is_dir():
         raise _cannot(file.path, f"{directory} is not there")
     if not _is_writable(directory):

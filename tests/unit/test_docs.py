@@ -20,6 +20,7 @@ from sqlite_utils.cli import cli as sqlite_utils
 from acp_proxy.capture.options import RECORD
 from acp_proxy.cli.main import cli
 from acp_proxy.cli.render.diff_reports import DiffJson
+from acp_proxy.cli.render.setup_screen import ListedAgent, ListedClient
 from acp_proxy.inspection.audit.values import (
     Action,
     Audit,
@@ -343,6 +344,8 @@ def test_every_member_of_a_comparison_is_documented() -> None:
     ("value", "title"),
     [
         (Recording, "Recording"),
+        (ListedClient, "setup"),
+        (ListedAgent, "Configured agent"),
         (Summary, "inspect show"),
         (TurnSummary, "Turn"),
         (OpenRequest, "Unanswered request"),

@@ -80,6 +80,12 @@ def _columns() -> int:
     return shutil.get_terminal_size().columns
 
 
+def ask(question: str) -> bool:
+    """Asks on the terminal whether to do something; whatever is no yes means no."""
+    _print_error(f"acp-proxy: {visible(question)} [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def _print_error(text: str) -> None:
     click.echo(text, nl=False, err=True)
 

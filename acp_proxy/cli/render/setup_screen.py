@@ -1,0 +1,141 @@
+"""Shows the clients of this machine, their agents, and changes of their settings."""
+
+import os
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+
+from attrs import frozen
+
+from acp_proxy.cli.redaction import is_unredacted
+from acp_proxy.cli.render.styled_text import Ink, Screen, piece
+from acp_proxy.cli.render.table import Cell, Column, cell, table
+from acp_proxy.clients.hiding import Masker, hidden_settings
+from acp_proxy.clients.known_clients import FoundClient
+
+
+@frozen
+class ListedAgent:
+    """An agent of a client, as JSON has it."""
+
+    name: str
+    command: list[str]
+    """Empty if the client keeps it to itself."""
+    env: list[str]
+    """The names of its variables."""
+    headers: list[str]
+    recorded: bool
+    settings: str
+    """The file that names it."""
+
+
+@frozen
+class ListedClient:
+    """A client, as JSON has it."""
+
+    client: str
+    title: str
+    installed: bool
+    settings: list[str]
+    """Its settings files that are there."""
+    writable: bool
+    """Whether `--write` can add an entry."""
+    agents: list[ListedAgent]
+    problems: list[str]
+
+
+def masker() -> Masker:
+    """Returns what masks secrets, unless the command shows them."""
+    if is_unredacted():
+        return Masker(lambda text: text, lambda words: words)
+    from acp_proxy.redaction.redactor import Redactor, RedactorState
+
+    redactor = Redactor(RedactorState(os.urandom(16).hex()))
+    return Masker(redactor.text, redactor.command)
+
+
+def listed(found: FoundClient, mask: Masker) -> ListedClient:
+    """Returns what JSON says of a client.
+
+    Args:
+        found: the client.
+        mask: masks the words of commands.
+    """
+    agents = [
+        ListedAgent(
+            agent.name,
+            mask.command([*agent.command]),
+            [*agent.env],
+            [*agent.header_names],
+            bool(agent.proxy),
+            str(agent.path),
+        )
+        for agent in found.agents
+    ]
+    return ListedClient(
+        found.client.name,
+        found.client.title,
+        found.is_installed,
+        [*map(str, found.files)],
+        bool(found.client.section),
+        agents,
+        [*found.problems],
+    )
+
+
+def clients_table(clients: Sequence[FoundClient], mask: Masker, screen: Screen) -> Iterator[str]:
+    """Yields the lines of a table of clients and their agents.
+
+    Args:
+        clients: those that were found.
+        mask: masks the words of commands.
+        screen: where it is shown.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for found in clients:
+        title = cell(found.client.name)
+        for agent in found.agents:
+            command = cell(" ".join(mask.command([*agent.agent])) or "started by the client itself")
+            how = [piece("recorded", Ink.TO_CLIENT)] if agent.proxy else cell("")
+            names = cell(" ".join([*agent.env, *agent.header_names]))
+            rows.append((title, cell(agent.name), how, command, names, cell(str(agent.path))))
+            title = cell("")
+        for problem in found.problems:
+            rows.append((title, [piece(problem, Ink.TROUBLE)], *[cell("")] * 4))
+            title = cell("")
+        if not found.agents and not found.problems:
+            path = cell(str(found.path) if found.files else "")
+            rows.append((title, [piece("no agent", Ink.FAINT)], *[cell("")] * 3, path))
+    columns = [*zip(*rows, strict=True)]
+    yield from table(
+        [
+            Column("CLIENT", columns[0]),
+            Column("AGENT", columns[1], least=16, rank=1),
+            Column("", columns[2], rank=2),
+            Column("COMMAND", columns[3], least=20, rank=3),
+            Column("VARIABLES", columns[4], least=10, rank=4),
+            Column("SETTINGS", columns[5], least=20, rank=5, keeps_end=True),
+        ],
+        screen,
+        is_list=True,
+    )
+
+
+def settings_diff(
+    before: bytes | None, after: bytes | None, path: str, mask: Masker, screen: Screen
+) -> Iterator[str]:
+    """Yields the lines of a diff of settings, without the values that are hidden.
+
+    Args:
+        before: the file, if there was one.
+        after: the file, if there is to be one.
+        path: its path.
+        mask: masks the rest.
+        screen: where it is shown.
+    """
+    old, new = (
+        [] if data is None else hidden_settings(data, mask).removeprefix("\ufeff").splitlines()
+        for data in (before, after)
+    )
+    for line in unified_diff(old, new, path, path, lineterm=""):
+        ink = {"+": Ink.TO_CLIENT, "-": Ink.TROUBLE, "@": Ink.FAINT}.get(line[:1])
+        yield screen.whole(piece(line.replace("\t", "    "), ink))

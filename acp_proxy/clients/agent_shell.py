@@ -1,0 +1,90 @@
+"""agent-shell for Emacs."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent
+from acp_proxy.clients.client import AcpClient
+from acp_proxy.clients.machine import Machine
+from acp_proxy.clients.quoting import agents_in, elisp
+from acp_proxy.errors import BadSettings
+
+_VARIABLES = {
+    "auggie": "auggie",
+    "claude-acp": "anthropic-claude",
+    "codex-acp": "openai-codex",
+    "cursor": "cursor",
+    "factory-droid": "droid",
+    "gemini": "google-gemini",
+    "github-copilot-cli": "github",
+    "goose": "goose",
+    "mistral-vibe": "mistral",
+    "opencode": "opencode",
+    "qwen-code": "qwen",
+}
+"""What the names of its variables have for an agent, by the ids of known agents."""
+
+
+class AgentShell(AcpClient):
+    """The package agent-shell."""
+
+    name = "agent-shell"
+    title = "agent-shell"
+    owns_files = False
+
+    def signs(self, machine: Machine) -> Iterable[Path]:
+        """The package, as package.el, straight and Doom install it."""
+        for directory in (machine.home / ".emacs.d", machine.config / "emacs"):
+            yield from directory.glob("elpa/agent-shell-[0-9]*")
+            yield directory / "straight/repos/agent-shell"
+            yield directory / ".local/straight/repos/agent-shell"
+
+    def files(self, machine: Machine) -> Sequence[Path]:
+        """The files that Emacs reads when it starts."""
+        home, config = machine.home, machine.config
+        names = (".doom.d/config.el", ".emacs", ".emacs.el", ".emacs.d/init.el")
+        found = [config / "doom/config.el", *(home / name for name in names)]
+        found = [file for file in [*found, config / "emacs/init.el"] if file.is_file()]
+        return found or [home / ".emacs.d/init.el"]
+
+    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
+        """Finds commands of agents.
+
+        Args:
+            path: the file.
+            data: what it has.
+        """
+        return agents_in(path, data, self.name)
+
+    def snippet(self, agents: Sequence[RecordedAgent]) -> str:
+        """Returns settings of the variables of each agent, and a comment on one that has none.
+
+        Raises:
+            BadSettings: no agent has variables.
+        """
+        if not any(agent.id in _VARIABLES for agent in agents):
+            names = ", ".join(_VARIABLES)
+            raise BadSettings(f"agent-shell has no variable for this agent; it has for {names}")
+        lines = ["(with-eval-after-load 'agent-shell"]
+        for agent in agents:
+            word = _VARIABLES.get(agent.id or "")
+            if word is None:
+                lines.append(f"  ;; there is no variable for {agent.key}")
+                continue
+            words = " ".join(map(elisp, agent.command))
+            lines += [f"  (setq agent-shell-{word}-acp-command", f"        '({words}))"]
+            if agent.env:
+                lines += [f"  (setq agent-shell-{word}-environment"]
+                lines += ["        (agent-shell-make-environment-variables"]
+                pairs = agent.env.items()
+                lines += [f"         {elisp(name)} {elisp(value)}" for name, value in pairs]
+                lines += ["         :inherit-env t))"]
+        return "\n".join([*lines, "  )"])
+
+    def place(self, path: Path) -> str:
+        """Names the file.
+
+        Args:
+            path: its settings file.
+        """
+        return f"for {path}"

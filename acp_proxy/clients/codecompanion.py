@@ -1,0 +1,89 @@
+"""CodeCompanion.nvim."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from acp_proxy.clients import neovim
+from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent
+from acp_proxy.clients.client import AcpClient
+from acp_proxy.clients.machine import Machine
+from acp_proxy.clients.quoting import agents_in, lua, lua_key, lua_list
+
+_ADAPTERS = {
+    "auggie": "auggie_cli",
+    "claude-acp": "claude_code",
+    "codex-acp": "codex",
+    "gemini": "gemini_cli",
+    "goose": "goose",
+    "kimi": "kimi_cli",
+    "mistral-vibe": "mistral_vibe",
+    "opencode": "opencode",
+}
+"""The adapters that it has, by the ids of known agents."""
+
+
+class CodeCompanion(AcpClient):
+    """The plugin codecompanion.nvim."""
+
+    name = "codecompanion"
+    title = "CodeCompanion"
+    owns_files = False
+
+    def signs(self, machine: Machine) -> Iterable[Path]:
+        """The plugin."""
+        return neovim.plugin(machine, "codecompanion.nvim")
+
+    def files(self, machine: Machine) -> Sequence[Path]:
+        """The settings that name it."""
+        return neovim.settings(machine, self.name)
+
+    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
+        """Finds commands of agents.
+
+        Args:
+            path: the file.
+            data: what it has.
+        """
+        return agents_in(path, data, self.name)
+
+    def snippet(self, agents: Sequence[RecordedAgent]) -> str:
+        """Returns an adapter for each agent; one that it does not have extends that of OpenCode."""
+        parts = [line for agent in agents for line in _adapter(agent)]
+        return "\n".join(
+            [
+                'require("codecompanion").setup({',
+                "  adapters = {",
+                "    acp = {",
+                *parts,
+                "    },",
+                "  },",
+                "})",
+            ]
+        )
+
+    def place(self, path: Path) -> str:
+        """Names the call that has the settings.
+
+        Args:
+            path: its settings file.
+        """
+        return f'for require("codecompanion").setup in {path}'
+
+
+def _adapter(agent: RecordedAgent) -> Iterable[str]:
+    own = _ADAPTERS.get(agent.id or "")
+    yield f"      {lua_key(own or agent.key)} = function()"
+    yield f'        return require("codecompanion.adapters").extend({lua(own or "opencode")}, {{'
+    if own is None:
+        yield f"          name = {lua(agent.key)},"
+        yield f"          formatted_name = {lua(agent.name)},"
+    yield "          commands = {"
+    yield f"            default = {lua_list(agent.command)},"
+    yield "          },"
+    if agent.env:
+        yield "          env = {"
+        for name, value in agent.env.items():
+            yield f"            {lua_key(name)} = {lua(value)},"
+        yield "          },"
+    yield "        })"
+    yield "      end,"

@@ -1,0 +1,92 @@
+"""All clients that are known, and those that this machine has."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from acp_proxy.clients.acpx import Acpx
+from acp_proxy.clients.agent_shell import AgentShell
+from acp_proxy.clients.agents import ConfiguredAgent
+from acp_proxy.clients.avante import Avante
+from acp_proxy.clients.client import AcpClient
+from acp_proxy.clients.codecompanion import CodeCompanion
+from acp_proxy.clients.jetbrains import JetBrains
+from acp_proxy.clients.machine import Machine
+from acp_proxy.clients.obsidian import Obsidian
+from acp_proxy.clients.settings_file import read
+from acp_proxy.clients.terminal import Marimo, Toad
+from acp_proxy.clients.vscode import VsCode
+from acp_proxy.clients.zed import Zed
+from acp_proxy.errors import BadSettings
+
+CLIENTS: Sequence[AcpClient] = (
+    Zed(),
+    JetBrains(),
+    CodeCompanion(),
+    Avante(),
+    AgentShell(),
+    VsCode(),
+    Obsidian(),
+    Toad(),
+    Acpx(),
+    Marimo(),
+)
+
+
+@frozen
+class FoundClient:
+    """A client, and what its settings say."""
+
+    client: AcpClient
+    is_installed: bool
+    """Whether there is a sign of it on this machine."""
+    files: tuple[Path, ...]
+    """Its settings files that are there."""
+    path: Path
+    """The settings file to write into, there or not."""
+    agents: tuple[ConfiguredAgent, ...]
+    problems: tuple[str, ...]
+    """Why settings cannot be read, a sentence each."""
+
+    @property
+    def recorded(self) -> tuple[ConfiguredAgent, ...]:
+        """The agents that are started by acp-proxy."""
+        return tuple(one for one in self.agents if one.proxy)
+
+
+def find_clients(machine: Machine) -> Iterator[FoundClient]:
+    """Yields the clients that this machine has; nothing is started, and nothing is written.
+
+    Args:
+        machine: where to look.
+    """
+    for client in CLIENTS:
+        found = look_at(client, machine)
+        if found.is_installed:
+            yield found
+
+
+def look_at(client: AcpClient, machine: Machine) -> FoundClient:
+    """Reads the settings of a client, which need not be installed.
+
+    Args:
+        client: the client.
+        machine: where to look.
+    """
+    paths = client.files(machine)
+    files, agents, problems = [], [], []
+    for path in paths:
+        try:
+            file = read(path)
+            if file.data is not None:
+                files.append(path)
+                agents += client.agents(path, file.data)
+        except BadSettings as e:
+            files.append(path)
+            text = str(e)
+            problems.append(text if str(path) in text else f"cannot read {path}: {text}")
+    is_installed = bool(agents) or any(sign.exists() for sign in client.signs(machine))
+    is_installed = is_installed or (bool(files) and client.owns_files)
+    where = files[0] if files else paths[0]
+    return FoundClient(client, is_installed, tuple(files), where, tuple(agents), tuple(problems))

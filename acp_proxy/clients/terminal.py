@@ -1,0 +1,82 @@
+"""Clients that get the agent's command on their own command line: Toad and marimo."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent
+from acp_proxy.clients.client import AcpClient
+from acp_proxy.clients.machine import Machine
+
+
+class _CommandLineClient(AcpClient):
+    """A client whose settings name no agents."""
+
+    is_graphical = False
+
+    def signs(self, machine: Machine) -> Iterable[Path]:
+        """Its directory, and the program."""
+        yield from (file.parent for file in self.files(machine))
+        if program := machine.find(self.name):
+            yield Path(program)
+
+    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:  # noqa: ARG002
+        """Finds none.
+
+        Args:
+            path: the file.
+            data: what it has.
+        """
+        return []
+
+    def snippet(self, agents: Sequence[RecordedAgent]) -> str:
+        """Returns a line for a shell for each agent."""
+        return "\n".join(self.line(agent) for agent in agents)
+
+    def line(self, agent: RecordedAgent) -> str:
+        """Returns the line that starts the client."""
+        raise NotImplementedError
+
+    def place(self, path: Path) -> str:  # noqa: ARG002
+        """Says that it is typed.
+
+        Args:
+            path: its settings file.
+        """
+        return "for a shell"
+
+
+class Toad(_CommandLineClient):
+    """Toad, which runs in a terminal."""
+
+    name = "toad"
+    title = "Toad"
+
+    def files(self, machine: Machine) -> Sequence[Path]:
+        """Its settings."""
+        return [machine.config / "toad/toad.json"]
+
+    def line(self, agent: RecordedAgent) -> str:
+        """Returns the line that starts Toad with an agent."""
+        return _with_env(agent, ["toad", "acp", shlex.join(agent.command), "--title", agent.name])
+
+
+class Marimo(_CommandLineClient):
+    """marimo, which is connected to agents by a bridge."""
+
+    name = "marimo"
+    title = "marimo"
+
+    def files(self, machine: Machine) -> Sequence[Path]:
+        """Its settings."""
+        return [machine.config / "marimo/marimo.toml"]
+
+    def line(self, agent: RecordedAgent) -> str:
+        """Returns the line that starts the bridge."""
+        words = ["npx", "stdio-to-ws", shlex.join(agent.command), "--port", "3023"]
+        return _with_env(agent, words)
+
+
+def _with_env(agent: RecordedAgent, words: Sequence[str]) -> str:
+    env = ["env", *(f"{name}={value}" for name, value in agent.env.items())] if agent.env else []
+    return shlex.join([*env, *words])
