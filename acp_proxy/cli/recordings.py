@@ -171,7 +171,8 @@ def masked_alike(
 def _with_secrets(
     reader: "RecordingReader", known: Mapping[str, str], stack: ExitStack
 ) -> "RecordingReader":
-    if reader.unredacted or known.keys() <= reader.known_secrets.keys():
+    # Those that it has found itself are masked from there on, and now before that, too.
+    if reader.unredacted or not known:
         return reader
     from acp_proxy.store.reader import RecordingReader
     from acp_proxy.store.text_export import write_text_form

@@ -10,19 +10,24 @@ import base64
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from attrs import evolve
 
+from acp_proxy.redaction.markers import NumberedMarkers
+from acp_proxy.redaction.redactor import Redactor, RedactorState
 from tests.commands import run
 from tests.integration.processes import DEADLINE_S, agent
 from tests.integration.puppet_talk import environment_in, watch
-from tests.planted_places import AGENT, CLIENT, Conversation, Leaks, Step, conversation
+from tests.planted_places import AGENT, CLIENT, STDERR, Conversation, Leaks, Step, conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -252,3 +257,193 @@ def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
     chosen = ("show", "log", "export", "explain")
     assert everything(recorded, chosen=chosen) == []
     assert level == "none" or recorded.stored() == []
+
+
+# What plays a recording
+
+
+def diverging(made: Conversation, side: str) -> Conversation:
+    """The same conversation, where a side says other things, with secrets that it has shown."""
+    redactor = Redactor(RedactorState(""), markers=NumberedMarkers())
+    steps, shown = [], [""]
+    for number, step in enumerate(made.steps):
+        line = step.line
+        if step.side == side and b"_chunk" not in line:
+            if redactor.alone(line.rstrip()):
+                shown = [one for one in redactor.snapshot().values if one in made.secrets] or shown
+            secret = json.dumps(shown[number % len(shown)], ensure_ascii=False)[1:-1].encode()
+            line = line.replace(b'"text":"', b'"text":"%b or ' % secret, 1)
+            line = line.replace(b'"path":"', b'"path":"/other', 1)
+            line = line.replace(b'"command":"curl', b'"command":"wget %b' % secret, 1)
+            line = line.replace(b'"output":"', b'"output":"%b or ' % secret, 1)
+        steps.append(Step(step.side, line))
+    return evolve(made, steps=steps)
+
+
+def shown_by(made: Conversation, side: str) -> list[str]:
+    """The secrets that a side sends as such."""
+    redactor = Redactor(RedactorState(""), markers=NumberedMarkers())
+    for step in made.steps:
+        if step.side == side:
+            redactor.alone(step.line.rstrip())
+    known = redactor.snapshot().values
+    # Those with "=" all end alike, which cannot be told apart from a piece of one.
+    return [secret for secret in made.secrets if secret in known and "=" not in secret]
+
+
+def playable(made: Conversation, directory: Path) -> Conversation:
+    """A conversation in a directory that exists, without stderr, which goes on to ours as it is."""
+    here = str(directory).encode()
+    steps = [Step(side, line.replace(b"/srv/app", here)) for side, line in made.steps]
+    return evolve(made, steps=[step for step in steps if step.side != STDERR])
+
+
+class Played:
+    """Plays one recording to clients and agents, and looks for secrets in all that is printed.
+
+    What is masked in the recording is not in it. So of a masked one these are the secrets that the
+    live peer shows as such: what it says without that is like any other text.
+    """
+
+    def __init__(self, acp_proxy: Path, recorded: Recorded, *, is_masked: bool) -> None:
+        self._acp_proxy, self._recorded = acp_proxy, recorded
+        self._is_masked, self._leaks = is_masked, recorded.leaks
+        self.out = recorded.home / "played"
+        self.out.mkdir()
+        (recorded.home / "app").mkdir()
+        self.client = self.out / "client.py"
+        self.client.write_text(PLAYED_CLIENT)
+
+    def script(self, made: Conversation) -> Path:
+        """Writes the lines of both sides."""
+        script = self.out / f"script-{len([*self.out.iterdir()])}"
+        script.write_text(
+            "".join(
+                json.dumps([side, base64.b64encode(line).decode()]) + "\n"
+                for side, line in made.steps
+            )
+        )
+        return script
+
+    def run(self, *words: str | Path) -> tuple[int, list[str]]:
+        """Runs a command; returns its exit code, and what leaked to its stdout and stderr."""
+        result = subprocess.run(
+            [self._acp_proxy, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=self._recorded.variables,
+            cwd=self.out,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        return result.returncode, self._found(words, result.stdout + result.stderr)
+
+    def replay(self, made: Conversation) -> tuple[int, list[str]]:
+        """Plays the agent to a client; returns what leaked into reports and to stderr."""
+        self._look_for(made, CLIENT)
+        reports = self.out / "replay.json", self.out / "replay.xml"
+        words = ("replay", "--report", reports[0], "--junit", reports[1], self._recorded.path)
+        start = (sys.executable, self.client, self.script(made), "quiet", self._acp_proxy)
+        result = subprocess.run(
+            [*start, *words],
+            capture_output=True,
+            env=self._recorded.variables,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        leaks = self._found(words, result.stderr) + self._in(*reports)
+        return json.loads(reports[0].read_text())["exit_code"], leaks
+
+    def verify(self, made: Conversation, *more: str) -> tuple[int, list[str]]:
+        """Plays the client to an agent; returns what leaked, also into a masked recording."""
+        self._look_for(made, AGENT)
+        new, reports = self.out / "new.db", (self.out / "verify.json", self.out / "verify.xml")
+        new.unlink(missing_ok=True)
+        command = [*agent("scripted", self.script(made)), *made.command]
+        where = self._recorded.home / "app"
+        files = ("--report", reports[0], "--junit", reports[1], "-o", new, "--cwd", where)
+        code, leaks = self.run("verify", *files, *more, self._recorded.path, "--", *command)
+        return code, leaks + self._in(*reports, *([new] if self._is_masked else []))
+
+    def _look_for(self, made: Conversation, side: str) -> None:
+        if self._is_masked:
+            self._leaks = Leaks({secret: made.secrets[secret] for secret in shown_by(made, side)})
+
+    def _found(self, words: Sequence[str | Path], data: bytes) -> list[str]:
+        return [f"{' '.join(map(str, words))}: {leak}" for leak in self._leaks.found(data)]
+
+    def _in(self, *paths: Path) -> list[str]:
+        return [
+            f"{path.name}: {leak}"
+            for path in paths
+            for leak in self._leaks.found(path.read_bytes())
+        ]
+
+
+PLAYED_CLIENT = """
+import base64, json, subprocess, sys, threading
+script, how, *command = sys.argv[1:]
+agent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+came, seen = [], threading.Condition()
+def read():
+    for line in agent.stdout:
+        with seen:
+            came.append(line)
+            seen.notify()
+    with seen:
+        came.append(None)
+        seen.notify()
+reader = threading.Thread(target=read)
+reader.start()
+expected, patience_s = 0, 1.0
+for side, line in map(json.loads, open(script)):
+    line = base64.b64decode(line)
+    if side == "agent":
+        expected += 1
+    elif side == "client":
+        with seen:
+            if not seen.wait_for(lambda: len(came) >= expected or None in came, patience_s):
+                patience_s = 0.005  # it has diverged
+        try:
+            agent.stdin.write(line)
+            agent.stdin.flush()
+        except OSError:
+            break
+try:
+    agent.stdin.close()
+except OSError:
+    pass
+reader.join()
+agent.wait()
+if how == "loud":
+    for line in came[-40:]:
+        sys.stderr.buffer.write(line or b"")
+    raise AssertionError("the client shows what came")
+"""
+
+
+@pytest.mark.parametrize("level", ["secrets", "none"])
+def test_what_plays_a_recording_shows_none(
+    record: Callable[..., Recorded], acp_proxy: Path, tmp_path: Path, level: str
+) -> None:
+    """Neither if the live peer does what was recorded nor if it diverges."""
+    made = playable(conversation("unstable", large=0, hidden=2), tmp_path / "0" / "app")
+    recorded = record(made, "--redact", level).end()
+    played = Played(acp_proxy, recorded, is_masked=level == "secrets")
+    assert played.replay(made) == (0, [])
+    assert played.replay(diverging(made, CLIENT)) == (1, [])
+    # A masked recording sends markers, and the agent of the script says what it did then.
+    code, leaks = played.verify(made)
+    assert (code == 0 or level == "secrets", leaks) == (True, [])
+    code, leaks = played.verify(diverging(made, AGENT), "--stall-timeout", "0.3")
+    assert (code in (1, 3), leaks) == (True, [])
+    plan = played.out / "plan.toml"
+    plan.write_text('[[fault]]\nwhere = "dir:to-client"\nkind = "slice"\nbytes = 9\ndelay_ms = 0\n')
+    words = [sys.executable, str(played.client), str(played.script(made))]
+    for how, option in (("quiet", ()), ("loud", ("--json",))):
+        junit = played.out / f"{how}.xml"
+        client = shlex.join([*words, how]) + " {agent}"
+        options = ("--plans", plan, "--client", client, "--junit", junit, *option)
+        code, leaks = played.run("faults", "sweep", recorded.path, *options)
+        assert (code, how) in ((0, "quiet"), (2, "loud"))
+        assert leaks + recorded.files(junit) == []

@@ -135,6 +135,7 @@ def verify(
             timeout_ns=_timeout_ns(timeout, client, playback["pacing"]),
         )
         engine = Verification(client, options)
+        engine.state.masking.note_command([*command])
         level = reader.recording.redaction or "secrets"
         outcome = _play(engine, command, new, grace, level, secrets.variables)
         fresh = stack.enter_context(RecordingReader(new))
@@ -176,8 +177,6 @@ def _exit_on_signals() -> Iterator[None]:
 
 def _masked(reader: RecordingReader, stack: ExitStack) -> RecordingReader:
     """Returns a recording without its secrets, as the new run is recorded."""
-    if reader.is_masked:
-        return reader
     source = write_text_form(reader) if reader.path is STDIN else None
     return stack.enter_context(RecordingReader(reader.path, source))
 

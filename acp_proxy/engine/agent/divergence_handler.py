@@ -80,6 +80,8 @@ class DivergenceHandler:
         """
         has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
         near_misses = self._matcher.near_misses(live) if has_near_misses else ()
+        if compared is None and (step := self._step_like(seq, live)) is not None:
+            self._state.comparer.compare(step, live)  # which notes what must not be shown
         return self._state.divergences.note(
             kind,
             lane,
@@ -169,6 +171,11 @@ class DivergenceHandler:
     def _in_lane(self, step: Step) -> Step:
         """The same step as its lane has it; one that was looked up ahead is another object."""
         return next((known for known in self._schedule.expected if known.key == step.key), step)
+
+    def _step_like(self, seq: int | None, live: ClientMessage) -> Step | None:
+        """The recorded message of the client with a number, if it is of the live one's kind."""
+        known = (*self._schedule.expected, *self._schedule.played) if seq is not None else ()
+        return next((s for s in known if s.seq == seq and s.kind == live.message.kind), None)
 
     def _lane_with(self, seq: int) -> Lane | None:
         """The lane in which a recorded message of the client is."""

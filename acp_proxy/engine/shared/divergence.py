@@ -255,6 +255,8 @@ class DivergenceLog:
         """
         is_recorded = self._masking is not None and self._masking.is_recorded
         for pair in pairs:
+            if self._masking is not None and pair.is_text:
+                self._masking.note_pair(pair.live[1:], pair.marker)
             is_new = not pair.is_same and pair.recorded not in self._not_compared
             if is_new and (is_recorded or not pair.is_free):
                 self._not_compared.add(pair.recorded)

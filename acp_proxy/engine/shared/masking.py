@@ -106,6 +106,23 @@ class MessageMask:
 
         return apply(raw, Redactor(RedactorState(""), paths=places, markers=_Hiding()).alone(raw))
 
+    def note_command(self, words: list[str]) -> None:
+        """Learns the secrets in the command of the live peer."""
+        if not self._is_harmless(" ".join(words).encode("utf-8", "replace")):
+            self._redactor().command(words)
+
+    def note_pair(self, live: str, marker: str) -> None:
+        """Learns what stands in place of a recorded marker, if no person would write it.
+
+        Args:
+            live: the text of the live peer.
+            marker: the recorded one.
+        """
+        from acp_proxy.redaction.values import SecretValues
+
+        if live not in self.known() and SecretValues().add(live, marker, named=False):
+            self.learn({live: marker})
+
     def known(self) -> dict[str, str]:
         """Returns the secrets that were found so far, each with its marker."""
         if self._made is None and not (self._unread or self._known):
