@@ -1,0 +1,111 @@
+"""A masked recording reads as the plain one of the same conversation, but for what is masked."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_proxy.redaction.markers import MARKER
+from tests.commands import run
+from tests.planted import ENV, SECRETS, record_planted
+
+ROOT = Path(__file__).parents[2]
+RECORDINGS = [
+    *sorted((ROOT / "recordings").glob("*.db")),
+    *sorted((ROOT / "tests" / "data" / "pairs").glob("*.jsonl")),
+]
+COMMANDS = ("show", "log", "stats", "audit")
+_ABOUT_THE_FILE = {"path", "redaction", "masked", "note", "name", "parent", "id"}
+_SIZES = {"size", "bytes", "to_agent_bytes", "to_client_bytes", "stderr_bytes"}
+
+
+def lines(command: str, path: Path, *options: str) -> list[Any]:
+    """What a command prints as JSON, without what is about the file."""
+    result = run("inspect", command, path, "--json", *options)
+    assert result.exit_code in (0, 1), result.stderr
+    return [without(json.loads(line), _ABOUT_THE_FILE) for line in result.stdout.splitlines()]
+
+
+def without(value: Any, names: set[str]) -> Any:
+    """A value without some members of its outermost object and those right below."""
+    if not isinstance(value, dict):
+        return value
+    kept = {name: inner for name, inner in value.items() if name not in names}
+    return {
+        name: without(inner, names) if name == "recording" else inner
+        for name, inner in kept.items()
+    }
+
+
+def assert_same(plain: Any, masked: Any, pairs: dict[str, str]) -> None:
+    """Values are equal, or differ where the masked one has markers, one to one."""
+    if isinstance(plain, dict) and isinstance(masked, dict):
+        assert [*plain] == [*masked]
+        for name, inner in plain.items():
+            if name in _SIZES and plain != masked:
+                continue
+            assert_same(inner, masked[name], pairs)
+    elif isinstance(plain, list) and isinstance(masked, list):
+        assert len(plain) == len(masked)
+        for both in zip(plain, masked, strict=True):
+            assert_same(*both, pairs)
+    elif isinstance(masked, str) and (markers := MARKER.findall(masked)):
+        words = map(re.escape, re.split(r"\[redacted:[a-z]+:[0-9a-f]{8}\]", masked))
+        found = re.fullmatch("(.+?)".join(words), plain, re.DOTALL)
+        assert found is not None, (plain, masked)
+        for marker, value in zip(markers, found.groups(), strict=True):
+            assert pairs.setdefault(value, marker[1]) == marker[1]
+    elif plain != masked:  # the marker of a secret in pieces stands in the first one
+        assert isinstance(plain, str)
+        assert any(plain.removesuffix(masked) in secret for secret in SECRETS), (plain, masked)
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name)
+def test_a_conversation_reads_as_before(tmp_path: Path, path: Path) -> None:
+    """All screens say the same of a copy in which secrets are masked."""
+    copy = tmp_path / "masked.db"
+    assert run("inspect", "redact", path, "-o", copy).exit_code == 0
+    pairs: dict[str, str] = {}
+    for command in COMMANDS:
+        plain, masked = lines(command, path, "--unredacted"), lines(command, copy)
+        assert_same(plain, masked, pairs)
+
+
+def test_planted_secrets_are_all_that_differs(tmp_path: Path) -> None:
+    """A copy of a recording with secrets reads as before; each has one marker."""
+    path, copy = record_planted(tmp_path / "x.db"), tmp_path / "masked.db"
+    assert run("inspect", "redact", path, "-o", copy).exit_code == 0
+    pairs: dict[str, str] = {}
+    for command in COMMANDS:
+        plain, masked = lines(command, path, "--unredacted"), lines(command, copy)
+        assert_same(plain, masked, pairs)
+    assert ENV in pairs
+
+
+def test_markers_survive_the_text_form(tmp_path: Path) -> None:
+    """An imported recording lists the same secrets at the same places, and says what is masked."""
+    path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
+    text, again = tmp_path / "x.jsonl", tmp_path / "again.db"
+    text.write_bytes(run("inspect", "export", path).stdout_bytes)
+    assert run("inspect", "import", text, "-o", again).exit_code == 0
+    listed = [
+        [without(json.loads(line), {"path", "file", "recording"}) for line in result.splitlines()]
+        for result in (
+            run("inspect", "secrets", one, "--json").stdout for one in (path, text, again)
+        )
+    ]
+    assert listed[0]
+    assert listed[0] == listed[1] == listed[2]
+    flags = []
+    for one in (path, again):
+        with sqlite3.connect(one) as connection:
+            flags.append(connection.execute("SELECT seq, masked FROM frames").fetchall())
+        connection.close()
+    assert flags[0] == flags[1]
+    assert {masked for _, masked in flags[0]} == {0, 1}
+    assert run("inspect", "secrets", again, "--check").exit_code == 0
