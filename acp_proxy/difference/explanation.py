@@ -27,9 +27,12 @@ from acp_proxy.difference.result import Field
 from acp_proxy.difference.sequences import ItemGroup, ItemIndex, MessageSequence, SideIndex
 from acp_proxy.difference.values import Scope, ValueNames
 from acp_proxy.filters import parse
+from acp_proxy.inspection.hints import NONE, HintReader, Hints
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.chunks import mended
+from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_text, pointer
+from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import Payload
 from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
@@ -65,6 +68,7 @@ class Messages:
         self._names = names
         self._options = options
         self._chunks = ChunkHandler(options.joins_texts)
+        self._hints = HintReader(reader)
 
     def message(self, sequence: MessageSequence, items: ItemGroup, scope: Scope) -> Any:
         """Returns items as JSON: a single one, or the parts of a text as one frame with all of it.
@@ -139,7 +143,15 @@ class Messages:
                 text += self._text(more)
             return plain(text)
         raw = next(self.reader.pieces(frame.seq)) if frame.raw is None else frame.raw
-        return preview(raw, frame.kind, frame.method)
+        return preview(raw, frame.kind, frame.method, None, self._hints_of(frame))
+
+    def _hints_of(self, frame: Payload) -> Hints:
+        """The title of a tool call, and the options among which an answer chooses."""
+        is_of_call = frame.tool_call is not None and frame.method in (UPDATE, PERMISSION)
+        if not is_of_call and frame.method != PERMISSION:
+            return NONE
+        row = next(self.reader.frames(parse(f"seq:{frame.seq}")), None)
+        return NONE if row is None or row["kind"] == "batch" else self._hints.of(row)
 
     def _frames(self, numbers: Sequence[int]) -> Iterator[Payload]:
         """Yields frames by their numbers; those of other sequences in between are passed over."""

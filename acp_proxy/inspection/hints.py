@@ -53,18 +53,25 @@ class HintReader:
             asked = self._asked(frame["request_seq"])
         title = ""
         if frame["tool_call"] is not None and method in (UPDATE, PERMISSION):
-            title = self._title(frame)
+            title = self.title_of(frame["session"], frame["tool_call"], frame["seq"])
         return Hints(self.reader.recording.dialect if kind == "error" else None, title, asked)
 
     def _asked(self, seq: int) -> dict[str, Any] | None:
         kind, raw = start_of_line(self.reader, seq, HEAD) or ("", b"")
         return params_of(raw) if kind == "request" else None
 
-    def _title(self, frame: Row) -> str:
-        key = (frame["session"], frame["tool_call"])
+    def title_of(self, session: str | None, tool_call: str, upto: int) -> str:
+        """Returns the title with which a tool call was announced; empty if it has none.
+
+        Args:
+            session: of the tool call.
+            tool_call: its id.
+            upto: the last number that counts.
+        """
+        key = (session, tool_call)
         found = self._titles.get(key)
         if found is None:
-            lines = updates_of_call(self.reader, *key, frame["seq"], _SEARCHED)
+            lines = updates_of_call(self.reader, *key, upto, _SEARCHED)
             titles = (state_of(line).title for line in lines)
             found = next(filter(None, titles), "")
             if found and len(self._titles) < _KEPT:

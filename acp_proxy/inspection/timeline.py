@@ -1,6 +1,7 @@
 """Renders a frame or event as a line of the timeline: direction, method, latency and a preview."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import NamedTuple
@@ -22,6 +23,8 @@ ARROWS = {"to-agent": "→", "to-client": "←", "stderr": "!"}
 SILENCE_NS = 5 * 10**9
 """A silence from this length on has a line of its own."""
 _SLOW_NS, _STUCK_NS = 10**9, 10 * 10**9
+_UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
+"""The kind of an update, with which its preview begins."""
 _BAD = ("error", "invalid", "batch")
 
 
@@ -80,6 +83,9 @@ def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Timeli
     text = preview(
         bytes(frame["raw"]), kind, frame["method"], frame["parse_error"], hints, size=frame["size"]
     )
+    verb = _verb(kind, method)
+    if kind == "notification" and method == UPDATE and (found := _UPDATE.match(text)):
+        verb, text = found[1], text[found.end() :]
     text = f"{mark(frame)}{text}"
     if frame["newline"] == "" and stream != "stderr":
         text = f"[no newline] {text}"
@@ -87,7 +93,7 @@ def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Timeli
         str(frame["seq"]),
         seconds(frame["t_ns"]),
         ARROWS[stream],
-        _verb(kind, method),
+        verb,
         f"#{frame['rpc_id']}" if frame["rpc_id"] is not None else "",
         _pair(frame, live),
         byte_size(frame["size"]),

@@ -239,6 +239,7 @@ _VALUES = {
     **{flag: ["5"] for flag in ("--seq", "--around", "--context", "--lines")},
     "--turn": ["1"],
     "--session": ["s-"],
+    "--time": ["clock"],
 }
 
 

@@ -16,6 +16,7 @@ from acp_proxy.inspection.audit.values import (
     PathPlace,
     Source,
 )
+from acp_proxy.inspection.describe.tools import call_label
 from acp_proxy.wording import counted, duration
 
 CLAIMED_NOTE = (
@@ -77,7 +78,7 @@ def what(action: Action) -> list[Mark]:
     if (more := len(action.paths) - _MOST_PATHS) > 0:
         found.append(Mark("", f"and {more} more"))
     if action.kind in (ActionKind.SEARCH, ActionKind.OTHER) or not found:
-        title = action.title or action.tool or action.tool_call or "?"
+        title = call_label(action.title or action.tool, action.tool_call) or "?"
         command = f": {action.command}" if action.command else ""
         found.insert(0, Mark("", f"{title}{command}"))
     return found

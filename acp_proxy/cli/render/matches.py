@@ -1,6 +1,6 @@
 """Prints what a search has found: for a terminal, a pipe, or as JSON."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from acp_proxy.cli.render.styled_text import (
     pad,
     piece,
 )
+from acp_proxy.inspection.describe.tools import call_label, short_id
 from acp_proxy.inspection.searching.streams import SearchHit
 from acp_proxy.inspection.timeline import ARROWS
 from acp_proxy.recording import Recording
@@ -56,14 +57,22 @@ class MatchPrinter:
         self._page = Page(stdout_screen())
         self._path, self._name = Path(), ""
 
-    def print_all(self, path: Path, recording: Recording, hits: Iterable[SearchHit]) -> bool:
+    def print_all(
+        self,
+        path: Path,
+        recording: Recording,
+        hits: Iterable[SearchHit],
+        title_of: Callable[[str | None, str, int], str],
+    ) -> bool:
         """Prints the matches in one recording; returns whether there are any.
 
         Args:
             path: of the recording.
             recording: the recording.
             hits: its matches.
+            title_of: looks up the title of a tool call; see `HintReader.title_of`.
         """
+        self._title_of = title_of
         self._path, self._name = path, _name_of(path)
         number = 0
         for number, hit in enumerate(hits, 1):
@@ -122,7 +131,7 @@ class _ScreenPrinter(MatchPrinter):
     def __init__(self, columns: int) -> None:
         super().__init__()
         self._columns = columns
-        self._method = 26 if columns >= 110 else 14
+        self._method = 26 if columns >= 110 else 18
         self._is_first = True
 
     def _begin(self, recording: Recording) -> None:
@@ -139,10 +148,22 @@ class _ScreenPrinter(MatchPrinter):
         room = max(20, self._columns - len(head) - self._method - 3)
         before, match, after = _fitted(hit, room)
         arrow, ink = ARROWS.get(place.stream, "·"), STREAM_INKS.get(place.stream, Ink.FAINT)
-        method = pad(fit(_method(hit), self._method), self._method)
+        method = pad(self._name_of_frame(hit), self._method)
         paint = self._page.screen.paint
         line = f"{paint((head, Ink.FAINT, False))}{paint((arrow, ink, False))} {method} {before}"
         self._page.line(f"{line}{self._marked(match)}{after}".rstrip())
+
+    def _name_of_frame(self, hit: SearchHit) -> str:
+        """The tool call that a frame is about, else its method."""
+        place = hit.place
+        if place.tool_call is None:
+            return fit(_method(hit), self._method)
+        title = self._title_of(place.session, place.tool_call, place.seq)
+        label = visible(call_label(title, place.tool_call))
+        call = f" ({visible(short_id(place.tool_call))})"
+        if not label.endswith(call):
+            return fit(label, self._method)
+        return fit(label.removesuffix(call), self._method - columns_of(call)) + call
 
 
 def _method(hit: SearchHit) -> str:
@@ -171,6 +192,7 @@ def _json_of(path: Path, recording: Recording, hit: SearchHit) -> dict[str, Any]
         "method": place.method,
         "session": place.session,
         "turn": place.turn,
+        "tool_call": place.tool_call,
         "pointer": hit.pointer,
         **hit.excerpt._asdict(),
     }

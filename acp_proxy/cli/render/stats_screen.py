@@ -7,6 +7,7 @@ from attrs import evolve
 from acp_proxy.cli.render.output import Page
 from acp_proxy.cli.render.styled_text import STREAM_INKS, Ink, Piece, Screen, piece
 from acp_proxy.cli.render.table import WIDE, Cell, Column, cell, placed, stacked, table
+from acp_proxy.inspection.describe.tools import call_label
 from acp_proxy.inspection.measures.statistics import Statistics
 from acp_proxy.inspection.measures.traffic import (
     CallStatistics,
@@ -184,7 +185,7 @@ class _StatisticsScreen:
             Column("turn", [cell(str(c.turn or "")) for c in calls], right=True),
             Column("kind", [cell(c.kind or "") for c in calls], least=8),
             Column("status", [_status(c.status) for c in calls], least=9),
-            Column("title", [cell(c.title or c.tool_call) for c in calls], least=10),
+            Column("title", [cell(call_label(c.title, c.tool_call)) for c in calls], least=10),
         ]
 
     def _turns(self, turns: Sequence[TurnTime]) -> list[Column]:
@@ -268,7 +269,7 @@ def _what(step: WaterfallStep) -> str:
 
 
 def _details(step: WaterfallStep, live: bool) -> str:
-    parts = [step.title]
+    parts = [call_label(step.title, step.tool_call)]
     if step.status and (step.kind == "tool_call" or step.status in ("cancelled", "unanswered")):
         parts.append("[open]" if live and step.status == "unanswered" else f"[{step.status}]")
     if step.answer:

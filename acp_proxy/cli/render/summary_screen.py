@@ -16,6 +16,7 @@ from acp_proxy.cli.render.recording_page import (
 )
 from acp_proxy.cli.render.styled_text import Ink, Piece, columns_of, piece, text_of, wrap
 from acp_proxy.cli.render.table import aligned
+from acp_proxy.inspection.describe.tools import call_label
 from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.unanswered import silence_text
 from acp_proxy.inspection.diagnosis.values import (
@@ -27,6 +28,7 @@ from acp_proxy.inspection.diagnosis.values import (
     TurnSummary,
 )
 from acp_proxy.inspection.fault_effects import times_fired
+from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.wording import counted, duration
 
 _MOST_TURNS = 5
@@ -236,7 +238,7 @@ def _tool_calls(page: RecordingPage, summary: Summary) -> None:
         [
             piece(f"#{call.seq}", Ink.FAINT),
             piece(call.status, Ink.TROUBLE),
-            piece(": ".join(filter(None, (call.title, call.text)))),
+            piece(": ".join(filter(None, (call_label(call.title, call.tool_call), call.text)))),
         ]
         for call in summary.failed_calls[:_MOST]
     ]
@@ -251,13 +253,14 @@ def _questions(page: RecordingPage, summary: Summary) -> None:
     outcomes = ", ".join(
         f"{n:,} {'without an answer' if a == 'open' else a}" for a, n in answers.items()
     )
-    page.row("asked", f"{counted(count, 'time')} of a person: {outcomes}")
+    are_permissions = all(one.method == PERMISSION for one in summary.questions)
+    page.row("permissions" if are_permissions else "questions", f"{count:,}: {outcomes}")
     rows = [_question(question, summary.live) for question in summary.questions[:_MOST]]
     _list(page, rows, count)
 
 
 def _question(question: PersonRequest, live: bool) -> list[Piece]:
-    what = "permission" if question.method == "session/request_permission" else "form"
+    what = "permission" if question.method == PERMISSION else "form"
     unanswered = piece("open") if live else piece("not answered", Ink.TROUBLE)
     answer = unanswered if question.answer is None else piece(question.answer)
     return [

@@ -1,8 +1,21 @@
 """Lays the timeline out: columns that fit the terminal, colours, turns, silences and marks."""
 
 from collections.abc import Callable, Container, Iterator
+from datetime import datetime, timedelta
+from enum import StrEnum
 
-from acp_proxy.cli.render.styled_text import STREAM_INKS, Ink, Piece, Screen, columns_of, pad, piece
+from attrs import evolve
+
+from acp_proxy.cli.render.styled_text import (
+    STREAM_INKS,
+    Ink,
+    Piece,
+    Screen,
+    columns_of,
+    fit,
+    pad,
+    piece,
+)
 from acp_proxy.cli.render.table import WIDE
 from acp_proxy.inspection.folding import ChunkRun, run_line
 from acp_proxy.inspection.hints import NONE, Hints
@@ -20,10 +33,21 @@ from acp_proxy.safe_text import visible
 from acp_proxy.store.checked_values import Row
 from acp_proxy.wording import duration
 
-_METHOD = {True: 28, False: 18}
+_METHOD = {True: 28, False: 21}
 _ID = {True: 5, False: 3}
 _TONES = {Tone.PERMISSION: Ink.PERMISSION, Tone.TROUBLE: Ink.TROUBLE}
 _PACES = {Pace.QUICK: None, Pace.SLOW: Ink.STDERR, Pace.STUCK: Ink.TROUBLE}
+
+
+class TimeForm(StrEnum):
+    """How the time of a line is written."""
+
+    RELATIVE = "relative"
+    """Seconds since the start of the recording."""
+    CLOCK = "clock"
+    """The local time."""
+    DELTA = "delta"
+    """Seconds since the line before."""
 
 
 class TimelineLayout:
@@ -40,6 +64,8 @@ class TimelineLayout:
         newest: int = 0,
         live: bool = False,
         hints_of: Callable[[Row], Hints] = lambda _: NONE,
+        times: TimeForm = TimeForm.RELATIVE,
+        started_at: datetime | None = None,
     ) -> None:
         """Begins a timeline.
 
@@ -48,7 +74,11 @@ class TimelineLayout:
             newest: the number of the last frame or event so far.
             live: whether an answer may still come.
             hints_of: looks up what other frames add to the line of one.
+            times: how times are written.
+            started_at: when the recording began, for the local time.
         """
+        self._times = times
+        self._started_at = started_at
         self.live = live
         self.hints_of = hints_of
         columns = screen.columns
@@ -81,6 +111,8 @@ class TimelineLayout:
         """
         row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)
+        if self._times is not TimeForm.RELATIVE:
+            line = evolve(line, cells=line.cells._replace(time=self._time_of(row["t_ns"])))
         if self.screen.columns is not None and self._before is not None:
             yield from self._between(row, line)
         self._before = (item.last, item.last_ns) if isinstance(item, ChunkRun) else (
@@ -104,6 +136,13 @@ class TimelineLayout:
         if "raw" not in item:
             return event_line(item)
         return frame_line(item, live=self.live, hints=self.hints_of(item))
+
+    def _time_of(self, t_ns: int) -> str:
+        if self._times is TimeForm.CLOCK and self._started_at is not None:
+            at = self._started_at + timedelta(microseconds=t_ns // 1000)
+            return f"{at.astimezone():%H:%M:%S.%f}"[:-3]
+        before_ns = t_ns if self._before is None else self._before[1]
+        return f"{(t_ns - before_ns) / 1e9:.6f}"
 
     def _between(self, row: Row, line: TimelineLine) -> Iterator[str]:
         assert self._before is not None
@@ -144,7 +183,10 @@ class TimelineLayout:
         cells, method, rpc_id = line.cells, _METHOD[self._wide], _ID[self._wide]
         if not cells.rpc_id:
             method += rpc_id + 1
-        yield f"{cells.arrow} {pad(visible(cells.method), method)} ", ink, bold
+        name = visible(cells.method)
+        if self.screen.columns is not None:
+            name = _fitted(name, method)
+        yield f"{cells.arrow} {pad(name, method)} ", ink, bold
         if cells.rpc_id:
             yield f"{pad(visible(cells.rpc_id), rpc_id)} ", None, False
 
@@ -157,6 +199,14 @@ class TimelineLayout:
         """Returns the pair only if it is slow or open; the preview needs the room."""
         if line.pace is not Pace.QUICK or line.cells.pair == "open":
             yield f"[{line.cells.pair}] ", _PACES[line.pace], False
+
+
+def _fitted(method: str, columns: int) -> str:
+    """Shortens the name of a method, but not the mark or the count after it."""
+    if columns_of(method) <= columns:
+        return method
+    name, blank, mark = method.removeprefix("session/").partition(" ")
+    return f"{fit(name, columns - columns_of(blank + mark))}{blank}{mark}"
 
 
 def _short(span: str) -> str:

@@ -16,6 +16,7 @@ from acp_proxy.inspection.audit.values import (
     PathPlace,
     Source,
 )
+from acp_proxy.inspection.describe.tools import call_label
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK
 from acp_proxy.protocol.permissions import GRANTED
 from acp_proxy.safe_text import plain
@@ -70,7 +71,7 @@ def subject(action: Action) -> str:
         more = f" and {len(action.paths) - 1} more" if len(action.paths) > 1 else ""
         text = f"{action.paths[0].shown}{more}"
     else:
-        text = action.title
+        text = call_label(action.title or action.tool, action.tool_call)
     return _short(text or action.tool or action.tool_call or "?")
 
 

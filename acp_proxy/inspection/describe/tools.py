@@ -74,7 +74,19 @@ def tool_name(call: Value) -> str:
 def tool_label(call: Value) -> str:
     """Returns the name of a call and the end of its id, which distinguishes concurrent calls."""
     name, call_id = tool_name(call), word(call, "toolCallId", "id")
-    return name if name == call_id else joined(name, f"({short_id(call_id)})" if call_id else "")
+    return call_label(name, call_id)
+
+
+def call_label(title: str | None, call_id: str | None) -> str:
+    """Returns what to call a tool call wherever it is named: its title and the end of its id.
+
+    Args:
+        title: as it was announced, if it was.
+        call_id: its id, if it is known.
+    """
+    if not call_id or title == call_id:
+        return title or call_id or ""
+    return f"{title} ({short_id(call_id)})" if title else call_id
 
 
 def short_id(call_id: str) -> str:

@@ -71,6 +71,8 @@ class WaterfallStep:
     open: bool = False
     """Whether it had not ended when the turn did."""
     failed: bool = False
+    tool_call: str | None = None
+    """The id of a tool call."""
 
 
 @frozen
@@ -258,7 +260,7 @@ class Waterfall:
             self._now_ns if is_open else call.end_ns,
             state.title or plain(name[:_TITLE]),
             status=state.status, frames=call.frames,
-            open=is_open, failed=state.status in FAILED,
+            open=is_open, failed=state.status in FAILED, tool_call=name,
         )  # fmt: skip
 
     def _end(self, frame: FrameRun, method: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,9 +68,9 @@ def texts(path: Path) -> dict[int, str]:
 def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -> None:
     """The title is that of the first update."""
     said = texts(worked)
-    assert said[5] == "tool_call: pytest -q (…789XyZ) [pending]"
-    assert said[9] == "tool_call_update: Read a.py (b) [completed]"
-    assert said[10] == "tool_call_update: pytest -q (…789XyZ) [failed] command not found"
+    assert said[5] == "pytest -q (…789XyZ) [pending]"
+    assert said[9] == "Read a.py (b) [completed]"
+    assert said[10] == "pytest -q (…789XyZ) [failed] command not found"
 
 
 def test_a_permission_and_its_answer_are_described(worked: Path) -> None:
@@ -82,7 +83,7 @@ def test_a_permission_and_its_answer_are_described(worked: Path) -> None:
 def test_the_title_is_found_outside_of_the_filter(worked: Path) -> None:
     """Wherever the timeline begins."""
     out = run("inspect", "log", worked, "seq:9").stdout
-    assert "tool_call_update: Read a.py (b) [completed]" in out
+    assert "Read a.py (b) [completed]" in out
 
 
 def test_a_failed_tool_call_is_red(worked: Path) -> None:
@@ -92,7 +93,31 @@ def test_a_failed_tool_call_is_red(worked: Path) -> None:
     assert tones[10] is Tone.TROUBLE
     assert tones[9] is Tone.PLAIN
     out = run("inspect", "log", worked, "seq:10", FORCE_COLOR="1").stdout
-    assert f"\x1b[38;5;{Ink.TROUBLE:d}mtool_call_update: pytest" in out
+    assert f"\x1b[38;5;{Ink.TROUBLE:d}mpytest" in out
+
+
+def test_a_tool_call_is_named_alike_everywhere(
+    worked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its title and the end of its id: on the screens of all commands, failed ones in red."""
+    label = "pytest -q (…789XyZ)"
+    red = f"\x1b[38;5;{Ink.TROUBLE:d}m"
+    for command in ("show", "stats"):
+        shown = run("inspect", command, worked, FORCE_COLOR="1").stdout
+        assert label in shown
+        assert f"{red}failed" in shown
+    assert label in run("inspect", "audit", worked).stdout
+    other = worked.with_name("other.jsonl")
+    exported = run("inspect", "export", worked).stdout
+    other.write_text(exported.replace('"status":"failed"', '"status":"completed"'))
+    compared = run("inspect", "diff", worked, other).stdout
+    assert f"{label} [failed]" in compared
+    monkeypatch.setattr("acp_proxy.cli.render.output.width", lambda: 120)
+    found = run("inspect", "search", "not found", worked).stdout
+    assert label in found
+    assert json.loads(run("inspect", "search", "--json", "not found", worked).stdout)[
+        "tool_call"
+    ].endswith("789XyZ")
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def lines(tmp_path: Path) -> dict[int, TimelineLine]:
         ),
         (
             7,
-            ("7", "0.006", "←", "session/update", "", "", "159 B"),
-            "agent_message_chunk: Hi",
+            ("7", "0.006", "←", "agent_message_chunk", "", "", "159 B"),
+            "Hi",
         ),
         (
             10,

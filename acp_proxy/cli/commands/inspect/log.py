@@ -1,10 +1,10 @@
 """``acp-proxy inspect log``: the timeline."""
 
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import partial
+from time import sleep
 
 import click
 from attrs import frozen
@@ -19,7 +19,7 @@ from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, stdout_screen, warn
 from acp_proxy.cli.render.pager import pages
-from acp_proxy.cli.render.timeline_layout import TimelineLayout
+from acp_proxy.cli.render.timeline_layout import TimeForm, TimelineLayout
 from acp_proxy.filters import Filter, all_of, parse
 from acp_proxy.inspection.choice import Neighborhood, of_session, of_turn, row_of
 from acp_proxy.inspection.folding import ChunkRun, fold
@@ -48,6 +48,10 @@ _TAIL = 4
                text="How many numbers before and after --around.")  # fmt: skip
 @number_option("--turn", text="Only turn N, and stderr meanwhile.")
 @click.option("--session", metavar="ID", help="Only one session; the start of its id is enough.")
+@click.option("--time", type=click.Choice([*map(str, TimeForm)]), default="relative",
+              show_default=True,
+              help="relative: seconds since the start. clock: the local time. delta: seconds since"
+              " the line before.")  # fmt: skip
 @click.option("--no-fold", is_flag=True, help="A line for each chunk of a message.")
 @number_option("--lines", "-n", least=0, text="Only the last N lines.")
 @click.option("--follow", "-f", is_flag=True,
@@ -65,6 +69,7 @@ def log(
     context: int,
     turn: int | None,
     session: str | None,
+    time: str,
     no_fold: bool,
     lines: int | None,
     follow: bool,
@@ -94,6 +99,8 @@ def log(
     What led to frame 42, and then frame 42 itself:
         acp-proxy inspect log latest --around 42
         acp-proxy inspect log latest --seq 42
+    By the clock, to find the same moment in the editor's log:
+        acp-proxy inspect log latest --time clock
     The last twenty lines of a chat that is running, and on:
         acp-proxy inspect log latest -n 20 --follow
     For a program:
@@ -101,11 +108,13 @@ def log(
     """  # noqa: D301  click's mark for lines that are not to be joined
     if json and raw:
         raise Refusal("expected --json or --raw, got both")
+    if (json or raw) and time != TimeForm.RELATIVE:
+        raise Refusal("expected --time without --json and --raw")
     if around is not None and (seq is not None or follow or lines is not None):
         raise Refusal("expected --around alone, got --seq, --lines or --follow with it")
     chosen = parse(" ".join(filter_words))
     with open_recording(rec, follow=follow and seq is None) as reader:
-        form = _form(reader, json=json, raw=raw, folded=not no_fold)
+        form = _form(reader, json=json, raw=raw, folded=not no_fold, times=TimeForm(time))
         if seq is not None:
             form.print_one(row_of(reader, seq))
             return
@@ -132,7 +141,7 @@ def _print(
     printed = form.print_last(chosen, lines) if lines is not None else form.print_all(chosen, 0)
     while follow and reader.live:
         form.out.flush()
-        time.sleep(_POLL)
+        sleep(_POLL)
         reader.refresh()
         printed = form.print_all(chosen, printed)
     form.out.flush()
@@ -245,7 +254,9 @@ class _TimelineScreen(_JsonTimeline):
                 self.out.line(line)
 
 
-def _form(reader: RecordingReader, *, json: bool, raw: bool, folded: bool) -> _JsonTimeline:
+def _form(
+    reader: RecordingReader, *, json: bool, raw: bool, folded: bool, times: TimeForm
+) -> _JsonTimeline:
     if json:
         return _JsonTimeline(reader, Writer())
     if raw:
@@ -255,5 +266,7 @@ def _form(reader: RecordingReader, *, json: bool, raw: bool, folded: bool) -> _J
         newest=last_number(reader),
         live=reader.live,
         hints_of=HintReader(reader).of,
+        times=times,
+        started_at=datetime.fromisoformat(reader.recording.started_at),
     )
     return _TimelineScreen(reader, Writer(), layout, folded)

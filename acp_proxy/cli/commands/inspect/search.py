@@ -20,6 +20,7 @@ from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.time_limit import END, TimeLimit
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import Filter, parse
+from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Searcher
 from acp_proxy.inspection.searching.streams import SearchHit
@@ -122,7 +123,8 @@ def _search(
                 recording = reader.recording
                 masked += len(reader.masked_rows.made) if reader.masked_rows is not None else 0
                 with closing(hits_of(reader)) as hits:
-                    found |= printer.print_all(path, recording, islice(hits, limit))
+                    title_of = HintReader(reader).title_of
+                    found |= printer.print_all(path, recording, islice(hits, limit), title_of)
         except UnreadableRecording as e:
             warn(str(e))
             unreadable = True

@@ -135,3 +135,38 @@ def test_a_span_of_numbers_is_short_on_a_terminal(
     (run,) = fold(rows)
     assert next(TimelineLayout(Screen(80)).lines(run)).startswith(shown)
     assert next(TimelineLayout(Screen()).lines(run)).split()[0] == f"{first}–{last}"
+
+
+def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
+    """On a terminal the method is cut, but not its mark; the id and the text keep their places."""
+    params = {"sessionId": "s", "toolCall": {"toolCallId": "c", "title": "Edit"}}
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for number, method in enumerate(
+            (
+                "session/request_permission",
+                "terminal/wait_for_exit",
+                "fs/write_text_file",
+                "_x/" * 20,
+            )
+        ):
+            recorder.to_client(request(number, method, **params))
+            recorder.to_agent(result(number))
+    lines = screen(recorder.path, 80, color=False).splitlines()[1:]
+    assert len({line.index("#") for line in lines}) == 1
+    assert [line[16:38].rstrip() for line in lines] == [
+        "request_permission", "request_permission ✓", "terminal/wait_for_ex…",
+        "terminal/wait_for_… ✓", "fs/write_text_file", "fs/write_text_file ✓",
+        "_x/_x/_x/_x/_x/_x/_x…", "_x/_x/_x/_x/_x/_x/… ✓",
+    ]  # fmt: skip
+
+
+def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
+    """Like the runs of chunks; an odd kind stays in the text."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for kind in ("agent_message_chunk", "plan", "x y", ""):
+            recorder.to_client(update("s", kind, content=text("Hi"), entries=[]))
+    lines = [line.split() for line in screen(recorder.path, None, color=False).splitlines()[1:]]
+    assert [line[3] for line in lines] == [
+        "agent_message_chunk", "plan", "session/update", "session/update",
+    ]  # fmt: skip
+    assert lines[0][-1] == "Hi"

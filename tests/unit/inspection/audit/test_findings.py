@@ -43,7 +43,7 @@ def test_done_without_being_asked() -> None:
         ("not-asked", "1 command without a permission request: make (#21)"),
         ("other-not-asked",
          "1 other tool call without a permission request; what they do is not in the recording:"
-         " Ask the oracle (#23, claimed)"),
+         " Ask the oracle (d) (#23, claimed)"),
     ]  # fmt: skip
     assert found[0].actions == [3, 4, 5, 6, 7]
     assert found[0].seqs == [11, 13, 15, 17, 19]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from acp_proxy.store.reader import RecordingReader
 from tests.batches import CHAT, lines_of
 from tests.commands import complaint, run
 from tests.log_writer import (
+    MS,
     LogWriter,
     handshake,
     line,
@@ -40,10 +42,9 @@ def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
     assert [line.split()[0] for line in lines] == [str(n) for n in range(1, 24)]
     assert lines[5:10] == [
         "     6     0.005 → session/prompt               #2    →15              128 B  hello 你好",
-        "     7     0.006 ← session/update                                      159 B  "
-        "agent_message_chunk: Hi",
-        "     8     0.007 ← session/update                                      164 B  "
-        "tool_call: Edit (c-1) [pending]",
+        "     7     0.006 ← agent_message_chunk                                 159 B  Hi",
+        "     8     0.007 ← tool_call                                           164 B  "
+        "Edit (c-1) [pending]",
         "     9     0.008 ← session/request_permission   #0    →10              187 B  "
         "Edit (c-1): y (allow_once)",
         "    10     0.009 → session/request_permission ✓ #0    ↩9 1 ms           83 B  "
@@ -65,7 +66,7 @@ def test_colours_can_be_forced(story: Path) -> None:
     """With FORCE_COLOR each direction has its colour; NO_COLOR has precedence."""
     lines = run("inspect", "log", story, FORCE_COLOR="1").stdout.splitlines()
     assert "\x1b[1;38;5;32m→ session/prompt" in lines[5]
-    assert "\x1b[38;5;28m← session/update" in lines[6]
+    assert "\x1b[38;5;28m← agent_message_chunk" in lines[6]
     assert "\x1b[38;5;196m→ fs/read_text_file ✗" in lines[11]
     assert lines[5].endswith("\x1b[0m")
     out = run("inspect", "log", story, FORCE_COLOR="1", NO_COLOR="1").stdout
@@ -189,7 +190,7 @@ def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
     batch, *members = run("inspect", "log", path, "kind:error").stdout.splitlines()
     assert batch.startswith("     4     0.000 ← batch")
     assert [re.sub(r" +([0-9]+ B)? *", " ", line) for line in members] == [
-        " ← session/update tool_call_update: c [completed]",
+        " ← tool_call_update c [completed]",
         " ← session/set_mode ✗ #3 ↩1 0 us -32603 (internal error) no such mode",
         " ← session/prompt ✓ #2 ↩1 0 us end_turn",
     ]
@@ -405,7 +406,7 @@ def test_a_running_recording_is_read_to_its_newest_frame(tmp_path: Path) -> None
         recorder.to_client(update("s", "agent_message_chunk", content=text("now")))
         lines = run("inspect", "log", recorder.path).stdout.splitlines()
     assert len(lines) == 4
-    assert lines[-1].endswith("agent_message_chunk: now")
+    assert lines[-1].endswith("158 B  now")
 
 
 @pytest.mark.parametrize(
@@ -457,3 +458,33 @@ def test_a_large_frame_is_printed_whole(tmp_path: Path) -> None:
     assert run("inspect", "log", "--raw", recorder.path).stdout_bytes == said
     printed = run("inspect", "log", "--json", "--seq", "2", recorder.path).stdout_bytes
     assert printed.endswith(said.rstrip(b"\n") + b"}\n")
+
+
+def test_times_by_the_clock_and_between_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Local time to the millisecond; or the seconds since the end of the line before."""
+    monkeypatch.setenv("TZ", "Etc/GMT-2")
+    time.tzset()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)  # 2, 3
+        recorder.t_ns += 1500 * MS
+        for said in ("a", "b"):
+            recorder.to_client(update("s", "agent_message_chunk", content=text(said)))  # 4, 5
+        recorder.to_client(update("s", "plan", entries=[]))  # 6
+
+    def times(form: str, *words: str) -> list[str]:
+        lines = run("inspect", "log", recorder.path, *words, "--time", form).stdout.splitlines()
+        return [line.split()[1] for line in lines]
+
+    assert times("clock") == [
+        "17:06:40.000", "17:06:40.001", "17:06:40.002", "17:06:41.503", "17:06:41.505",
+    ]  # fmt: skip
+    assert times("delta") == ["0.000000", "0.001000", "0.001000", "1.501000", "0.001000"]
+    assert times("delta", "seq:3 or seq:6") == ["0.000000", "1.503000"]
+    assert times("relative") == ["0.000", "0.001", "0.002", "1.503", "1.505"]
+    monkeypatch.undo()
+    time.tzset()
+    for form in ("--json", "--raw"):
+        said = complaint("inspect", "log", recorder.path, "--time", "clock", form)
+        assert said == "expected --time without --json and --raw"

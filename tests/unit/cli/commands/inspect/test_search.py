@@ -104,6 +104,7 @@ def test_json_has_the_place_of_a_match(home: Path) -> None:
         "method": "session/prompt",
         "session": "s-1",
         "turn": 1,
+        "tool_call": None,
         "pointer": "/params/prompt/0/text",
         "before": "hel",
         "match": "lo 你",

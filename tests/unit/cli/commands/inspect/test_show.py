@@ -72,7 +72,7 @@ sessions    1
 turns       1
   1.  #6–15  end_turn  9 ms  3 updates  1 tool call  hello 你好
 tool calls  1: 1 other (1 completed)
-asked       1 time of a person: 1 allow_once
+permissions 1: 1 allow_once
   #9  permission  allow_once  after 1 ms  Edit
 files       0 read (1 failed)
 
