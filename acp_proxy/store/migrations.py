@@ -2,7 +2,8 @@
 
 from sqlite_utils import Database, Migrations
 
-from acp_proxy.store.schema import APPLICATION_ID, VIEWS
+from acp_proxy.store.schema import APPLICATION_ID
+from acp_proxy.store.stored_views import STORED_VIEWS
 
 migrations = Migrations("acp_proxy")
 
@@ -73,7 +74,7 @@ def create_tables(db: Database) -> None:
     )
     # How far the log has been indexed, and what the indexer remembered there.
     db.table("indexing").create({"id": int, "log_offset": int, "state": str}, pk="id")
-    for name, select in VIEWS.items():
+    for name, select in STORED_VIEWS.items():
         db.create_view(name, select)
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 

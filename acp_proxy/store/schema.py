@@ -43,6 +43,23 @@ def _case(column: str, codes: dict[str, int]) -> str:
 _NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10) ELSE '' END"
 
 
+def json_of(row: str, raw: str | None = None) -> str:
+    """Returns SQL for the line of a coded row as JSON; NULL where it is none, or stderr.
+
+    SQLite reads JSON without a look at its encoding.
+
+    Args:
+        row: the name of the row.
+        raw: SQL for the line, if it is not that of the row.
+    """
+    text = f"CAST({raw or f'{row}.raw'} AS TEXT)"
+    return (
+        f"CASE WHEN {row}.kind != {KIND_CODES[Kind.STDERR]}"
+        f" AND coalesce({row}.parse_error, '') NOT LIKE 'not UTF-8%'"
+        f" AND json_valid({text}) THEN {text} END"
+    )
+
+
 def frame_columns(
     raw: str = "f.raw", size: str = "length(f.raw)", masked: str = "(f.flags >> 6) & 1"
 ) -> str:
@@ -61,7 +78,7 @@ def frame_columns(
   m.text AS method, f.rpc_id, f.exchange, s.text AS session, f.turn, c.text AS tool_call,
   t.text AS terminal, {size} AS size, {raw} AS raw, {_NEWLINE} AS newline, f.parse_error,
   {_case("(f.flags >> 4) & 3", DELIVERED_CODES)} AS delivered, f.fault,
-  {masked} AS masked
+  {masked} AS masked, {json_of("f", raw)} AS json, f.seq AS rowid
 """.strip()
 
 

@@ -1,0 +1,343 @@
+"""The views that a recording has in its file, for whoever queries it with another program.
+
+They are SQL alone, in words that SQLite has known since 3.31. A line may be anything, so members
+are read of valid JSON only. JSON can hold half of a surrogate pair, which Python's sqlite3 refuses
+as text; so what is read of it is made valid. Pieces of a message are joined before their escapes
+are undone, since some agents cut between the two halves of a character.
+"""
+
+import re
+
+from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT
+from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.protocol.updates import TOOL_CALLS, UPDATE
+from acp_proxy.store.schema import KIND_CODES, VIEWS
+
+_BATCH = KIND_CODES[Kind.BATCH]
+_LONGEST = 1000
+"""Characters of a title that are kept where it is not valid text."""
+_BLOCK = 500
+"""Characters of a message that are made valid at a time: SQLite finds a place by counting."""
+
+_ROLES = {
+    "user": (PROMPT, "user_message_chunk", "user_message"),
+    "agent": ("agent_message_chunk", "agent_message"),
+    "thought": ("agent_thought_chunk", "thought_message_chunk", "agent_thought"),
+    "summary": ("compaction_summary_chunk",),
+}
+"""Requests and updates with text, by who speaks in them."""
+_WHOLE = ("user_message", "agent_message", "agent_thought")
+"""Updates (v2) that replace what was streamed of the message before."""
+
+
+def _listed(texts: tuple[str, ...]) -> str:
+    return "(" + ", ".join(f"'{text}'" for text in texts) + ")"
+
+
+def _first(*paths: str, json: str = "json") -> str:
+    """SQL for the first member of an object that is there; NULL if it is empty."""
+    found = ", ".join(f"json_extract({json}, '$.{path}')" for path in paths)
+    return f"nullif({found if len(paths) == 1 else f'coalesce({found})'}, '')"
+
+
+def _object(*paths: str) -> str:
+    """SQL for the path of the first member of ``json`` that is an object; NULL if none is."""
+    whens = " ".join(f"WHEN json_type(json, '$.{path}') THEN '$.{path}'" for path in paths)
+    return f"CASE 'object' {whens} END"
+
+
+def _within(*names: str) -> str:
+    """SQL for the first of these members, below the path ``place``."""
+    found = ", ".join(f"json_extract(json, place || '.{name}')" for name in names)
+    return f"nullif({found if len(names) == 1 else f'coalesce({found})'}, '')"
+
+
+def _json(row: str) -> str:
+    """SQL for a message as JSON; SQLite may find one too deep that we have read."""
+    text = f"CAST({row}.raw AS TEXT)"
+    return f"CASE WHEN json_valid({text}) THEN {text} END"
+
+
+def _spelled(path: str, json: str = "json") -> str:
+    """SQL for a string in an object as it is spelled, without its quotes.
+
+    Of two members SQLite makes an array, in which they are as they were: ``["text",null]``.
+    """
+    found = f"json_extract({json}, {path}, '$[0]')"
+    return f"substr({found}, 3, length({found}) - 9)"
+
+
+_HALVED = "GLOB '*' || char(65533) || '*'"
+"""SQLite itself reads half of a character as U+FFFD."""
+
+
+def _valid(column: str) -> str:
+    """SQL for a column as valid text, of which little is kept if it was not."""
+    return (
+        f"CASE WHEN {column} {_HALVED} THEN (WITH RECURSIVE place(n) AS"
+        f" (SELECT 1 UNION ALL SELECT n + 1 FROM place WHERE n < min({_LONGEST}, length({column})))"
+        f" SELECT group_concat(char(unicode(substr({column}, n, 1))), '') FROM place)"
+        f" ELSE {column} END AS {column}"
+    )
+
+
+def _word(*columns: str) -> str:
+    """SQL for columns with words of the protocol and ids; NULL where they are no valid text."""
+    return ", ".join(f"CASE WHEN {column} {_HALVED} THEN NULL ELSE {column} END AS {column}"
+                     for column in columns)  # fmt: skip
+
+
+_VALID_TEXT = f"""
+CASE WHEN text {_HALVED} THEN (
+    WITH RECURSIVE block(b) AS (
+      SELECT 0 UNION ALL SELECT b + 1 FROM block WHERE (b + 1) * {_BLOCK} < length(text))
+    SELECT group_concat(piece, '') FROM (SELECT (
+      WITH RECURSIVE place(n) AS (
+        SELECT 1 UNION ALL SELECT n + 1 FROM place WHERE n < length(part))
+      SELECT group_concat(char(unicode(substr(part, n, 1))), '') FROM place) AS piece
+      FROM (SELECT substr(text, b * {_BLOCK} + 1, {_BLOCK}) AS part FROM block)))
+  ELSE text END AS text
+""".strip()
+
+
+def _members(labelled: str, columns: str) -> str:
+    """SQL of messages as columns of their ``json``: those of batches, and others with labels.
+
+    The row of a batch has what all of its messages share, so theirs are read of their JSON.
+
+    Args:
+        labelled: the FROM and the WHERE of the others: rows ``f`` and their labels.
+        columns: what to read.
+    """
+    return f"""
+SELECT *, {columns} FROM (
+  SELECT f.seq, 0 AS member, f.t_ns, m.text AS method, s.text AS session, f.turn,
+    c.text AS tool_call, length(f.raw) AS size, {_json("f")} AS json
+  FROM {labelled}
+  UNION ALL
+  SELECT seq, member, t_ns, method, session,
+    (SELECT max(id) FROM turns AS t WHERE t.session = b.session AND t.prompt_seq <= b.seq
+      AND (t.end_seq IS NULL OR t.end_seq >= b.seq)),
+    tool_call, length(json), json
+  FROM (
+    SELECT *, {_first("method")} AS method, {_first("params.sessionId")} AS session,
+      {_first(*_NAMED)} AS tool_call
+    FROM (
+      SELECT f.seq, e.key AS member, f.t_ns, CASE e.type WHEN 'object' THEN e.value END AS json
+      FROM frame_rows AS f, json_each({_json("f")}) AS e WHERE f.kind > 1 AND f.kind = {_BATCH})
+  ) AS b WHERE method IS NOT NULL)
+""".strip()
+
+
+_NAMED = (
+    "params.toolCallId",
+    "params.update.toolCallId",
+    "params.toolCall.toolCallId",
+    "params.subject.toolCall.toolCallId",
+    "params.subject.toolCallId",
+)
+_LABELS = """
+  LEFT JOIN labels AS s ON s.id = f.session LEFT JOIN labels AS c ON c.id = f.tool_call
+""".strip()
+
+
+def _asked(methods: str, direction: str) -> str:
+    """SQL of the exchanges of some methods with the JSON of the request, and of the answer.
+
+    Args:
+        methods: a list of SQL.
+        direction: of the requests.
+    """
+    found = [
+        f"""CASE {row}.kind WHEN {_BATCH} THEN (
+      SELECT e.value FROM json_each({_json(row)}) AS e
+      WHERE CASE e.type WHEN 'object' THEN json_extract(e.value, '$.id', '$.method') END
+        = '[' || x.rpc_id || {end} LIMIT 1)
+    ELSE {_json(row)} END"""
+        for row, end in (("q", """',"' || x.method || '"]'"""), ("a", "',null]'"))
+    ]
+    return f"""
+SELECT x.id, x.method, x.request_seq, x.response_seq, x.session, x.outcome, x.latency_ns, q.t_ns,
+    coalesce(q.turn, CASE q.kind WHEN {_BATCH} THEN (
+      SELECT max(id) FROM turns AS t WHERE t.session = x.session AND t.prompt_seq <= q.seq
+        AND (t.end_seq IS NULL OR t.end_seq >= q.seq)) END) AS turn,
+    (SELECT text FROM labels WHERE id = q.tool_call) AS labelled,
+    {found[0]} AS json,
+    {found[1]} AS answer
+  FROM exchanges AS x JOIN frame_rows AS q ON q.seq = x.request_seq
+    LEFT JOIN frame_rows AS a ON a.seq = x.response_seq
+  WHERE x.method IN {methods} AND x.direction = '{direction}'
+""".strip()
+
+
+_KINDS = " ".join(f"WHEN kind IN {_listed(kinds)} THEN '{role}'" for role, kinds in _ROLES.items())
+_SAID = f"""labels AS m JOIN frame_rows AS f ON f.method = m.id {_LABELS}
+  WHERE m.text IN ('{UPDATE}', '{PROMPT}', 'session/load', 'session/resume') AND f.kind <= 2"""
+_KIND_AND_PLACE = f"""
+    CASE method WHEN '{UPDATE}' THEN
+      coalesce({_first("params.update.sessionUpdate")}, {_first("params.type")})
+      ELSE method END AS kind,
+    CASE WHEN method != '{UPDATE}' THEN CASE WHEN json_type(json, '$.params.prompt') IS NULL
+        THEN '$.params.content' ELSE '$.params.prompt' END
+      WHEN json_type(json, '$.params.update') IS NULL THEN '$.params.data.content'
+      ELSE '$.params.update.content' END AS place
+""".strip()
+# A limit keeps SQLite from computing a column again wherever it is used.
+_MESSAGES = f"""
+WITH line AS ({_members(_SAID, _KIND_AND_PLACE)}
+  LIMIT -1
+), piece AS (
+  SELECT seq, member, t_ns, session, turn, tool_call, kind, CASE {_KINDS} END AS role,
+    {_first("params.update.messageId", "params.update.compactionId")} AS message_id,
+    CASE json_type(json, place)
+      WHEN 'text' THEN {_spelled("place")}
+      WHEN 'object' THEN CASE WHEN json_extract(json, place || '.type') = 'text'
+        AND json_type(json, place || '.text') = 'text' THEN {_spelled("place || '.text'")} END
+      WHEN 'array' THEN coalesce((SELECT group_concat(CASE WHEN e.type = 'object' THEN
+        CASE WHEN json_type(e.value, '$.text') = 'text' THEN {_spelled("'$.text'", "e.value")}
+        END END, '') FROM json_each(line.json, place) AS e), '')
+      WHEN 'null' THEN '' END AS spelled,
+    method != '{UPDATE}' AS opens
+  FROM line LIMIT -1
+), item AS (
+  SELECT *, CASE WHEN role IS NULL OR opens THEN seq || '.' || member
+    ELSE role || ' ' || coalesce(turn, '') || ' ' || coalesce(message_id, '') END AS name
+  FROM piece WHERE opens OR role IS NOT NULL AND spelled IS NOT NULL
+    OR tool_call IS NOT NULL AND kind IN {_listed(TOOL_CALLS)} AND seq = (
+      SELECT min(f.seq) FROM labels AS c JOIN frame_rows AS f ON f.tool_call = c.id
+      WHERE c.text = piece.tool_call AND f.turn IS piece.turn)
+), placed AS (
+  SELECT *, row_number() OVER w AS n, sum(opens) OVER w AS part,
+    name IS NOT lag(name) OVER w AS is_new
+  FROM item WINDOW w AS (PARTITION BY session ORDER BY seq, member)
+), grouped AS (
+  SELECT *, CASE WHEN message_id IS NULL THEN sum(is_new) OVER w ELSE part || ' ' || name END AS run
+  FROM placed WINDOW w AS (PARTITION BY session ORDER BY n)
+), kept AS (
+  SELECT *, max(CASE WHEN kind IN {_listed(_WHOLE)} THEN n END) OVER (PARTITION BY session, run)
+    AS whole
+  FROM grouped WHERE role IS NOT NULL
+)
+SELECT first_seq, last_seq, session, turn, role, {_word("message_id")}, frames, seconds,
+  duration_ns, {_VALID_TEXT}
+FROM (
+  SELECT min(seq) AS first_seq, max(seq) AS last_seq, session, turn, role, message_id,
+    count(DISTINCT seq) AS frames, round(min(t_ns) / 1e9, 6) AS seconds,
+    max(t_ns) - min(t_ns) AS duration_ns,
+    json_extract('"' || coalesce(group_concat(
+      CASE WHEN whole IS NULL OR n >= whole THEN spelled END, ''), '') || '"', '$') AS text
+  FROM (SELECT * FROM kept ORDER BY session, run, n) GROUP BY session, run)
+ORDER BY first_seq
+""".strip()
+
+_OPTION = "json_extract(o.value, '$.optionId')"
+_PERMISSIONS = f"""
+WITH exchange AS (
+  {_asked(f"('{PERMISSION}')", "to-client")}
+), placed AS (
+  SELECT *, coalesce({_object("params.toolCall", "params.subject.toolCall")}, '$.none') AS place,
+    CASE json_type(answer, '$.result.outcome') WHEN 'object' THEN '$.result.outcome'
+      ELSE '$.result' END AS decided
+  FROM exchange
+), named AS (
+  SELECT *, coalesce(labelled, {_first(*_NAMED)}) AS tool_call,
+    json_extract(answer, decided || '.optionId') AS option_id,
+    coalesce({_first("params.title", "params.message")},
+      {_within("title", "name", "tool", "toolCallId", "id")},
+      {_first("params.operation")} || ' ' || {_first("params.resource")},
+      {_first("params.operation", "params.resource")}) AS asked
+  FROM placed
+)
+SELECT request_seq, response_seq, session, turn, {_word("tool_call")}, {_valid("asked")}, options,
+  {_word("chosen")}, waited_ns
+FROM (
+  SELECT *,
+    CASE json_type(json, '$.params.options') WHEN 'array'
+      THEN json_extract(json, '$.params.options') END AS options,
+    CASE WHEN response_seq IS NOT NULL THEN coalesce(nullif(outcome, 'result'),
+      CASE json_type(answer, '$.result.granted')
+        WHEN 'true' THEN 'granted' WHEN 'false' THEN 'denied' END,
+      (SELECT nullif(json_extract(o.value, '$.kind'), '')
+        FROM json_each(named.json, '$.params.options') AS o
+        WHERE CASE o.type WHEN 'object' THEN {_OPTION} END = option_id LIMIT 1),
+      nullif(option_id, ''), nullif(json_extract(answer, decided || '.outcome'), ''),
+      'answered') END AS chosen,
+    coalesce(latency_ns, (SELECT max(t_ns) FROM (SELECT max(t_ns) AS t_ns FROM frame_rows
+      UNION ALL SELECT max(t_ns) FROM events)) - t_ns) AS waited_ns
+  FROM named)
+ORDER BY id
+""".strip()
+
+_LATEST = ", ".join(
+    f"substr(max(printf('%020d%09d', seq, member) || {column}), 30) AS {column}"
+    for column in ("title", "kind", "status")
+)
+_ABOUT = f"""frame_rows AS f JOIN labels AS c ON c.id = f.tool_call
+    LEFT JOIN labels AS m ON m.id = f.method LEFT JOIN labels AS s ON s.id = f.session
+  WHERE f.tool_call IS NOT NULL AND f.kind != {_BATCH}"""
+_CALL = _object("params.update", "params.data", "params.toolCall", "params.subject.toolCall")
+_TOOL_CALLS = f"""
+WITH line AS ({_members(_ABOUT, f"{_CALL} AS place")}
+), state AS (
+  SELECT *, {_within("title", "name", "tool")} AS title, {_within("kind")} AS kind,
+    {_within("status")} AS status,
+    first_value(turn) OVER (PARTITION BY session, tool_call ORDER BY seq, member) AS first_turn
+  FROM line WHERE tool_call IS NOT NULL
+), asked AS (
+  SELECT session, tool_call, coalesce(chosen, 'open') AS chosen, max(request_seq) FROM permissions
+  GROUP BY session, tool_call
+)
+SELECT c.id, c.session, c.turn, {_valid("title")}, {_word("kind", "status")}, first_seq, last_seq,
+  frames, bytes, seconds, duration_ns, a.chosen AS permission
+FROM (
+  SELECT tool_call AS id, session, first_turn AS turn, {_LATEST},
+    min(seq) AS first_seq, max(seq) AS last_seq, count(DISTINCT seq) AS frames,
+    sum(size) AS bytes, round(min(t_ns) / 1e9, 6) AS seconds,
+    max(CASE WHEN turn IS first_turn THEN t_ns END) - min(t_ns) AS duration_ns
+  FROM state GROUP BY session, tool_call
+) AS c LEFT JOIN asked AS a ON a.session IS c.session AND a.tool_call = c.id
+ORDER BY first_seq
+""".strip()
+
+_SESSIONS = f"""
+WITH opening AS (
+  SELECT session, id, substr(method, 9) AS how, outcome,
+    {_first("params.cwd", "params.workingDirectory")} AS cwd
+  FROM ({_asked(_listed(OPENING), "to-agent")})
+), traffic AS (
+  SELECT session, count(*) AS frames, sum(length(raw)) AS bytes, max(seq) AS last_seq,
+    count(DISTINCT tool_call) AS tool_calls
+  FROM frame_rows GROUP BY session
+)
+SELECT id, {_valid("cwd")}, opened, first_seq, last_seq, turns, tool_calls, frames, bytes
+FROM (
+  SELECT x.session AS id,
+    (SELECT cwd FROM opening AS o WHERE o.session = x.session AND cwd IS NOT NULL
+      ORDER BY o.id DESC LIMIT 1) AS cwd,
+    (SELECT group_concat(how, ', ') FROM (SELECT how FROM opening AS o
+      WHERE o.session = x.session AND o.outcome = 'result' ORDER BY o.id)) AS opened,
+    min(x.request_seq) AS first_seq,
+    max(max(coalesce(x.response_seq, x.request_seq)), coalesce(f.last_seq, 0)) AS last_seq,
+    (SELECT count(*) FROM turns AS t WHERE t.session = x.session) AS turns,
+    coalesce(f.tool_calls, 0) AS tool_calls, coalesce(f.frames, 0) AS frames,
+    coalesce(f.bytes, 0) AS bytes
+  FROM exchanges AS x LEFT JOIN labels AS s ON s.text = x.session
+    LEFT JOIN traffic AS f ON f.session = s.id
+  WHERE x.session IS NOT NULL GROUP BY x.session)
+ORDER BY first_seq
+""".strip()
+
+
+def _unindented(sql: str) -> str:
+    """Takes the blanks away that each recording would have to keep."""
+    return re.sub(r"\n\s+", "\n ", sql)
+
+
+STORED_VIEWS = {
+    **VIEWS,
+    "messages": _unindented(_MESSAGES),
+    "permissions": _unindented(_PERMISSIONS),
+    "tool_calls": _unindented(_TOOL_CALLS),
+    "sessions": _unindented(_SESSIONS),
+}
+"""The SELECT of each view, in the order in which they are made: some are made of others."""
