@@ -31,6 +31,8 @@ STREAM_NAMES = {code: stream.value for stream, code in STREAM_CODES.items()}
 KIND_NAMES = {code: kind.value for kind, code in KIND_CODES.items()}
 NEWLINE_CODES = {b"": 0, b"\n": 1, b"\r\n": 2}
 DELIVERED_CODES = {"full": 0, "partial": 1, "none": 2}
+LARGE = 2 << 20
+"""Bytes of a line, newline included, from which on only its edges are read as JSON."""
 MASKED = 1 << 6
 # Bits of `flags`: stream 0-1, newline 2-3, delivered 4-5, masked 6.
 
@@ -46,16 +48,19 @@ _NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10
 def json_of(row: str, raw: str | None = None) -> str:
     """Returns SQL for the line of a coded row as JSON; NULL where it is none, or stderr.
 
-    SQLite reads JSON without a look at its encoding.
+    SQLite reads JSON of any encoding, and Python no text that is not UTF-8. Of a large line nobody
+    has read more than the edges, so it counts only if it is ASCII.
 
     Args:
         row: the name of the row.
         raw: SQL for the line, if it is not that of the row.
     """
-    text = f"CAST({raw or f'{row}.raw'} AS TEXT)"
+    line = raw or f"{row}.raw"
+    text = f"CAST({line} AS TEXT)"
     return (
         f"CASE WHEN {row}.kind != {KIND_CODES[Kind.STDERR]}"
         f" AND coalesce({row}.parse_error, '') NOT LIKE 'not UTF-8%'"
+        f" AND (length({line}) < {LARGE} OR {text} NOT GLOB '*[^ -~]*')"
         f" AND json_valid({text}) THEN {text} END"
     )
 

@@ -11,9 +11,9 @@ import re
 from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.updates import TOOL_CALLS, UPDATE
-from acp_proxy.store.schema import KIND_CODES, VIEWS
+from acp_proxy.store.schema import KIND_CODES, LARGE, VIEWS
 
-_BATCH = KIND_CODES[Kind.BATCH]
+_NOTIFICATION, _BATCH = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.BATCH]
 _LONGEST = 1000
 """Characters of a title that are kept where it is not valid text."""
 _BLOCK = 500
@@ -53,9 +53,12 @@ def _within(*names: str) -> str:
 
 
 def _json(row: str) -> str:
-    """SQL for a message as JSON; SQLite may find one too deep that we have read."""
+    """SQL for a message as JSON, as in ``frames``; SQLite may find it too deep."""
     text = f"CAST({row}.raw AS TEXT)"
-    return f"CASE WHEN json_valid({text}) THEN {text} END"
+    return (
+        f"CASE WHEN (length({row}.raw) < {LARGE} OR {text} NOT GLOB '*[^ -~]*')"
+        f" AND json_valid({text}) THEN {text} END"
+    )
 
 
 def _spelled(path: str, json: str = "json") -> str:
@@ -100,13 +103,14 @@ CASE WHEN text {_HALVED} THEN (
 """.strip()
 
 
-def _members(labelled: str, columns: str) -> str:
+def _members(labelled: str, wanted: str, columns: str) -> str:
     """SQL of messages as columns of their ``json``: those of batches, and others with labels.
 
     The row of a batch has what all of its messages share, so theirs are read of their JSON.
 
     Args:
         labelled: the FROM and the WHERE of the others: rows ``f`` and their labels.
+        wanted: a condition on the messages of batches.
         columns: what to read.
     """
     return f"""
@@ -125,7 +129,7 @@ SELECT *, {columns} FROM (
     FROM (
       SELECT f.seq, e.key AS member, f.t_ns, CASE e.type WHEN 'object' THEN e.value END AS json
       FROM frame_rows AS f, json_each({_json("f")}) AS e WHERE f.kind > 1 AND f.kind = {_BATCH})
-  ) AS b WHERE method IS NOT NULL)
+  ) AS b WHERE {wanted})
 """.strip()
 
 
@@ -171,8 +175,9 @@ SELECT x.id, x.method, x.request_seq, x.response_seq, x.session, x.outcome, x.la
 
 
 _KINDS = " ".join(f"WHEN kind IN {_listed(kinds)} THEN '{role}'" for role, kinds in _ROLES.items())
+_SAYING = _listed((UPDATE, PROMPT, "session/load", "session/resume"))
 _SAID = f"""labels AS m JOIN frame_rows AS f ON f.method = m.id {_LABELS}
-  WHERE m.text IN ('{UPDATE}', '{PROMPT}', 'session/load', 'session/resume') AND f.kind <= 2"""
+  WHERE m.text IN {_SAYING} AND f.kind <= 2"""
 _KIND_AND_PLACE = f"""
     CASE method WHEN '{UPDATE}' THEN
       coalesce({_first("params.update.sessionUpdate")}, {_first("params.type")})
@@ -184,7 +189,7 @@ _KIND_AND_PLACE = f"""
 """.strip()
 # A limit keeps SQLite from computing a column again wherever it is used.
 _MESSAGES = f"""
-WITH line AS ({_members(_SAID, _KIND_AND_PLACE)}
+WITH line AS ({_members(_SAID, f"method IN {_SAYING}", _KIND_AND_PLACE)}
   LIMIT -1
 ), piece AS (
   SELECT seq, member, t_ns, session, turn, tool_call, kind, CASE {_KINDS} END AS role,
@@ -204,8 +209,9 @@ WITH line AS ({_members(_SAID, _KIND_AND_PLACE)}
     ELSE role || ' ' || coalesce(turn, '') || ' ' || coalesce(message_id, '') END AS name
   FROM piece WHERE opens OR role IS NOT NULL AND spelled IS NOT NULL
     OR tool_call IS NOT NULL AND kind IN {_listed(TOOL_CALLS)} AND seq = (
-      SELECT min(f.seq) FROM labels AS c JOIN frame_rows AS f ON f.tool_call = c.id
-      WHERE c.text = piece.tool_call AND f.turn IS piece.turn)
+      SELECT coalesce(min(f.seq), piece.seq) FROM labels AS c JOIN frame_rows AS f
+      ON f.tool_call = c.id
+      WHERE c.text = piece.tool_call AND f.turn IS piece.turn AND f.kind = {_NOTIFICATION})
 ), placed AS (
   SELECT *, row_number() OVER w AS n, sum(opens) OVER w AS part,
     name IS NOT lag(name) OVER w AS is_new
@@ -277,12 +283,12 @@ _ABOUT = f"""frame_rows AS f JOIN labels AS c ON c.id = f.tool_call
   WHERE f.tool_call IS NOT NULL AND f.kind != {_BATCH}"""
 _CALL = _object("params.update", "params.data", "params.toolCall", "params.subject.toolCall")
 _TOOL_CALLS = f"""
-WITH line AS ({_members(_ABOUT, f"{_CALL} AS place")}
+WITH line AS ({_members(_ABOUT, "tool_call IS NOT NULL", f"{_CALL} AS place")}
 ), state AS (
   SELECT *, {_within("title", "name", "tool")} AS title, {_within("kind")} AS kind,
     {_within("status")} AS status,
     first_value(turn) OVER (PARTITION BY session, tool_call ORDER BY seq, member) AS first_turn
-  FROM line WHERE tool_call IS NOT NULL
+  FROM line
 ), asked AS (
   SELECT session, tool_call, coalesce(chosen, 'open') AS chosen, max(request_seq) FROM permissions
   GROUP BY session, tool_call

@@ -68,7 +68,7 @@ def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
     assert note_of(path) == "words"
     with contextlib.closing(open_readonly(path)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
-        assert connection.execute("SELECT count(*) FROM frames").fetchone() == (18,)
+        assert connection.execute("SELECT count(*) FROM frame_rows").fetchone() == (18,)
 
 
 def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:

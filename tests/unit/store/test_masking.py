@@ -65,7 +65,7 @@ def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -
 def lines(rows: sqlite3.Connection) -> list[tuple[bytes, int]]:
     """The line of each frame, and whether it is masked."""
     return [(bytes(raw), masked) for raw, masked in
-            query(rows, "SELECT raw, masked FROM frames ORDER BY seq")]  # fmt: skip
+            query(rows, "SELECT raw, flags >> 6 FROM frame_rows ORDER BY seq")]  # fmt: skip
 
 
 def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None:

@@ -11,7 +11,8 @@ from sqlite_utils import Database
 
 from acp_proxy.store import database
 from acp_proxy.store.migrations import migrations
-from acp_proxy.store.schema import APPLICATION_ID, VERSION, VIEWS
+from acp_proxy.store.schema import APPLICATION_ID, VERSION
+from acp_proxy.store.stored_views import STORED_VIEWS
 from tests.log_writer import (
     MS,
     LogWriter,
@@ -34,12 +35,20 @@ CONTRACT = {
         end_reason fault_plan seed redaction connection_id parent note""",
     "frames": """
         seq channel stream t_ns t_first_ns kind method rpc_id exchange session turn tool_call
-        terminal size raw newline parse_error delivered fault masked""",
+        terminal size raw newline parse_error delivered fault masked json rowid""",
     "exchanges": """
         id direction method rpc_id session request_seq response_seq latency_ns outcome""",
     "turns": "id session prompt_seq end_seq stop_reason updates tool_calls duration_ns",
     "events": "seq t_ns kind data",
     "faults_fired": "seq rule action received delivered",
+    "messages": """
+        first_seq last_seq session turn role message_id frames seconds duration_ns text""",
+    "tool_calls": """
+        id session turn title kind status first_seq last_seq frames bytes seconds duration_ns
+        permission""",
+    "sessions": "id cwd opened first_seq last_seq turns tool_calls frames bytes",
+    "permissions": """
+        request_seq response_seq session turn tool_call asked options chosen waited_ns""",
 }
 """What people query, word for word."""
 
@@ -73,7 +82,11 @@ def test_the_contract_is_kept_word_for_word(story: sqlite3.Connection, name: str
 def test_the_views_are_there(story: sqlite3.Connection) -> None:
     """Besides `frames` there are views for people."""
     names = {name for (name,) in rows(story, "SELECT name FROM sqlite_master WHERE type = 'view'")}
-    assert names == {"frames", "timeline", "unanswered", "latency"} == set(VIEWS)
+    assert names == set(STORED_VIEWS)
+    assert names == {
+        "frames", "timeline", "unanswered", "latency",
+        "messages", "tool_calls", "sessions", "permissions",
+    }  # fmt: skip
 
 
 def test_the_file_has_our_application_id(story: sqlite3.Connection) -> None:
@@ -119,7 +132,7 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
             assert database.is_empty(connection) == (not set(CONTRACT) <= tables)
         with contextlib.closing(database.create(path)) as connection:
             assert rows(connection, "PRAGMA user_version") == [(VERSION,)]
-            assert rows(connection, "SELECT * FROM frames") == []
+            assert rows(connection, "SELECT * FROM frame_rows") == []
     assert seen == {False, True}
 
 
@@ -143,7 +156,7 @@ def test_sqlite_utils_can_query_it(story: sqlite3.Connection) -> None:
     opened = Database(story)
     assert opened["recording"].count == 1
     assert next(iter(opened["frames"].rows_where("method = ?", ["initialize"])))["seq"] == 2
-    for name in VIEWS:
+    for name in set(STORED_VIEWS) - {"permissions"}:
         assert list(opened.query(f"select * from {name}"))
 
 

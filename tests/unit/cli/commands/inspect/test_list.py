@@ -15,6 +15,7 @@ import pytest
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.cli.render.styled_text import columns_of
 from acp_proxy.store.annotations import set_note
+from acp_proxy.wording import byte_size
 from tests.commands import complaint, run
 from tests.log_writer import (
     STARTED_AT,
@@ -53,7 +54,7 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
     )
     assert " ".join(new.split()) == (
         "✗ bbbbbb new 2025-06-15 15:06:40 23 ms /srv/project ag 3.4 ed 1.2 complete 3 18 1"
-        f" {size / 1000:.1f} kB hello 你好"
+        f" {byte_size(size)} hello 你好"
     )
     assert old.split()[:4] == ["✗", "aaaaaa", "old", "2001-09-09"]
     assert total == f"2 recordings, {2 * size / 1000:.0f} kB in {home}"

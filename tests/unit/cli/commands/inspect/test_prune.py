@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.store.annotations import set_note
+from acp_proxy.wording import byte_size
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, handshake, record_conversation
 
@@ -45,8 +46,8 @@ def test_older_recordings_are_deleted(home: Path) -> None:
     size = (home / "old.db").stat().st_size
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     line, total = result.stdout.splitlines()
-    assert line.startswith(f"deleted old.db  {size / 1000:.1f} kB  last written ")
-    assert total == f"1 recording, {size / 1000:.1f} kB, was deleted from {home}"
+    assert line.startswith(f"deleted old.db  {byte_size(size)}  last written ")
+    assert total == f"1 recording, {byte_size(size)}, was deleted from {home}"
     assert names(home) == ["mid.db", "new.db", "other.db"]
     assert result.stderr == ""
 
