@@ -53,6 +53,7 @@ from acp_proxy.inspection.measures.turn_times import TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
 from acp_proxy.inspection.waits import PendingRequest, Silence
 from acp_proxy.recording import Recording
+from acp_proxy.store.stored_views import STORED_VIEWS
 from tests.commands import run
 from tests.differing import differing, printed
 from tests.log_writer import record_conversation
@@ -401,8 +402,10 @@ def test_the_members_of_frames_and_events_are_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    "table", ["recording", "frames", "exchanges", "turns", "events", "faults_fired"]
-)
+    "table",
+    ["recording", "frames", "exchanges", "turns", "events", "faults_fired",
+     "messages", "tool_calls", "sessions", "permissions"],
+)  # fmt: skip
 def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
     """Each table's page has exactly its columns, in their order."""
     with sqlite3.connect(record_conversation(tmp_path / "x.db")) as connection:
@@ -422,7 +425,8 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
     kinds = section(text, "events").partition("| kind |")[2]
     documented = "start eof signal exit undelivered gap fault note"
     assert first_cells(kinds) == documented.split()
-    assert set(first_cells(section(text, "Views"))) == {"timeline", "unanswered", "latency"}
+    views = section(text, "Views").partition("\n### ")[0]
+    assert {*first_cells(views), "frames"} == set(STORED_VIEWS)
     with sqlite3.connect(record_conversation(tmp_path / "x.db")) as connection:
         for (kind,) in connection.execute("SELECT DISTINCT kind FROM frames"):
             assert f"`{kind}`" in section(text, "frames")

@@ -18,6 +18,7 @@ _COMMANDS = {
     "redact": "redact:redact",
     "secrets": "secrets:secrets",
     "import": "import_:import_",
+    "upgrade": "upgrade:upgrade",
     "search": "search:search",
     "note": "annotate:note",
     "rename": "annotate:rename",
