@@ -149,7 +149,8 @@ def _play(paths: dict[str, Path], options: ReplayOptions, run: "_Run") -> report
         incomplete = readers[word].recording.state == "incomplete"
         known = {}
         kinds = {one.kind for one in choice.chosen.divergences.found}
-        if kinds - {DivergenceKind.MASKED} and not readers[word].is_masked:
+        is_shown = bool(kinds - {DivergenceKind.MASKED}) and choice.chosen.lines > 0
+        if is_shown and not readers[word].is_masked:
             with RecordingReader(paths[word]) as masked:
                 known = masked.known_secrets
         return reports.report(choice.chosen, word, is_incomplete=incomplete, known=known)
