@@ -73,8 +73,15 @@ class Marimo(_CommandLineClient):
 
     def line(self, agent: RecordedAgent) -> str:
         """Returns the line that starts the bridge."""
-        words = ["npx", "stdio-to-ws", shlex.join(agent.command), "--port", "3023"]
+        command = " ".join(map(_word, agent.command))
+        words = ["npx", "stdio-to-ws", command, "--port", "3023"]
         return _with_env(agent, words)
+
+
+def _word(text: str) -> str:
+    """Quotes a word for the bridge, which knows quotes and nothing else of a shell."""
+    is_plain = not {*text} & {*'"$`\\'}
+    return f'"{text}"' if "'" in text and is_plain else shlex.quote(text)
 
 
 def _with_env(agent: RecordedAgent, words: Sequence[str]) -> str:

@@ -1,0 +1,65 @@
+"""What `setup` prints, a real client starts, and acp-proxy records it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.conftest import NODE
+from tests.integration.test_real_clients import GREETING_AGENT, TIMEOUT_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def done(words: list[str], env: Mapping[str, str]) -> str:
+    """Runs a program that succeeds, and returns what it printed."""
+    result = subprocess.run(
+        words, env=env, cwd=env["HOME"], capture_output=True, text=True, timeout=TIMEOUT_S
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.slow
+def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packages: Path) -> None:
+    """An agent of its settings, in front of which acp-proxy then stands, by absolute paths."""
+    programs = tmp_path / "bin dir"
+    programs.mkdir()
+    agent = programs / "my agent"
+    agent.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{GREETING_AGENT}" "$@"\n')
+    agent.chmod(0o755)
+    settings = tmp_path / ".acpx/config.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"agents": {"mine": {"argv": ["my agent", "it's one"]}}}))
+    env = {
+        "HOME": str(tmp_path),
+        "PATH": f"{programs}:{npm_packages}/{NODE}/bin:{os.environ['PATH']}",
+        "ACP_PROXY_RECORDINGS": str(tmp_path / "recordings"),
+    }
+    printed = done([str(acp_proxy), "setup", "acpx"], env)
+    assert json.loads(printed)["agents"] == {
+        "mine-recorded": {
+            "argv": [str(acp_proxy), "record", "--", str(agent), "it's one"],
+        }
+    }
+    settings.write_text(printed)
+    acpx = [f"{npm_packages}/.bin/acpx", "--approve-all", "--format", "json", "--cwd", "."]
+    said = done(
+        [*acpx, "mine-recorded", "exec", "hello"],
+        {**env, "PATH": env["PATH"][len(str(programs)) + 1 :]},
+    )
+    assert "it's one" in said
+    shown = json.loads(done([str(acp_proxy), "inspect", "show", "latest", "--json"], env))
+    assert shown["recording"]["state"] == "complete"
+    assert str(agent) in shown["recording"]["command"]
+    listed = [
+        json.loads(line) for line in done([str(acp_proxy), "setup", "--json"], env).splitlines()
+    ]
+    assert [one["agents"][0]["recorded"] for one in listed if one["client"] == "acpx"] == [True]
