@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from acp_proxy.cli.group import Refusal
+from acp_proxy.wording import did_you_mean
 
 
 def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
@@ -25,7 +26,7 @@ def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
 def unknown(
     word: str, words: Iterable[str], what: str, otherwise: str = "docs/known-agents.md lists them"
 ) -> str:
-    """Returns a sentence on a word that names nothing, with the nearest words that do.
+    """Returns a sentence on a word that names nothing, with the nearest word that does.
 
     Args:
         word: what was given.
@@ -33,9 +34,5 @@ def unknown(
         what: what it should have named.
         otherwise: what to say if none is near.
     """
-    from difflib import get_close_matches
-
-    spelled = {one.lower(): one for one in reversed([*words])}
-    near = [spelled[one] for one in get_close_matches(word.lower(), [*spelled])]
-    hint = f"did you mean {' or '.join(near)}?" if near else otherwise
-    return f"no {what} {word!r}; {hint}"
+    hint = did_you_mean(word.lower(), [one.lower() for one in words])
+    return f"no {what} {word!r}{hint or f'; {otherwise}'}"

@@ -1,11 +1,21 @@
 """How an editor starts this acp-proxy: by its absolute path, which need not be in any PATH."""
 
+import os
 import sys
 from pathlib import Path
 
 from acp_proxy.clients.machine import Machine
 
 _TEMPORARY = ("/.cache/uv/", "/uv/archive-", "/tmp/", "/pipx/.cache/")
+
+
+def this_machine() -> Machine:
+    """Returns the machine and the environment of this process."""
+    try:
+        directory = Path.cwd()
+    except FileNotFoundError:  # it has been removed
+        directory = Path("/")
+    return Machine(os.environ, sys.platform, directory)
 
 
 def own_command(machine: Machine) -> tuple[str, ...]:

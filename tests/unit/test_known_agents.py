@@ -94,7 +94,7 @@ def test_the_table_is_written_anew() -> None:
 def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
     """With the nearest ones, and before anything is started or recorded."""
     said = complaint(*words, "@opencod", home=tmp_path)
-    assert said.startswith("no known agent '@opencod'; did you mean @opencode")
+    assert said == "no known agent '@opencod'; did you mean @opencode?"
     assert list(tmp_path.iterdir()) == []
 
 

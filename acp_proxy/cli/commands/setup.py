@@ -1,6 +1,5 @@
 """``acp-proxy setup``: put acp-proxy before an agent in the settings of an editor."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import click
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.known_agents import unknown
-from acp_proxy.cli.own_command import is_temporary, own_command
+from acp_proxy.cli.own_command import is_temporary, own_command, this_machine
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.render.output import Writer, ask, say, say_json, stdout_screen, warn
 from acp_proxy.cli.render.setup_screen import clients_table, listed, masker, settings_diff
@@ -61,7 +60,7 @@ def setup(
     with. With it, prints settings in which acp-proxy records an agent, ready to paste: the agent
     that is configured now, or a known one. No agent is started.
     """
-    machine = Machine(os.environ, sys.platform, _working_directory())
+    machine = this_machine()
     if write and undo:
         raise Refusal("expected --write or --undo, not both")
     if yes and not write:
@@ -92,13 +91,6 @@ def setup(
         _write(found, agents[0], machine, is_sure=yes)
     else:
         _print(found, agents)
-
-
-def _working_directory() -> Path:
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        return Path("/")
 
 
 def _client_named(word: str) -> AcpClient:
@@ -210,6 +202,9 @@ def _write(found: FoundClient, agent: RecordedAgent, machine: Machine, *, is_sur
     if not client.section or not isinstance(client, JsonClient):
         raise Refusal(f"the settings of {client.title} are yours to change: paste what"
                       f" `acp-proxy setup {client.name}` prints")  # fmt: skip
+    for one in found.recorded:
+        if one.command == agent.command:
+            raise Refusal(f"{one.name!r} in {one.path} records this agent already")
     file = read(found.path)
     check_writable(file)
     name = _free_name(agent, [*entries(file.data or b"", client.section)])

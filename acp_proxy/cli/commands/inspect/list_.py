@@ -157,8 +157,12 @@ def overview(directory: Path) -> None:
         say()
         say("Put this before the agent's command in your editor's settings:")
         say()
-        say("    acp-proxy record --", bold=True)
+        from acp_proxy.cli.own_command import own_command, this_machine
+
+        words = shlex.join(own_command(this_machine()))
+        say(f"    {words} record --", bold=True)
         say()
+        say("`acp-proxy setup` finds your editors, and prints or writes their settings.")
         say("Then: acp-proxy inspect list        (acp-proxy --help shows all commands)")
         return
     _print_recordings(found)

@@ -159,13 +159,24 @@ def test_a_missing_file_is_made_and_removed(home: Path) -> None:
     path = home / JETBRAINS
     path.unlink()
     path.parent.rmdir()
-    for name in ("opencode", "goose", "goose"):
+    for name in ("opencode", "goose", "gemini"):
         setup(home, "jetbrains", "--agent", name, "--write", "--yes")
-    names = ["goose (recorded) 2", "goose (recorded)", "OpenCode (recorded)"]
+    names = ["Gemini CLI (recorded)", "goose (recorded)", "OpenCode (recorded)"]
     for number in range(3):
         assert [*value_of(path.read_bytes())["agent_servers"]] == names[number:]
         setup(home, "jetbrains", "--undo")
     assert not path.parent.exists()
+
+
+def test_an_agent_is_recorded_once(home: Path) -> None:
+    """A second entry for the same command is refused; another one of its name gets a number."""
+    words = ("jetbrains", "--agent", "opencode", "--write", "--yes")
+    setup(home, *words)
+    path = home / JETBRAINS
+    assert refusal(home, *words) == f"'OpenCode (recorded)' in {path} records this agent already"
+    path.write_bytes(path.read_bytes().replace(b'"record"', b'"record", "--fsync"'))
+    setup(home, *words)
+    assert next(iter(value_of(path.read_bytes())["agent_servers"])) == "OpenCode (recorded) 2"
 
 
 def test_what_was_changed_since_stays(home: Path) -> None:
@@ -228,7 +239,7 @@ def test_it_never_writes_without_being_told_to(home: Path) -> None:
         (["zed", "--write", "--undo"], "expected --write or --undo, not both"),
         (["zedd"], "no known client 'zedd'; did you mean zed?"),
         (["emacs"], "no known client 'emacs'; expected one of zed, jetbrains, "),
-        (["zed", "--agent", "opncode"], "no agent 'opncode'; did you mean OpenCode or "),
+        (["zed", "--agent", "opncode"], "no agent 'opncode'; did you mean opencode?"),
         (["zed", "--write"], "several agents could be recorded; expected --agent with one of"),
         (["acpx", "--agent", "a", "--write"], "the settings of acpx are yours to change: paste"),
         (["acpx", "--undo"], "acp-proxy never writes the settings of acpx"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import time
@@ -334,7 +335,8 @@ def test_the_overview_without_recordings_says_how_to_begin(
     result = run(*arguments, home=home)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"No recordings yet in {home}.\n")
-    assert "    acp-proxy record --\n" in result.stdout
+    assert re.search("^    /.*(/acp-proxy|-m acp_proxy) record --$", result.stdout, re.MULTILINE)
+    assert "`acp-proxy setup` finds your editors" in result.stdout
     assert result.stderr == ""
 
 
