@@ -57,6 +57,7 @@ from acp_proxy.store.stored_views import STORED_VIEWS
 from tests.commands import run
 from tests.differing import differing, printed
 from tests.log_writer import record_conversation
+from tests.questions import Question, answer, questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -434,7 +435,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
 
 
 def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The queries of the page find something in a recording with a turn."""
+    """The commands of the page find something in a recording with a turn."""
     monkeypatch.chdir(tmp_path)
     record_conversation(tmp_path / "run.db")
     text = page("database.md")
@@ -445,12 +446,17 @@ def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         result = CliRunner().invoke(sqlite_utils, words[1:], catch_exceptions=False)
         assert result.exit_code == 0, line
         assert len(result.output.splitlines()) > 2, line
-    queries = re.findall(r"^```sql\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert len(queries) >= 5
-    for query in queries:
-        result = CliRunner().invoke(sqlite_utils, ["query", "run.db", query.rstrip(";\n")])
-        assert result.exit_code == 0, query
-        assert json.loads(result.output), query
+
+
+@pytest.mark.parametrize("question", [*questions()], ids=lambda question: question.sql[:60])
+def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
+    """Every query of the page returns just that; `python -m tests.questions` writes it anew."""
+    assert answer(question.sql) == question.result
+
+
+def test_there_are_twenty_questions() -> None:
+    """And no query without its result."""
+    assert len(list(questions())) == page("database.md").count("```sql") == 20
 
 
 # Pages
