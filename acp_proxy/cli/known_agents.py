@@ -23,6 +23,15 @@ def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
+    """Offers ``@NAME`` for a command that begins with ``@``; a click callback."""
+    if not incomplete.startswith("@"):
+        return []
+    from acp_proxy.known_agents import known_names
+
+    return [f"@{name}" for name in known_names() if name.startswith(incomplete[1:].lower())]
+
+
 def unknown(
     word: str, words: Iterable[str], what: str, otherwise: str = "docs/known-agents.md lists them"
 ) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy import known_agents
+from acp_proxy.cli.known_agents import agent_command
 from acp_proxy.known_agents import AGENTS, ROWS_SHA256, agent_id, command_of, expanded, known_names
 from tests.commands import complaint
 from tests.known_agents import checksum, row, with_rows
@@ -121,3 +123,18 @@ def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
             text=True,
         )
         assert done.stdout.splitlines()[:1] == [expected], done.stderr
+
+
+def test_the_command_line_expands_names_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For `verify`, and for `record` where click reads the options; variables that are set stay."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("VT_ACP_ENABLED", "0")
+    monkeypatch.delenv("VT_ACP_ZED_ENABLED", raising=False)
+    package = ("npx", "-y", "@agentclientprotocol/claude-agent-acp", "-x")
+    assert agent_command(("@claude", "-x")) == package
+    assert agent_command(("claude", "@x")) == ("claude", "@x")
+    assert agent_command(("@vtcode",)) == ("vtcode", "acp")
+    assert [os.environ[name] for name in AGENTS["vtcode"][3]] == ["0", "1"]
+    monkeypatch.delenv("VT_ACP_ZED_ENABLED")

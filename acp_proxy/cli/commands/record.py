@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from acp_proxy.capture.options import RECORD, Option, RecordOptions
 from acp_proxy.capture.pumps import Interceptor
-from acp_proxy.cli.known_agents import agent_command
+from acp_proxy.cli.known_agents import agent_command, complete_agent
 from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.runtime import supervise
 
@@ -99,6 +99,7 @@ record = click.Command(
             required=True,
             type=click.UNPROCESSED,
             metavar="-- AGENT [ARGS]...",
+            shell_complete=complete_agent,
         ),
     ],
     context_settings={"allow_interspersed_args": False, "show_default": False},

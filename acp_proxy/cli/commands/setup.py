@@ -37,11 +37,18 @@ def _complete_client(_ctx: object, _param: object, incomplete: str) -> list[str]
     return [client.name for client in CLIENTS if client.name.startswith(incomplete)]
 
 
+def _complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
+    configured = [agent.name for one in find_clients(this_machine()) for agent in one.agents]
+    names = dict.fromkeys([*configured, *known_names()])
+    return [name for name in names if name.startswith(incomplete)]
+
+
 @click.command(
     short_help="Put acp-proxy before an agent in an editor's settings.", epilog=_EXAMPLES
 )
 @click.argument("client", required=False, shell_complete=_complete_client)
 @click.option("--agent", "name", metavar="NAME", allow_from_autoenv=False,
+              shell_complete=_complete_agent,
               help="The agent: its name in the settings, or that of a known agent.")  # fmt: skip
 @click.option("--write", is_flag=True, allow_from_autoenv=False,
               help="Add an entry to the settings, beside the one that is there.")  # fmt: skip

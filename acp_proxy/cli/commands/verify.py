@@ -13,7 +13,7 @@ import click
 
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
 from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.cli.known_agents import agent_command
+from acp_proxy.cli.known_agents import agent_command, complete_agent
 from acp_proxy.cli.options import (
     comparison_options,
     complete_recording,
@@ -63,7 +63,12 @@ Examples:
 )
 @click.argument("recording", shell_complete=complete_recording)
 @click.argument(
-    "command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- AGENT [ARGS]..."
+    "command",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    metavar="-- AGENT [ARGS]...",
+    shell_complete=complete_agent,
 )
 @comparison_options("the recording")
 @playback_options(

@@ -154,3 +154,18 @@ def test_bash_completes(home: Path) -> None:
         cwd=home.parent / "here",
     )
     assert done.stdout == "request response\nhello\n"
+
+
+def test_clients_and_known_agents_are_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of `setup` with the agents that the client has; ``@NAME`` for a command."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    (tmp_path / ".acpx").mkdir()
+    (tmp_path / ".acpx/config.json").write_text('{"agents": {"gem": {"argv": ["x"]}}}')
+    assert offered(monkeypatch, "setup", "a") == ["avante", "agent-shell", "acpx"]
+    assert offered(monkeypatch, "setup", "acpx", "--agent", "gem") == ["gem", "gemini"]
+    for words in (["record", "--"], ["verify", "x.db", "--"]):
+        assert offered(monkeypatch, *words, "@gem") == ["@gemini"]
+        assert offered(monkeypatch, *words, "gem") == []
