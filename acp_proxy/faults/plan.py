@@ -35,7 +35,8 @@ from acp_proxy.filters import Filter, parse, terms_of
 from acp_proxy.plain_files import reason
 from acp_proxy.protocol.json_text import storable
 
-_UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault"}
+_UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault",
+                 "is": "what becomes of a frame"}  # fmt: skip
 """Terms of the filter grammar that are not known when a frame passes, and what they ask for."""
 _OF_PLAN = ("about", "seed", "fault")
 _TRIGGERS = settings_of(Trigger)
@@ -228,7 +229,7 @@ def _chosen(where: str, place: str) -> Filter:
                     f"{place}: {term}: cannot be asked of a frame that passes:"
                     f" {_UNKNOWN_THEN[term]} is not known then"
                 )
-        return parse(where)
+        return parse(where, None)
     except BadFilter as e:
         raise BadPlan(f"{place}: {e}") from None
 

@@ -3,6 +3,7 @@
 import re
 
 from acp_proxy.errors import BadFilter
+from acp_proxy.filters.known import SEVERAL, Known
 from acp_proxy.filters.terms import (
     EVERYTHING,
     TERMS,
@@ -10,6 +11,7 @@ from acp_proxy.filters.terms import (
     Filter,
     all_of,
     any_of,
+    bare_term,
     none_of,
     path_term,
     unquoted,
@@ -20,16 +22,35 @@ DEEPEST = 100
 """Levels of parentheses and ``not`` that a filter may have."""
 _TOKEN = re.compile(r'\s*(?:([()])|((?:"(?:[^"\\]|\\.)*"|[^\s()"])+))')
 _TERM = re.compile(r"([A-Za-z_-]+):(.*)", re.DOTALL)
+_SYNONYMS = {
+    "duration": "latency", "time": "latency", "took": "latency", "type": "kind", "state": "is",
+    "direction": "dir", "stream": "dir", "tool": "call", "tool_call": "call", "name": "method",
+    "length": "size", "number": "seq", "contains": "text",
+}  # fmt: skip
 _PATH = re.compile(r"((?:params|result|error)(?:\.[^=.\s]+)*)=(.*)", re.DOTALL)
 
 
-def parse(text: str) -> Filter:
+def parse(text: str, known: Known | None = SEVERAL) -> Filter:
     """Parses a filter; an empty one matches everything.
+
+    Args:
+        text: the filter.
+        known: what is known of the recording that it is for. None for frames that pass, as in a
+            plan of faults: then names are written out, and each term has its key.
 
     Raises:
         BadFilter: with the column of the mistake and the nearest word that would do.
     """
-    return _Parser(text).parse()
+    return _Parser(text, known).parse()
+
+
+def tokens_of(text: str) -> list[str]:
+    """Returns the terms, words and parentheses of a filter, in order.
+
+    Raises:
+        BadFilter: a quote is never closed.
+    """
+    return [token for token, _ in _Parser(text).tokens if token != "and"]
 
 
 def terms_of(text: str) -> list[str]:
@@ -46,8 +67,9 @@ def terms_of(text: str) -> list[str]:
 class _Parser:
     """Recursive descent over tokens that know their column."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, known: Known | None = SEVERAL) -> None:
         self._text = text
+        self._known = known
         self.tokens: list[tuple[str, int]] = []
         place = 0
         while place < len(text.rstrip()):
@@ -110,20 +132,36 @@ class _Parser:
 
     def _term(self, token: str, column: int) -> Filter:
         if match := _PATH.fullmatch(token):
-            return path_term(match[1], unquoted(match[2]))
+            wanted = unquoted(match[2])
+            is_pattern = self._known is not None and "*" in wanted and wanted == match[2]
+            return path_term(match[1], wanted, is_pattern=is_pattern)
         match = _TERM.fullmatch(token)
         if match is None:
-            raise self._wrong(column, f"expected key:value or params.path=value, got {token!r}")
+            return self._bare(token, column)
         key, value = match[1], match[2]
         if key not in TERMS:
-            raise self._wrong(column, f"unknown key {key!r}", nearest(key, TERMS))
+            near = _SYNONYMS.get(key) or nearest(key, TERMS)
+            every = "" if near else f": expected {', '.join(TERMS)}"
+            raise self._wrong(column, f"unknown key {key!r}{every}", near)
         at = column + len(key) + 1
         if not value:
             raise self._wrong(at, f"expected a value after {key}:")
         try:
-            return TERMS[key].parse(value)
+            return TERMS[key].parse(value, self._known)
         except BadValue as e:
             raise self._wrong(at, str(e), e.nearest) from None
+
+    def _bare(self, token: str, column: int) -> Filter:
+        """Parses a term without a key, which is a text where frames are looked for."""
+        if self._known is None:
+            raise self._wrong(
+                column,
+                f"expected key:value or params.path=value, got {token!r}; text:{token} is a frame"
+                " that has this text",
+            )
+        if "=" in token and token[0] != '"':
+            raise self._wrong(column, f"expected params.path=value, got {token!r}")
+        return bare_term(token, self._known)
 
     def _wrong(self, place: int, problem: str, nearest: str = "") -> BadFilter:
         hint = f"; did you mean {nearest}?" if nearest else ""

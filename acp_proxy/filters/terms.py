@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 from attrs import frozen
@@ -19,6 +20,7 @@ from acp_proxy.filters.conditions import (
     Present,
     Some,
 )
+from acp_proxy.filters.known import Known
 from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Direction
@@ -35,6 +37,11 @@ _METHODS = (
     "terminal/wait_for_exit", "terminal/kill", "terminal/release",
 )  # fmt: skip
 _ANY = "any"
+_LAST = "last"
+_OWN_STATES = ("unanswered", "failed")
+"""States that are also understood without ``is:``."""
+IS = (*_OWN_STATES, *KINDS)
+STATUSES = ("pending", "awaiting_permission", "in_progress", "completed", "failed", "cancelled")
 _BOUND = re.compile(r"(<=|>=|<|>|=)?\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)$")
 _INDEX = re.compile("[0-9]{1,9}")
 _SIZES = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
@@ -82,6 +89,9 @@ EVERYTHING = all_of([])
 """The filter that lets everything through."""
 
 
+_Parse = Callable[[str, Known | None], Filter]
+
+
 class BadValue(Exception):
     """A value that a term does not accept, and the nearest word that it accepts."""
 
@@ -110,12 +120,12 @@ def _one_of(value: str, words: tuple[str, ...], what: str) -> list[str]:
     return chosen
 
 
-def _direction(value: str) -> Filter:
+def _direction(value: str, _known: Known | None) -> Filter:
     chosen = _one_of(value, DIRECTIONS, "direction")
     return _in("stream", chosen)
 
 
-def _kind(value: str) -> Filter:
+def _kind(value: str, _known: Known | None) -> Filter:
     chosen = _one_of(value, KINDS, "kind")
 
     def test(row: Row) -> bool:
@@ -149,19 +159,37 @@ def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
     return test
 
 
-def _glob(column: str) -> Callable[[str], Filter]:
-    """A text that is equal, or matches a pattern with ``*`` and ``?``."""
+_NAMES = ("*/", "*_")
+"""What may stand before a word in the name of a method."""
 
-    def term(value: str) -> Filter:
+
+def _label(column: str, words_after: tuple[str, ...] = ()) -> _Parse:
+    """A text that is equal, begins so, or matches a pattern with ``*`` and ``?``.
+
+    A text that the recording has is that text alone, although others may begin so. In a plan of
+    faults, and in quotes, there are no beginnings.
+
+    Args:
+        column: which has the text.
+        words_after: patterns of what may be before the beginning.
+    """
+
+    def term(value: str, known: Known | None) -> Filter:
         wanted = storable(unquoted(value))
-        if not any(c in wanted for c in "*?["):
+        if any(c in wanted for c in "*?["):
+            return _like(column, wanted)
+        if known is None or wanted != storable(value) or known.has_label(wanted):
             return _in(column, [wanted])
-        return Filter(Like(column, wanted), _test(column, lambda text: fnmatchcase(text, wanted)))
+        return any_of([_like(column, f"{before}{wanted}*") for before in ("", *words_after)])
 
     return term
 
 
-def _rpc_id(value: str) -> Filter:
+def _like(column: str, pattern: str) -> Filter:
+    return Filter(Like(column, pattern), _test(column, lambda text: fnmatchcase(text, pattern)))
+
+
+def _rpc_id(value: str, _known: Known | None) -> Filter:
     """An id: ``7`` means the number and the string, ``"7"`` the string alone."""
     token = storable(value)
     if token.startswith('"'):
@@ -170,7 +198,7 @@ def _rpc_id(value: str) -> Filter:
     return _in("rpc_id", list(dict.fromkeys([token, escaped, storable(written)])))
 
 
-def _number(column: str, units: dict[str, int], what: str) -> Callable[[str], Filter]:
+def _number(column: str, units: dict[str, int], what: str) -> _Parse:
     """A number, a bound such as ``>10k``, or a range such as ``10..20``."""
 
     def read(text: str) -> tuple[str, float]:
@@ -179,7 +207,7 @@ def _number(column: str, units: dict[str, int], what: str) -> Callable[[str], Fi
             raise BadValue(f"{text!r} is no {what}")
         return match[1] or "=", float(match[2]) * units[match[3].lower()]
 
-    def term(value: str) -> Filter:
+    def term(value: str, _known: Known | None) -> Filter:
         bounds = []
         low, dots, high = value.partition("..")
         if dots:
@@ -209,7 +237,52 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-def _text(value: str) -> Filter:
+_numbered_turn = _number("turn", {"": 1}, "number of a turn: expected 1, 1..3 or last")
+
+
+def _turn(value: str, known: Known | None) -> Filter:
+    if value != _LAST:
+        return _numbered_turn(value, known)
+    if known is None or known.last_turn is None:
+        raise BadValue("the last turn is that of one recording; expected a number")
+    return _numbered_turn(str(known.last_turn), known)
+
+
+def _is(value: str, known: Known | None) -> Filter:
+    """What a frame is, or what became of it: a kind, unanswered, or failed."""
+    return any_of([_STATES[word](known) for word in _one_of(value, IS, "state")])
+
+
+def _unanswered(_known: Known | None) -> Filter:
+    """A request without an answer."""
+    condition = Every((Among("kind", ("request",)), No(Present("response_seq"))))
+    return Filter(condition, lambda r: r["kind"] == "request" and r.get("response_seq") is None)
+
+
+def _failed(known: Known | None) -> Filter:
+    """An error, or a tool call that has failed."""
+    return any_of([_kind("error", known), _status("failed", known)])
+
+
+def _status(value: str, _known: Known | None) -> Filter:
+    """A tool call's new status."""
+    chosen = _one_of(value, STATUSES, "status of a tool call")
+    status = any_of([path_term("params.update.status", word) for word in chosen])
+    is_call = Filter(Present("tool_call"), lambda row: row.get("tool_call") is not None)
+    return all_of([is_call, status])
+
+
+def bare_term(word: str, known: Known) -> Filter:
+    """Returns the filter for a word without a key: a state, or a text in the line.
+
+    Args:
+        word: as it is written, perhaps in quotes.
+        known: what is known of the recording.
+    """
+    return _STATES[word](known) if word in _OWN_STATES else _text(word, known)
+
+
+def _text(value: str, _known: Known | None) -> Filter:
     """A text that occurs in the line, in upper or lower case."""
     wanted = unquoted(value).casefold()
 
@@ -220,27 +293,32 @@ def _text(value: str) -> Filter:
     return Filter(Beyond(), test)
 
 
-def _fault(value: str) -> Filter:
+def _fault(value: str, known: Known | None) -> Filter:
     if value == _ANY:
         return Filter(Present("fault"), lambda r: r.get("fault") is not None)
-    return _glob("fault")(value)
+    return _label("fault")(value, known)
 
 
-def path_term(path: str, wanted: str) -> Filter:
+def path_term(path: str, wanted: str, *, is_pattern: bool = False) -> Filter:
     """Returns the filter for messages in which a member has a value.
 
     Args:
         path: its names, joined by dots; of a list that has no number after it, every item counts.
         wanted: the value: a string as it is, anything else as JSON.
+        is_pattern: whether ``*`` in it stands for any characters.
     """
     keys = path.split(".")
+    pattern = wanted.replace("[", "[[]").replace("?", "[?]")
+
+    def fits(text: str) -> bool:
+        return fnmatchcase(text, pattern) if is_pattern else text == wanted
 
     def test(row: Row) -> bool:
         if "raw" not in row:
             return False
         try:
             value = json.loads(row["raw"])
-            return any(_reaches(one, keys, wanted) for one in _members(value))
+            return any(_reaches(one, keys, fits) for one in _members(value))
         except (ValueError, RecursionError):
             return False
 
@@ -251,42 +329,50 @@ def _members(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _reaches(value: Any, keys: list[str], wanted: str) -> bool:
-    """Whether a path leads to a value; a list on the way offers all of its items."""
+def _reaches(value: Any, keys: list[str], fits: Callable[[str], bool]) -> bool:
+    """Whether a path leads to a value that fits; a list on the way offers all of its items."""
     if isinstance(value, list) and not (keys and _INDEX.fullmatch(keys[0])):
-        return any(_reaches(item, keys, wanted) for item in value)
+        return any(_reaches(item, keys, fits) for item in value)
     if not keys:
-        return (value if isinstance(value, str) else json.dumps(value)) == wanted
+        return fits(value if isinstance(value, str) else json.dumps(value))
     if isinstance(value, list):
         place = int(keys[0])
-        return place < len(value) and _reaches(value[place], keys[1:], wanted)
-    return (
-        isinstance(value, dict) and keys[0] in value and _reaches(value[keys[0]], keys[1:], wanted)
-    )
+        return place < len(value) and _reaches(value[place], keys[1:], fits)
+    return isinstance(value, dict) and keys[0] in value and _reaches(value[keys[0]], keys[1:], fits)
+
+
+_STATES: dict[str, Callable[[Known | None], Filter]] = {
+    **{kind: partial(_kind, kind) for kind in KINDS},
+    "unanswered": _unanswered,
+    "failed": _failed,
+}
 
 
 @frozen
 class Term:
     """A key of the grammar."""
 
-    parse: Callable[[str], Filter]
-    """Makes a filter of a value; raises `BadValue`."""
+    parse: _Parse
+    """Makes a filter of a value, and of what is known of the recording; raises `BadValue`. Nothing
+    is known where frames pass, as they do in a plan of faults: None."""
     values: tuple[str, ...] = ()
     """What completion offers after the key; for methods, where no recording offers its own."""
 
 
 TERMS: dict[str, Term] = {
     "dir": Term(_direction, DIRECTIONS),
-    "method": Term(_glob("method"), _METHODS),
-    "session": Term(_glob("session")),
+    "method": Term(_label("method", _NAMES), _METHODS),
+    "session": Term(_label("session")),
     "kind": Term(_kind, KINDS),
     "id": Term(_rpc_id),
     "seq": Term(_number("seq", {"": 1}, "number: expected 7, >7 or 7..9")),
     "size": Term(_number("size", _SIZES, "size: expected >10k or 1k..2M")),
-    "latency": Term(_number("latency_ns", _TIMES, "time: expected >2s or 10ms..1s")),
-    "turn": Term(_number("turn", {"": 1}, "number of a turn: expected 1 or 1..3")),
-    "call": Term(_glob("tool_call")),
-    "terminal": Term(_glob("terminal")),
+    "latency": Term(_number("latency_ns", _TIMES, "time: expected 2s.. or 10ms..1s")),
+    "turn": Term(_turn, (_LAST,)),
+    "call": Term(_label("tool_call")),
+    "status": Term(_status, STATUSES),
+    "is": Term(_is, IS),
+    "terminal": Term(_label("terminal")),
     "text": Term(_text),
     "fault": Term(_fault, (_ANY,)),
 }

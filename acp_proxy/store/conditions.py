@@ -92,7 +92,7 @@ def translate(condition: Condition, labels: str, every: str, size: str = "length
             named = {"size": size, "latency_ns": "e.latency_ns"}
             return Where(f"{named.get(column, f'f.{column}')} {operator} ?", (bound,))
         case Present(column):
-            return Where(f"f.{column} IS NOT NULL")
+            return Where(f"{'e' if column == 'response_seq' else 'f'}.{column} IS NOT NULL")
         case Every(parts):
             return _joined(" AND ", parts, labels, every, size) if parts else Where(_OPEN)
         case Some(parts):

@@ -197,6 +197,12 @@ def turn_count(rows: Rows) -> int:
     return _count(rows, "turns")
 
 
+def last_turn(rows: Rows) -> int:
+    """Returns the number of the last turn; 0 if there is none."""
+    found = rows.query("SELECT id FROM turns ORDER BY id DESC LIMIT 1")
+    return int(next(found, {"id": 0})["id"])
+
+
 def open_turn_count(rows: Rows) -> int:
     """Counts the turns that have no end."""
     return _count(rows, "turns WHERE end_seq IS NULL")

@@ -142,8 +142,18 @@ def last_stderr_lines(rows: Rows, most: int, size: int) -> list[bytes]:
 
 def sessions_of_frames(rows: Rows) -> list[str]:
     """Returns the sessions that frames name; this looks at every frame."""
-    sql = "SELECT DISTINCT session FROM frames WHERE session IS NOT NULL"
-    return [row["session"] for row in rows.query(sql)]
+    return labels_of(rows, "session")
+
+
+def labels_of(rows: Rows, column: str) -> list[str]:
+    """Returns the different texts of a column of frames, in order; this looks at every frame.
+
+    Args:
+        rows: the recording.
+        column: ``method``, ``session``, ``tool_call`` or ``terminal``.
+    """
+    sql = f"SELECT {column} AS text FROM frames WHERE text IS NOT NULL GROUP BY 1 ORDER BY min(seq)"
+    return [row["text"] for row in rows.query(sql)]
 
 
 def updates_outside_turns(rows: Rows, spans: Iterable[Span]) -> Iterator[TimedFrame]:

@@ -208,6 +208,16 @@ class Rows:
                     found[stream] = first, known + count
         return found
 
+    def has_label(self, text: str) -> bool:
+        """Whether a method, a session, a tool call or a terminal is called exactly so."""
+        with self._damage_reported():
+            every = self.tables[0].every
+            sql = (
+                f"SELECT 1 FROM {every} WHERE text = ? UNION SELECT 1 FROM exchanges"
+                " WHERE session = ?"
+            )
+            return self.connection.execute(sql, (text, text)).fetchone() is not None
+
     def count(self) -> int:
         """Counts the frames, the tail included."""
         with self._damage_reported():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.errors import BadFilter
-from acp_proxy.filters import TERMS, parse
+from acp_proxy.filters import TERMS, Known, parse
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -89,7 +89,12 @@ def test_meaning(text: str, expected: list[int]) -> None:
     [
         ("dir:to-clinet", "column 5: 'to-clinet' is no direction.*did you mean to-client?"),
         ("kind:request methd:x", "column 14: unknown key 'methd'; did you mean method?"),
-        ("session", "column 1: expected key:value"),
+        ("sessionUpdate=x", "column 1: expected params.path=value, got 'sessionUpdate=x'"),
+        ("duration:>2s", "unknown key 'duration'; did you mean latency?"),
+        ("xyzzy:1", "unknown key 'xyzzy': expected dir, method, session"),
+        ("is:eror", "'eror' is no state: expected unanswered, failed, .*; did you mean error?"),
+        ("status:faild", "no status of a tool call: .*; did you mean failed?"),
+        ("turn:last", "column 6: the last turn is that of one recording"),
         ("size:big", "column 6: 'big' is no size"),
         ("latency:>2parsec", "column 9: .* is no time"),
         ("(dir:to-agent", "column 1: a parenthesis that is never closed"),
@@ -104,6 +109,72 @@ def test_mistakes(text: str, message: str) -> None:
     """A mistake is answered with its column, what was expected, and the nearest word."""
     with pytest.raises(BadFilter, match=message):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("session:s", [3, 4, 5]),
+        ('session:"s"', []),
+        ("method:prompt", [3, 5]),
+        ("method:up", [4]),
+        ("method:session", [3, 4, 5]),
+        ("method:pda", []),
+        ("params.update.sessionUpdate=tool*", [4]),
+        ('params.update.sessionUpdate="tool*"', []),
+        ("params.update.n=*", [4]),
+        ("foo", [6, 7]),
+        ('"not json"', [3]),
+        ("not json", [1, 2, 4, 5, 6, 7]),
+        ("is:unanswered", [1]),
+        ("unanswered or is:stderr", [1, 6]),
+        ("is:failed", [4, 5]),
+        ("failed kind:error", [5]),
+        ("status:failed|pending", [4]),
+        ("turn:last", [8]),
+    ],
+)
+def test_what_people_type(text: str, expected: list[int]) -> None:
+    """Beginnings of names, words of methods, states, and texts without a key."""
+    update = b'{"params":{"update":{"sessionUpdate":"tool_call_update","status":"failed","n":5}}}'
+    rows = [dict(row) for row in ROWS]
+    rows[2] |= {"raw": b"not json", "response_seq": 5}
+    rows[3] |= {"raw": update, "tool_call": "c1"}
+    last = rows[3] | {"seq": 8, "turn": 9, "raw": b"{}", "session": "t", "method": "x"}
+    found = parse(text, Known(lambda label: label == "session/prompt", 9))
+    assert [row["seq"] for row in [*rows, EVENT, last] if found.matches(row)] == [
+        *expected,
+        *([8] if text == "not json" else []),
+    ]
+
+
+def test_a_whole_name_is_no_beginning() -> None:
+    """Of a session that the recording has, others that begin so are not meant."""
+    known = Known(lambda label: label == "s1", 1)
+    row = ROWS[3] | {"session": "s10"}
+    assert parse("session:s").matches(row)
+    assert parse("session:s1").matches(row)
+    assert not parse("session:s1", known).matches(row)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hello", "expected key:value or params.path=value, got 'hello'; text:hello is a frame"),
+        ("turn:last", "the last turn is that of one recording"),
+    ],
+)
+def test_a_frame_that_passes_is_asked_less(text: str, message: str) -> None:
+    """A plan of faults has no recording, and a word alone there is a mistake."""
+    with pytest.raises(BadFilter, match=message):
+        parse(text, None)
+
+
+def test_names_are_written_out_for_frames_that_pass() -> None:
+    """A plan hits what it names and nothing that begins so."""
+    assert not parse("method:session/updat", None).matches(ROWS[3])
+    assert parse("method:session/update", None).matches(ROWS[3])
+    assert not parse("params.update.sessionUpdate=tool*", None).matches(ROWS[3])
 
 
 @given(st.text(max_size=60))

@@ -56,6 +56,13 @@ terms = st.sampled_from(
         "text:e",
         "params.update.sessionUpdate=agent_message_chunk",
         "fault:any",
+        "is:unanswered",
+        "unanswered",
+        "is:failed",
+        "status:completed",
+        "hello",
+        "method:update",
+        "params.update.sessionUpdate=agent*",
     ]
 )
 filters = st.recursive(
@@ -178,7 +185,7 @@ def test_frames_are_found_by_an_index(text: str) -> None:
     with RecordingReader(RECORDINGS[0]) as reader:
         plans: list[str] = []
         reader.connection.set_trace_callback(plans.append)
-        list(reader.heads(parse(text)))
+        list(reader.heads(parse(text, None)))
         reader.connection.set_trace_callback(None)
         (sql,) = [sql for sql in plans if "length(f.raw)" in sql]
         plan = [row[3] for row in reader.connection.execute(f"EXPLAIN QUERY PLAN {sql}")]

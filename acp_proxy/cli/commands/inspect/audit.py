@@ -15,8 +15,9 @@ from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, progress, say_json, warn
 from acp_proxy.cli.render.pager import pages
-from acp_proxy.filters import EVERYTHING, parse
+from acp_proxy.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.inspection.audit.audit import audit as read_audit
+from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.recording import FrameRun
 
 _EXAMPLES = """\b
@@ -60,18 +61,21 @@ def audit(
     """
     if json and markdown:
         raise Refusal("--json and --markdown are two forms; expected one of them")
-    chosen = parse(" ".join(filter_words))
+    parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec) as reader:
+        chosen = chosen_in(reader, words)
 
         def watched(runs: Iterator[FrameRun]) -> Iterator[FrameRun]:
             return progress(runs, reader.count(), "reading", size=attrgetter("frames"))
 
         found = read_audit(reader, chosen, watched)
+        if not found.actions and chosen is not EVERYTHING:
+            has_frame = next(iter(reader.heads(chosen)), None) is not None
+            no_action = "no frame of an action matches FILTER"
+            warn(no_action if has_frame else why_nothing(reader, words))
     if json:
         say_json(found)
         return
-    if not found.actions and chosen is not EVERYTHING:
-        warn("no frame of an action matches FILTER")
     if markdown:
         from acp_proxy.cli.render.audit_markdown import markdown as lines_of
 

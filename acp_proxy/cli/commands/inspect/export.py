@@ -15,9 +15,10 @@ from acp_proxy.cli.options import (
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
-from acp_proxy.cli.render.output import Writer, progress, say
-from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
+from acp_proxy.cli.render.output import Writer, progress, say, warn
+from acp_proxy.filters import EVERYTHING, UNREAD, Filter, all_of, parse
 from acp_proxy.inspection.frames import line_parts
+from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_parts
@@ -107,24 +108,21 @@ def export(
         return
     if turn is not None:
         raise Refusal("expected --format pytest with --turn; a FILTER such as turn:2 is for others")
-    chosen = _chosen(filter_words, dir)
+    words, stream = " ".join(filter_words), _STREAMS.get(dir or "", "")
+    parse(words, UNREAD)
     with open_recording(rec) as reader:
-        if format == "raw":
-            parts = _raw(reader, chosen)
-        else:
-            parts = _text(reader, chosen, " ".join([*filter_words, _STREAMS.get(dir or "", "")]))
+        wanted = [chosen_in(reader, words)] if words else []
+        wanted += [parse(stream)] if stream else []
+        chosen = all_of(wanted) if wanted else EVERYTHING
+        words = f"{words} {stream}".strip()
+        if words and next(reader.rows(chosen), None) is None:
+            warn(why_nothing(reader, words))
+        parts = _raw(reader, chosen) if format == "raw" else _text(reader, chosen, words)
         parts = progress(parts, label="writing")
         if output is None or str(output) == "-":
             Writer().all(parts)
         else:
             write_files({output: parts}, force=force)
-
-
-def _chosen(words: tuple[str, ...], stream: str | None) -> Filter:
-    parts = [parse(" ".join(words))] if words else []
-    if stream is not None:
-        parts.append(parse(_STREAMS[stream]))
-    return all_of(parts) if parts else EVERYTHING
 
 
 def _raw(reader: RecordingReader, chosen: Filter) -> Iterator[bytes]:

@@ -20,12 +20,13 @@ from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, stdout_screen, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.timeline_layout import TimeForm, TimelineLayout
-from acp_proxy.filters import Filter, all_of, parse
+from acp_proxy.filters import UNREAD, Filter, all_of, parse
 from acp_proxy.inspection.choice import Neighborhood, of_session, of_turn, row_of
 from acp_proxy.inspection.folding import ChunkRun, fold
 from acp_proxy.inspection.frames import event_json, frame_json, large_frame_json, line_parts
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.timeline import pair_of
+from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.frame_queries import last_number
 from acp_proxy.store.reader import RecordingReader
@@ -112,13 +113,13 @@ def log(
         raise Refusal("expected --time without --json and --raw")
     if around is not None and (seq is not None or follow or lines is not None):
         raise Refusal("expected --around alone, got --seq, --lines or --follow with it")
-    chosen = parse(" ".join(filter_words))
+    parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec, follow=follow and seq is None) as reader:
         form = _form(reader, json=json, raw=raw, folded=not no_fold, times=TimeForm(time))
         if seq is not None:
             form.print_one(row_of(reader, seq))
             return
-        parts = [chosen]
+        parts = [chosen_in(reader, words)]
         parts += [of_turn(reader, turn)] if turn is not None else []
         parts += [of_session(reader, session)] if session is not None else []
         if around is not None:
@@ -126,6 +127,10 @@ def log(
             return
         count = None if lines is None else min(lines, _MOST_LINES)
         _print(reader, form, all_of(parts), lines=count, follow=follow)
+        if words.strip() and next(reader.rows(all_of(parts)), None) is None:
+            asked = [words, "" if turn is None else f"turn:{turn}"]
+            asked += [] if session is None else [f"session:{session}"]
+            warn(why_nothing(reader, " ".join(filter(None, asked))))
 
 
 def _print(

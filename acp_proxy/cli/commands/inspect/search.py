@@ -19,12 +19,13 @@ from acp_proxy.cli.render.output import progress, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.time_limit import END, TimeLimit
 from acp_proxy.errors import UnreadableRecording
-from acp_proxy.filters import Filter, parse
+from acp_proxy.filters import UNREAD, Filter, parse
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Searcher
 from acp_proxy.inspection.searching.streams import SearchHit
 from acp_proxy.inspection.timeline import describe_event
+from acp_proxy.inspection.typed_filter import chosen_in
 from acp_proxy.recording import Payload
 from acp_proxy.store.library import paths, started_at
 from acp_proxy.store.reader import RecordingReader
@@ -95,7 +96,7 @@ def search(
         raise Refusal("expected one of --json, --count and --files-with-matches, got several")
     case = True if ignore_case else False if case_sensitive else None
     sought = Pattern(pattern, is_regex=regex, ignore_case=case)
-    chosen = parse(filter)
+    parse(filter, UNREAD)
     places = list(_places(where))
     printer = printer_for(places, where, as_json=json, count=count, names=files_with_matches)
     limit = 1 if files_with_matches else max_count
@@ -103,6 +104,7 @@ def search(
     with time_limit.running() if regex else nullcontext():
 
         def hits_of(reader: RecordingReader) -> Generator[SearchHit, None, None]:
+            chosen = chosen_in(reader, filter)
             return _hits(reader, Searcher(sought, with_pointers=json), chosen, time_limit)
 
         code = _search(places, hits_of, limit, printer)

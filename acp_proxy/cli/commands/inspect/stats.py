@@ -15,7 +15,7 @@ from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, say_json, stdout_screen, warn
 from acp_proxy.cli.render.pager import pages
-from acp_proxy.filters import EVERYTHING, parse
+from acp_proxy.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.inspection.measures.statistics import (
     Statistics,
     gather,
@@ -24,6 +24,7 @@ from acp_proxy.inspection.measures.statistics import (
     with_texts,
 )
 from acp_proxy.inspection.measures.turn_times import TurnTime
+from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.store.reader import RecordingReader
 
 _STEPS = 30
@@ -81,8 +82,9 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
     to, each measured whole. A turn without an end counts until the end of the recording, or until
     now while it is recorded.
     """
-    chosen = parse(" ".join(filter_words))
+    parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec) as reader:
+        chosen = chosen_in(reader, words)
         watch = partial(progress, total=reader.count(), label="counting")
         found = gather(reader, chosen, top=top, watch=watch)
         chosen_turn = _turn(reader, found, turn)
@@ -96,8 +98,9 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
             say_json(evolve(found, turns=texts))
             return
         name = reader.recording.name
-    if not found.frames:
-        warn("the recording has no frames" if chosen is EVERYTHING else "no frame matches FILTER")
+        if not found.frames:
+            is_empty = chosen is EVERYTHING
+            warn("the recording has no frames" if is_empty else why_nothing(reader, words))
     from acp_proxy.cli.render.stats_screen import show_statistics
 
     show_statistics(stdout_screen(), found, name, texts, chosen_turn)

@@ -12,10 +12,11 @@ from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.transcript_markdown import markdown
-from acp_proxy.filters import EVERYTHING, parse
+from acp_proxy.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.inspection.choice import of_turn
 from acp_proxy.inspection.transcript.transcript import TranscriptReader
 from acp_proxy.inspection.transcript.values import FULL, TextLimits
+from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import byte_size
 
@@ -69,12 +70,14 @@ def transcript(
     Secrets are masked, unless --unredacted is given; what was said is not, so read it before you
     send it.
     """
-    chosen = parse(" ".join(filter_words))
+    parse(words := " ".join(filter_words).strip(), UNREAD)
     limits = FULL if full else TextLimits()
     with open_recording(rec) as reader:
         if turn is not None:
             of_turn(reader, turn)
-        words = " ".join(filter_words).strip()
+        chosen = chosen_in(reader, words)
+        if words and next(iter(reader.heads(chosen)), None) is None:
+            warn(why_nothing(reader, words))
         shown = ", ".join(filter(None, (f"turn {turn}" if turn else "", words)))
         found = TranscriptReader(reader, chosen, limits, turn)
         lines = markdown(reader.recording, found.read(), limits, live=reader.live, shown=shown)

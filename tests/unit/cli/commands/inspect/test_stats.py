@@ -152,7 +152,7 @@ def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
     """Without matching frames there are no tables, and standard error says so."""
     result = run("inspect", "stats", waiting_chat, "method:nothing")
     assert result.exit_code == 0
-    assert result.stderr == "acp-proxy: no frame matches FILTER\n"
+    assert result.stderr == "acp-proxy: 0 of 69 frames match method:nothing\n"
     assert "methods" not in result.stdout
 
 
