@@ -25,7 +25,7 @@ ZED = """\
       "env": { "OPENAI_API_KEY": "%s" }, // keep
       "default_mode": "ask",
     },
-    "gemini": { "type": "registry" },
+    "gemini": { "type": "registry", "env": { "A": "b" } },
   },
 }
 """

@@ -1,4 +1,4 @@
-"""Writes `acp_proxy/known_agents.py` anew, from the official registry of ACP agents.
+"""Writes `acp_proxy/known_agents.py` and its page of the manual anew, from the official registry.
 
 ``make agents`` reads the registry's file from its site; ``make agents REGISTRY=FILE`` reads a file
 of the same form. What was read is named in the result by its checksum, and each agent by its
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).parents[1] / "acp_proxy" / "known_agents.py"
+MANUAL = Path(__file__).parents[1] / "docs" / "known-agents.md"
 URL = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json"
 _TIMEOUT_S = 60
 _RUNNERS = {"npx": ("npx", "-y"), "uvx": ("uvx",)}
@@ -44,6 +45,8 @@ def main(words: list[str]) -> int:
         with_rows(TABLE.read_text("utf-8"), rows, hashlib.sha256(data).hexdigest()), "utf-8"
     )
     subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", TABLE], check=True)
+    kept = [line for line in MANUAL.read_text("utf-8").splitlines() if not line.startswith("| `@")]
+    MANUAL.write_text("\n".join([*kept, *manual_rows(rows), ""]), "utf-8")
     print(f"{len(rows)} agents; checksum of the table: {checksum(rows)}")  # noqa: T201
     return 0
 
@@ -83,6 +86,17 @@ def with_rows(source: str, rows: dict[str, tuple[Any, ...]], read: str) -> str:
     head = re.sub(r'ROWS_SHA256 = ".*"', f'ROWS_SHA256 = "{checksum(rows)}"', head)
     lines = "".join(f"    {key!r}: {value!r},\n" for key, value in sorted(rows.items()))
     return f"{head}{_MARK}{lines.rstrip()}\n}}\n{tail}"
+
+
+def manual_rows(rows: dict[str, tuple[Any, ...]]) -> list[str]:
+    """Returns the rows of the manual's table, which is the end of its page."""
+    lines = []
+    for id_, (name, command, runner, _, _) in sorted(rows.items()):
+        names = dict.fromkeys([id_, id_.removesuffix("-acp"), command[0]])
+        other = f"`{' '.join([*runner, *command[1:]])}`" if runner else ""
+        words = " ".join(f"`@{one}`" for one in names)
+        lines.append(f"| {words} | {name} | `{' '.join(command)}` | {other} |")
+    return lines
 
 
 def checksum(rows: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """agent-shell for Emacs."""
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class AgentShell(AcpClient):
         home, config = machine.home, machine.config
         names = (".doom.d/config.el", ".emacs", ".emacs.el", ".emacs.d/init.el")
         found = [config / "doom/config.el", *(home / name for name in names)]
-        found = [file for file in [*found, config / "emacs/init.el"] if file.is_file()]
+        found = [file for file in [*found, config / "emacs/init.el"] if os.path.isfile(file)]  # noqa: PTH113  which raises nothing
         return found or [home / ".emacs.d/init.el"]
 
     def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:

@@ -82,7 +82,9 @@ class ChangeLog:
             if not changes:
                 self.path.unlink(missing_ok=True)
                 return
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for directory in reversed((self._directory, *self._directory.parents)):
+                if not directory.is_dir():
+                    directory.mkdir(mode=0o700)
             fd, name = tempfile.mkstemp(prefix=".acp-proxy-", dir=self._directory)
             try:
                 with open(fd, "wb") as file:  # noqa: PTH123  a descriptor

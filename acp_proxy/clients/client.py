@@ -102,8 +102,10 @@ def agent_of(name: str, value: Any, path: Path) -> ConfiguredAgent:
         value: the entry, which may be anything.
         path: the file.
     """
-    if not isinstance(value, dict) or value.get("type") in ("registry", "extension"):
-        return ConfiguredAgent(name, (), path, value=value)
+    if not isinstance(value, dict):
+        return ConfiguredAgent(name, (), path)
+    if value.get("type") in ("registry", "extension"):
+        return ConfiguredAgent(name, (), path, variables(value.get("env")), value)
     parts = value["command"] if isinstance(value.get("command"), dict) else value
     program = parts.get("path") or parts.get("command")
     words = strings([program] if program else [], parts.get("args"))

@@ -1,5 +1,6 @@
 """All clients that are known, and those that this machine has."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def look_at(client: AcpClient, machine: Machine) -> FoundClient:
             files.append(path)
             text = str(e)
             problems.append(text if str(path) in text else f"cannot read {path}: {text}")
-    is_installed = bool(agents) or any(sign.exists() for sign in client.signs(machine))
+    is_installed = bool(agents) or any(map(os.path.exists, client.signs(machine)))
     is_installed = is_installed or (bool(files) and client.owns_files)
     where = files[0] if files else paths[0]
     return FoundClient(client, is_installed, tuple(files), where, tuple(agents), tuple(problems))

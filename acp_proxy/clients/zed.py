@@ -1,5 +1,6 @@
 """Zed."""
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,10 @@ class Zed(JsonClient):
         """The user's settings; those of a Flatpak are kept elsewhere."""
         own = machine.home / ".config" if machine.platform == "darwin" else machine.config
         files = [own / "zed/settings.json", machine.home / _FLATPAK / "settings.json"]
-        return sorted(files, key=lambda file: not file.parent.is_dir())
+        return sorted(
+            files,
+            key=lambda file: not os.path.isdir(file.parent),  # noqa: PTH112  which raises nothing
+        )
 
     def entry(self, agent: RecordedAgent) -> dict[str, Any]:
         """Returns an entry of the type that has a command."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -63,3 +64,25 @@ def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packa
         json.loads(line) for line in done([str(acp_proxy), "setup", "--json"], env).splitlines()
     ]
     assert [one["agents"][0]["recorded"] for one in listed if one["client"] == "acpx"] == [True]
+
+
+@pytest.mark.parametrize("client", ["zed", "jetbrains", "vscode", "toad"])
+def test_what_was_printed_runs_where_path_is_short(
+    tmp_path: Path, acp_proxy: Path, client: str
+) -> None:
+    """An agent that is a script finds its interpreter, which no editor's PATH would have."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, line in {"goose": "/usr/bin/env goose-runs", "goose-runs": "/bin/sh"}.items():
+        (programs / name).write_text(f'#!{line}\necho "hello $2"\n')
+        (programs / name).chmod(0o755)
+    env = {"HOME": str(tmp_path), "ACP_PROXY_RECORDINGS": str(tmp_path / "recordings")}
+    path = f"{programs}:{os.environ['PATH']}"
+    printed = done([str(acp_proxy), "setup", client, "--agent", "goose"], {**env, "PATH": path})
+    if client == "toad":
+        words, entry = ["/bin/sh", "-c", shlex.split(printed)[2]], {"PATH": path}
+    else:
+        found = next(iter(json.loads(printed).values()))["goose (recorded)"]
+        words, entry = [found["command"], *found["args"]], found["env"]
+    assert done(words, {"PATH": "/usr/bin:/bin", **env, **entry}) == "hello acp\n"
+    assert any((tmp_path / "recordings").iterdir())

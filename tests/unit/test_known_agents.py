@@ -14,7 +14,7 @@ from acp_proxy import known_agents
 from acp_proxy.cli.known_agents import agent_command
 from acp_proxy.known_agents import AGENTS, ROWS_SHA256, agent_id, command_of, expanded, known_names
 from tests.commands import complaint
-from tests.known_agents import checksum, row, with_rows
+from tests.known_agents import MANUAL, checksum, manual_rows, row, with_rows
 
 SOURCE = Path(known_agents.__file__).read_text("utf-8")
 ROOT = Path(__file__).parents[2]
@@ -27,14 +27,8 @@ def test_the_table_is_as_it_was_made() -> None:
 
 def test_the_manual_has_every_agent() -> None:
     """With its names and both of its commands."""
-    text = (ROOT / "docs/known-agents.md").read_text("utf-8")
-    listed = [line for line in text.splitlines() if line.startswith("| `@")]
-    assert len(listed) == len(AGENTS)
-    for line, (id_, (name, command, runner, _, _)) in zip(listed, AGENTS.items(), strict=True):
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        assert cells[0].split()[0] == f"`@{id_}`"
-        assert cells[1:3] == [name, f"`{' '.join(command)}`"]
-        assert cells[3] == (f"`{' '.join([*runner, *command[1:]])}`" if runner else "")
+    lines = MANUAL.read_text("utf-8").splitlines()
+    assert [line for line in lines if line.startswith("| `@")] == manual_rows(AGENTS)
 
 
 def test_it_imports_nothing() -> None:

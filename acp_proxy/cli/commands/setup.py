@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import click
+from attrs import evolve
 
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.cli.group import Refusal
@@ -70,6 +71,8 @@ def setup(
     machine = this_machine()
     if write and undo:
         raise Refusal("expected --write or --undo, not both")
+    if json and (write or undo or name is not None):
+        raise Refusal("expected --json alone, or with a client")
     if yes and not write:
         raise Refusal("expected --write with --yes")
     if client is None:
@@ -188,7 +191,10 @@ def _startable(agent: ConfiguredAgent, machine: Machine) -> ConfiguredAgent | No
     if agent.agent:
         return agent
     id_ = agent_id(agent.name)
-    return None if id_ is None or agent.command else known_agent(id_, machine)
+    if id_ is None or agent.command:
+        return None
+    known = known_agent(id_, machine)
+    return evolve(known, path=agent.path, env={**known.env, **agent.env}, value=agent.value)
 
 
 def _print(found: FoundClient, agents: list[RecordedAgent]) -> None:
@@ -201,7 +207,10 @@ def _print(found: FoundClient, agents: list[RecordedAgent]) -> None:
     warn(f"{found.client.place(found.path)}:")
     writer = Writer()
     for line in found.client.snippet(agents).split("\n"):
-        writer.line(visible(line))
+        if isinstance(found.client, JsonClient):
+            writer.json(line.encode())
+        else:
+            writer.line(visible(line))
 
 
 def _write(found: FoundClient, agent: RecordedAgent, machine: Machine, *, is_sure: bool) -> None:

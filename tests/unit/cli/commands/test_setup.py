@@ -113,6 +113,8 @@ def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
     """One that the client installs is replaced by the known agent of its name."""
     found = json.loads(setup(home, "zed").stdout)["agent_servers"]
     assert [*found] == ["OpenCode (recorded)", "Gemini CLI (recorded)"]
+    assert found["Gemini CLI (recorded)"]["type"] == "custom"
+    assert found["Gemini CLI (recorded)"]["env"]["A"] == "<A>"
     gemini = [f"{home}/bin/npx", "-y", "@google/gemini-cli", "--acp"]
     assert found["Gemini CLI (recorded)"]["args"] == ["record", "--", *gemini]
 
@@ -237,6 +239,7 @@ def test_it_never_writes_without_being_told_to(home: Path) -> None:
         (["--write"], "expected a client, such as `acp-proxy setup zed`"),
         (["zed", "--yes"], "expected --write with --yes"),
         (["zed", "--write", "--undo"], "expected --write or --undo, not both"),
+        (["zed", "--write", "--json"], "expected --json alone, or with a client"),
         (["zedd"], "no known client 'zedd'; did you mean zed?"),
         (["emacs"], "no known client 'emacs'; expected one of zed, jetbrains, "),
         (["zed", "--agent", "opncode"], "no agent 'opncode'; did you mean opencode?"),
