@@ -1,11 +1,16 @@
 """Reads values that have the name of a secret: `API_TOKEN=x`, `"password": "x"`, `--token x`."""
 
 import re
+from functools import lru_cache
 
 from acp_proxy.redaction.expressions import expressions
 from acp_proxy.redaction.names import kind_of_name
 from acp_proxy.redaction.randomness import is_example, is_placeholder, is_random
 from acp_proxy.redaction.search import LONGEST_NAME, Found, Search, name_end, name_start
+
+_kind_of_name = lru_cache(maxsize=1024)(
+    lambda name, variable: kind_of_name(name, variable=variable)
+)
 
 
 def read_assignment(search: Search, place: int) -> Found | None:
@@ -27,7 +32,7 @@ def read_assignment(search: Search, place: int) -> Found | None:
     name = text[start:after]
     bare = name.lstrip("-.")
     variable = bare.isupper() or text[max(0, start - 1) : start] in ("?", "&")
-    kind = kind_of_name(bare, variable=variable)
+    kind = _kind_of_name(bare, variable)
     if kind is None:
         return None
     match = expressions().assignment.match(text, after)

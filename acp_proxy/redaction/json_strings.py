@@ -146,8 +146,11 @@ class StringWalk:
             for token in tokens(held):
                 if not is_last and token.end >= len(held):
                     break  # it may go on in the next piece
-                yield from self._take(token, base)
                 at = token.end
+                if token.string is None:
+                    self._take_other(token)
+                elif (found := self._take_string(token, base)) is not None:
+                    yield found
             if is_last:
                 self.is_json = self.is_json and not held[at:].strip()
                 return
@@ -159,8 +162,9 @@ class StringWalk:
                     return
                 held, base = yield from self._long_string(held, base, source)
 
-    def _take(self, token: Token, base: int) -> Iterator[JsonString]:
-        mark, string = token.mark, token.string
+    def _take_other(self, token: Token) -> None:
+        """Takes a bracket, a comma, a colon, a number or a word."""
+        mark = token.mark
         if mark in (b"{", b"["):
             self._count += 1
             self._open.append(_Open(self._count, mark == b"{"))
@@ -171,16 +175,21 @@ class StringWalk:
             self._expects_key = False
         elif mark == b",":
             self._expects_key = bool(self._open and self._open[-1].is_object)
-        elif mark is None and string is None:
-            if token.word is None or not _SCALARS.fullmatch(token.word):
-                self.is_json = False
-        elif string is not None and self._expects_key and self._open:
-            self._open[-1].key = Decoded(string).text
+        elif mark is None and (token.word is None or not _SCALARS.fullmatch(token.word)):
+            self.is_json = False
+
+    def _take_string(self, token: Token, base: int) -> JsonString | None:
+        """Takes a string; returns it if it is a value."""
+        string = token.string
+        assert string is not None
+        if self._expects_key and self._open:
+            is_plain = string.isascii() and b"\\" not in string
+            self._open[-1].key = string.decode() if is_plain else Decoded(string).text
             self._expects_key = False
-        elif string is not None:
-            start = base + token.end - len(string) - token.is_whole
-            self.is_json = self.is_json and token.is_whole
-            yield JsonString(self._path(), self._owner(), start, string, True)
+            return None
+        start = base + token.end - len(string) - token.is_whole
+        self.is_json = self.is_json and token.is_whole
+        return JsonString(self._path(), self._owner(), start, string, True)
 
     def _long_string(
         self, held: bytes, base: int, source: Iterator[bytes]
@@ -207,7 +216,7 @@ class StringWalk:
             held, base = held[kept:], base + kept
 
     def _path(self) -> _Path:
-        return tuple((each.key or "") if each.is_object else _ITEM for each in self._open)
+        return tuple([(each.key or "") if each.is_object else _ITEM for each in self._open])
 
     def _owner(self) -> int:
         return self._open[-1].number if self._open else 0

@@ -74,6 +74,9 @@ class GrowingNeedles:
     Args:
         first: words from the beginning, which keep their numbers.
         small: see `Needles`; of many thousands of words.
+
+    Attributes:
+        count: how many words there are.
     """
 
     def __init__(self, first: Needles | None = None, *, small: bool = False) -> None:
@@ -86,9 +89,7 @@ class GrowingNeedles:
         """The automaton of all words, if there is one."""
         self._searches = 0
         """How many there were without it since the last word came."""
-
-    def __len__(self) -> int:
-        return len(self._words)
+        self.count = len(self._words)
 
     def add(self, word: bytes) -> int:
         """Adds a word; returns its number, which is the next one if it is new.
@@ -100,6 +101,7 @@ class GrowingNeedles:
         number = self._numbers.setdefault(word, len(self._words))
         if number == len(self._words):
             self._words.append(word)
+            self.count += 1
             self._all = None
         return number
 

@@ -6,6 +6,7 @@ pieces can be found in the whole text and masked in each piece.
 
 import base64
 import binascii
+import re
 from typing import NamedTuple
 
 from acp_proxy.protocol.chunks import ChunkSplitter
@@ -22,6 +23,8 @@ _PUSHED = {
     ("params", "data"): False,  # terminal/output (draft 1.0)
 }
 """The paths of pushed output, and whether it is encoded."""
+_PLAIN = re.compile(rb"[ !#-\[\]-~]*")
+"""A text that is written as it is, in ASCII."""
 
 
 class Piece(NamedTuple):
@@ -51,6 +54,8 @@ class PieceReader:
     def __init__(self) -> None:
         self._splitter = ChunkSplitter()
         self._keys: dict[bytes, str] = {}
+        self._pushed: tuple[bytes, bytes, Piece] | None = None
+        """The latest piece of pushed output, with the bytes before and after its text."""
 
     def read(self, raw: bytes) -> Piece | None:
         """Reads a line as a piece; returns None if it is anything else.
@@ -65,8 +70,22 @@ class PieceReader:
                 key = self._key(raw, chunk.rest, chunk.update)
                 return Piece(key, chunk.text, start, literal, chunk.rest)
             if b"terminal_output_chunk" in raw or b"tool_call_content_chunk" in raw:
-                return _pushed(raw)
-        return _pushed(raw) if b"terminal/output" in raw else None
+                return self._read_pushed(raw)
+        return self._read_pushed(raw) if b"terminal/output" in raw else None
+
+    def _read_pushed(self, raw: bytes) -> Piece | None:
+        """Reads a piece of output; one that differs only in its text is not read anew."""
+        if self._pushed is not None:
+            before, after, latest = self._pushed
+            if raw.startswith(before) and raw.endswith(after):
+                literal = raw[len(before) : len(raw) - len(after)]
+                if len(raw) >= len(before) + len(after) and _PLAIN.fullmatch(literal):
+                    text = _text_of(literal.decode(), is_encoded=latest.is_encoded)
+                    return None if text is None else latest._replace(text=text, literal=literal)
+        piece = _pushed(raw)
+        if piece is not None:
+            self._pushed = raw[: piece.start], raw[piece.end :], piece
+        return piece
 
     def _key(self, raw: bytes, rest: bytes, update: str) -> str:
         known = self._keys.get(rest)
@@ -85,14 +104,20 @@ def _pushed(raw: bytes) -> Piece | None:
     found = [s for s in StringWalk().strings((raw,)) if s.path in _PUSHED and s.is_whole]
     if len(found) != 1:
         return None
-    string, text = found[0], Decoded(found[0].raw).text
-    is_encoded = _PUSHED[string.path]
-    if is_encoded:
-        try:
-            data = base64.b64decode(text, validate=True)
-        except (binascii.Error, ValueError):
-            return None
-        text = data.decode("utf-8", "surrogateescape")
+    string, is_encoded = found[0], _PUSHED[found[0].path]
+    text = _text_of(Decoded(string.raw).text, is_encoded=is_encoded)
+    if text is None:
+        return None
     key = f"{labels.method} {labels.update} {labels.session} {labels.tool_call} {labels.terminal}"
     around = raw[: string.start] + raw[string.end :]
     return Piece(key, text, string.start, string.raw, around, is_encoded)
+
+
+def _text_of(text: str, *, is_encoded: bool) -> str | None:
+    """Returns a text without its base64, or None if it is to have some and has not."""
+    if not is_encoded:
+        return text
+    try:
+        return base64.b64decode(text, validate=True).decode("utf-8", "surrogateescape")
+    except (binascii.Error, ValueError):
+        return None

@@ -10,6 +10,7 @@ Source: the Agent Client Protocol, versions 1 and 2, its unstable parts, and the
 
 from collections.abc import Set
 from enum import Enum, auto
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -102,6 +103,12 @@ def rule_for(path: Path, methods: Set[str], *, private: bool) -> Ruling:
         methods: the methods that the line names.
         private: whether private text is masked as well.
     """
+    if len(path) > _DEEPEST or sum(map(len, path)) > _LONGEST:
+        return _rule_for(path, frozenset(methods), private)
+    return _known_rule_for(path, frozenset(methods), private)
+
+
+def _rule_for(path: Path, methods: frozenset[str], private: bool) -> Ruling:
     if not path:
         return _TEXT
     last = path[-1]
@@ -126,6 +133,12 @@ def rule_for(path: Path, methods: Set[str], *, private: bool) -> Ruling:
     ):
         return _COMMAND
     return _TEXT
+
+
+_known_rule_for = lru_cache(maxsize=1024)(_rule_for)
+"""The same for paths that are usual, of which a line has the same again and again."""
+_DEEPEST, _LONGEST = 16, 256
+"""How many keys such a path has at most, and how many characters in all."""
 
 
 def kind_of(path: Path) -> str:

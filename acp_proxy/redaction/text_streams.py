@@ -92,12 +92,11 @@ class TextStreams:
         left, spans = self.kept.get(piece.key, _NOTHING)
         joined = left + piece.text
         begin, end = len(left), len(joined)
-        may_hold = self._is_thorough or self._finder.may_hold(joined.encode("utf-8", "replace"))
+        searched = self._finder.search(joined, loose=False)
         is_open = ends_open(joined) or self._finder.values.ends_open(joined)
-        if not (may_hold or spans or is_open):
+        if not (searched.places or self._is_thorough or spans or is_open):
             self._keep(piece.key, (_context(joined), []))
             return []
-        searched = self._finder.search(joined, loose=False)
         tail = self._finder.tail(searched)
         if tail < end:
             for more in self._following(piece.key, following):
@@ -107,6 +106,9 @@ class TextStreams:
                 if tail >= end or len(joined) > end + _MOST_TEXT:
                     break
         found = self._finder.spans_of(searched)
+        if not (found or spans) and tail >= end:
+            self._keep(piece.key, (_context(joined[:end]), []))
+            return []
         if tail < end == len(joined):
             found += self._cut_off(joined, tail)
         known = [MaskedSpan(begin + a, begin + b, new) for a, b, new in spans]

@@ -153,7 +153,7 @@ class SecretValues:
         Pieces of less than `SHORTEST` characters are not found, nor is their order.
         """
         for form in self._unbroken:
-            if len(self._fragments) > _MOST_FRAGMENTS:
+            if self._fragments.count > _MOST_FRAGMENTS:
                 break
             raw = _bytes_of(form)
             for at in range(len(raw) - SHORTEST + 1):

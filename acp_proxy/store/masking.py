@@ -74,21 +74,28 @@ class Masking:
         self._lines: list[Line] = []
         self._framer = LineFramer()
         self._offset = 0
+        self._searched: int | None = None
+        """For how many words the lines of the chunk were searched; None if they hold any."""
+        self._begun = 0
+        """How many of them begin before the chunk: the first one at most."""
 
     def dump(self) -> bytes:
         """Returns the payload of the record from which `load` continues."""
         stored = {"level": self.level, "state": converter.unstructure(self.redactor.snapshot())}
         return converter.dumps(stored).encode()
 
-    def begin(self, lines: list[Line], framer: LineFramer, offset: int) -> None:
+    def begin(self, lines: list[Line], framer: LineFramer, offset: int, chunk: bytes) -> None:
         """Begins with the lines of a chunk, so that `line` finds what follows each.
 
         Args:
             lines: all of them, in order.
             framer: of their stream, after these lines.
             offset: where the log continues after the chunk.
+            chunk: its bytes.
         """
         self._lines, self._framer, self._offset = lines, framer, offset
+        self._searched = self.redactor.search_lines(chunk) if len(lines) > 1 else None
+        self._begun = sum(line.segments[0][0] < offset - len(chunk) for line in lines[:1])
 
     def line(
         self, stream: Stream, raw: bytes, message: Message | None, number: int | None
@@ -105,7 +112,8 @@ class Masking:
             NotYet: the lines that follow decide, and are not known yet.
         """
         self._place = stream, number
-        edits = self.redactor.line(stream, raw, self._following, message)
+        searched = self._searched if number is not None and number > self._begun else None
+        edits = self.redactor.line(stream, raw, self._following, message, searched)
         return apply(raw, edits) if edits else raw
 
     def large(self, stream: Stream, pieces: Callable[[], Iterable[bytes]]) -> Edits:

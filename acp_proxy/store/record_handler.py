@@ -142,7 +142,7 @@ class RecordHandler:
     ) -> None:
         """Adds the lines of a chunk when it is certain what is masked in each of them."""
         assert self.masking is not None
-        self.masking.begin(lines, self._state.framers[stream], record.end)
+        self.masking.begin(lines, self._state.framers[stream], record.end, record.payload)
         mark = self.masking.redactor.mark()
         try:
             read = [

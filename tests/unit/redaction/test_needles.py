@@ -38,7 +38,7 @@ def test_words_that_come_later_are_found() -> None:
     assert needles.are_in(b"a THREE")
     for _ in range(5):  # after as many searches as there are words one automaton has them all
         assert sorted(needles.places(b"three, one")) == [(0, 7), (2, 0)]
-    assert len(needles) == 3
+    assert needles.count == 3
 
 
 def test_without_words_nothing_is_found() -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.edits import apply, apply_to_pieces
 from acp_proxy.redaction.markers import MARKER
@@ -363,3 +364,17 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
         pieces = [raw[at : at + size] for at in range(0, len(raw), size)]
         used = redactor()
         assert apply(raw, used.large(TO_CLIENT, partial(iter, pieces))) == masked(redactor(), raw)
+
+
+@pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
+def test_lines_that_were_searched_together(text: str) -> None:
+    """They are not searched again, unless a secret was found since then."""
+    used = knowing(VALUE)
+    assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
+    searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))
+    assert searched is not None
+    assert used.line(TO_CLIENT, chunk("no"), message=read(chunk("no")), searched=searched) == ()
+    late = "Hk3-of-another-9Xz"
+    masked(used, new_session(env=[{"name": "B_TOKEN", "value": late}]), TO_AGENT)
+    raw = chunk(late)
+    assert used.line(TO_CLIENT, raw, message=read(raw), searched=searched)
