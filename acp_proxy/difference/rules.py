@@ -7,6 +7,7 @@ it is first reached.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from attrs import frozen
@@ -36,8 +37,8 @@ class PlaceRule:
     is_cut: bool = False
 
 
-_Position = tuple[int, int]
-"""A rule, and how many parts of its pointer have been matched."""
+_Positions = frozenset[tuple[int, int]]
+"""Rules, each with how many parts of its pointer have been matched."""
 
 
 class Layout(NamedTuple):
@@ -52,11 +53,11 @@ class Layout(NamedTuple):
 class PlaceState(dict[str, "PlaceState"]):
     """The state at a place in a message; maps each key or item number to the state below."""
 
-    def __init__(self, machine: "_Machine", positions: frozenset[_Position]) -> None:
+    def __init__(self, states: "_States", positions: _Positions) -> None:
         super().__init__()
-        self._machine = machine
+        self._states = states
         self._positions = positions
-        ends = machine.ends(positions)
+        ends = states.machine.ends(positions)
         self.is_ignored = any(rule.alias is None and not rule.is_cut for rule in ends)
         self.is_cut = any(rule.is_cut for rule in ends)
         self.alias = next((rule.alias for rule in ends if rule.alias is not None), None)
@@ -68,7 +69,7 @@ class PlaceState(dict[str, "PlaceState"]):
     def __missing__(self, key: str) -> "PlaceState":
         if self.is_ignored:
             return self
-        state = self._machine.after(self._positions, key)
+        state = self._states[self._states.machine.after(self._positions, key)]
         if len(self) < _KEPT:
             self[key] = state
         return state
@@ -76,42 +77,57 @@ class PlaceState(dict[str, "PlaceState"]):
 
 def compiled(rules: Iterable[PlaceRule]) -> PlaceState:
     """Returns the state in which every message begins."""
-    machine = _Machine(tuple(rules))
-    return machine.state(frozenset(machine.closed((rule, 0) for rule in range(len(machine.rules)))))
+    machine = _machine(tuple(rules))
+    return _States(machine)[machine.start]
+
+
+class _States(dict[_Positions, PlaceState]):
+    """The states by their positions; each is created once, even if several paths lead to it."""
+
+    def __init__(self, machine: "_Machine") -> None:
+        super().__init__()
+        self.machine = machine
+
+    def __missing__(self, positions: _Positions) -> PlaceState:
+        state = self[positions] = PlaceState(self, positions)
+        return state
 
 
 class _Machine:
-    """Creates each state once, even if several paths lead to it."""
+    """The steps from positions to positions; without any position, no rule can apply any more."""
 
     def __init__(self, rules: tuple[PlaceRule, ...]) -> None:
-        self.rules = rules
+        self._rules = rules
         self._parts = [parts_of(rule.pointer) for rule in rules]
-        self._states: dict[frozenset[_Position], PlaceState] = {}
+        self._named = {part for parts in self._parts for part in parts}
+        self.start = self._closed((rule, 0) for rule in range(len(rules)))
+        self.ends = cache(self._ends)
+        self._after = cache(self._after_part)
 
-    def state(self, positions: frozenset[_Position]) -> PlaceState:
-        """Returns the state for a set of positions; for none, no rule can apply any more."""
-        if positions not in self._states:
-            self._states[positions] = PlaceState(self, positions)
-        return self._states[positions]
+    def after(self, positions: _Positions, key: str) -> _Positions:
+        """Returns the positions below a key."""
+        return self._after(positions, key if key in self._named else None)
 
-    def after(self, positions: frozenset[_Position], key: str) -> PlaceState:
-        """Returns the state below a key."""
-        return self.state(frozenset(self.closed(self._steps(positions, key))))
-
-    def ends(self, positions: frozenset[_Position]) -> list[PlaceRule]:
+    def _ends(self, positions: _Positions) -> list[PlaceRule]:
         """Returns the rules whose pointers end at one of the positions."""
-        return [self.rules[rule] for rule, at in sorted(positions) if at == len(self._parts[rule])]
+        return [self._rules[rule] for rule, at in sorted(positions) if at == len(self._parts[rule])]
 
-    def closed(self, positions: Iterable[_Position]) -> Iterator[_Position]:
-        """Yields positions, and those after each ``**``, which may match no key at all."""
+    def _after_part(self, positions: _Positions, key: str | None) -> _Positions:
+        """Returns the positions below a key; None stands for all keys that no rule names."""
+        return self._closed(self._steps(positions, key))
+
+    def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
+        """Returns positions, and those after each ``**``, which may match no key at all."""
+        found = set()
         for rule, at in positions:
-            yield rule, at
+            found.add((rule, at))
             parts = self._parts[rule]
             while at < len(parts) and parts[at] == "**":
                 at += 1
-                yield rule, at
+                found.add((rule, at))
+        return frozenset(found)
 
-    def _steps(self, positions: Iterable[_Position], key: str) -> Iterator[_Position]:
+    def _steps(self, positions: _Positions, key: str | None) -> Iterator[tuple[int, int]]:
         for rule, at in positions:
             parts = self._parts[rule]
             if at == len(parts):
@@ -120,3 +136,6 @@ class _Machine:
                 yield rule, at
             elif parts[at] in ("*", key):
                 yield rule, at + 1
+
+
+_machine = lru_cache(maxsize=16)(_Machine)
