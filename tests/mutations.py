@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from attrs import define
 
 from acp_proxy.difference.diff import diff
@@ -20,9 +21,11 @@ from acp_proxy.store.text_export import write_text_form
 from tests.conversations import reader_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from acp_proxy.difference.result import Diff, DiffEntry
+
+    Choice = Callable[[list[tuple[Path, "Line"]]], list[tuple[Path, "Line"]]]
 
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings").glob("*.db"))
 
@@ -70,6 +73,13 @@ class Line:
         return kind if isinstance(kind, str) else None
 
     @property
+    def members(self) -> tuple[str, ...]:
+        """Its method, or what a response has."""
+        if "method" in self.message:
+            return (self.message["method"],)
+        return (*self.message, *(self.message.get("result") or ()))
+
+    @property
     def call(self) -> str | None:
         """The tool call that it is about."""
         params = self.message.get("params", {})
@@ -80,6 +90,24 @@ class Line:
     def is_piece(self) -> bool:
         """Whether it is a chunk of a text."""
         return self.update in CHUNKS and "text" in self.message["params"]["update"]["content"]
+
+
+def first_of_each(every: list[tuple[Path, Line]]) -> list[tuple[Path, Line]]:
+    """The first message of each kind of each agent, and the last one of each recording."""
+    kept: dict[Any, tuple[Path, Line]] = {}
+    for path, line in every:
+        agent = path.stem.rpartition("-")[0]
+        of_kind = agent, line.lane[1], line.update, line.members
+        kept.setdefault(of_kind, (path, line))
+        kept[path] = path, line
+    return list({(path, line.seq): (path, line) for path, line in kept.values()}.values())
+
+
+WITH_SOME_OR_ALL = pytest.mark.parametrize(
+    "chosen",
+    [pytest.param(first_of_each, id="some"), pytest.param(list, id="all", marks=pytest.mark.soak)],
+)
+"""Which messages are changed, each in a recording of its own."""
 
 
 @cache

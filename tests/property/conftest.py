@@ -14,10 +14,16 @@ _LARGEST = 1 << 17
 
 
 @pytest.fixture(scope="session")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The recordings in the repository and the captured conversations of real agents."""
+def every_recording(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The recordings in the repository and those of the captured conversations; not to change."""
     from tests import reactive
+
+    return list(reactive.recordings(tmp_path_factory.mktemp("captures")))
+
+
+@pytest.fixture(scope="session")
+def sources(every_recording: list[Path]) -> list[Path]:
+    """Those that are small enough to be changed a hundred times."""
     from tests.mutations import lines_of
 
-    captured = reactive.recordings(tmp_path_factory.mktemp("captures"))
-    return [path for path in captured if path.stat().st_size <= _LARGEST and lines_of(path)]
+    return [path for path in every_recording if path.stat().st_size <= _LARGEST and lines_of(path)]

@@ -17,6 +17,7 @@ from acp_proxy.protocol.updates import STATE_UPDATES
 from acp_proxy.store.reader import RecordingReader
 from tests.mutations import (
     RECORDINGS,
+    WITH_SOME_OR_ALL,
     Line,
     are_open_at_once,
     changed,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from acp_proxy.difference.result import Diff, DiffEntry
+    from tests.mutations import Choice
 
 RULE = compiled(RULES)
 NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")
@@ -105,9 +107,10 @@ def test_another_id_in_one_frame_is_exactly_that_field(
     assert [field.pointer for field in entries[0].fields] == [pointer(way)]
 
 
-def test_a_removed_frame_is_only_in_a(sources: list[Path]) -> None:
+@WITH_SOME_OR_ALL
+def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
     """The text around a removed chunk is still one text."""
-    for path, line in statements(sources):
+    for path, line in chosen(statements(sources)):
         found, entries = compare(path, changed(path, {line.place: None}))
         if line.is_piece and not alone_in_its_run(path, line):
             assert_only_the_text_changed(found, entries)
@@ -116,9 +119,10 @@ def test_a_removed_frame_is_only_in_a(sources: list[Path]) -> None:
         assert (entries[0].a, entries[0].b, entries[0].a_frames) == (line.seq, None, 1)
 
 
-def test_an_added_frame_is_only_in_b(sources: list[Path]) -> None:
+@WITH_SOME_OR_ALL
+def test_an_added_frame_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
     """A repeated notification is one more."""
-    for path, line in statements(sources):
+    for path, line in chosen(statements(sources)):
         found, entries = compare(path, doubled(path, line))
         if line.is_piece:
             assert_only_the_text_changed(found, entries)
@@ -164,12 +168,12 @@ def test_several_changes_are_all_reported(sources: list[Path], data: st.DataObje
     assert all(len(entry.fields) == 1 for entry in entries)
 
 
-def statements(sources: list[Path]) -> Iterator[tuple[Path, Line]]:
+def statements(sources: list[Path]) -> list[tuple[Path, Line]]:
     """Every notification with content of its own."""
     every = [(path, line) for path in sources for line in lines_of(path) if is_statement(line)]
     assert len(every) > 270
     assert sum(line.is_piece for _, line in every) > 200
-    yield from every
+    return every
 
 
 def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:

@@ -14,6 +14,7 @@ from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import STATE_UPDATES
 from tests.mutations import (
     RECORDINGS,
+    WITH_SOME_OR_ALL,
     are_open_at_once,
     changed,
     changed_value,
@@ -32,16 +33,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from acp_proxy.difference.result import DiffEntry
-    from tests.mutations import Line
+    from tests.mutations import Choice, Line
 
 REQUEST, ANSWER = "request", "answer"
 
 
-def every(sources: list[Path], kind: str) -> Iterator[tuple[Path, Line]]:
-    """All requests or answers but those of the handshake."""
+def from_all(sources: list[Path], kind: str, chosen: Choice) -> list[tuple[Path, Line]]:
+    """Those chosen of all requests or answers but those of the handshake."""
     found = [(path, line) for path in sources for line in lines_of(path) if line.kind == kind]
     assert len(found) > 160
-    yield from found
+    return chosen(found)
 
 
 def method_of(path: Path, line: Line) -> str:
@@ -66,35 +67,39 @@ def what(entry: DiffEntry) -> What:
     return entry.change, entry.title, entry.a, entry.b
 
 
-def test_a_removed_response_is_only_in_a(sources: list[Path]) -> None:
+@WITH_SOME_OR_ALL
+def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
     """Nothing else differs."""
-    for path, line in every(sources, ANSWER):
+    for path, line in from_all(sources, ANSWER, chosen):
         found, entries = compare(path, changed(path, {line.place: None}))
         title = f"the answer to {method_of(path, line)}"
         assert found.counts == Counts(only_a=1)
         assert [what(one) for one in entries] == [(Change.ONLY_A, title, line.seq, None)]
 
 
-def test_a_repeated_response_is_unpaired(sources: list[Path]) -> None:
+@WITH_SOME_OR_ALL
+def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) -> None:
     """The first one is the response."""
-    for path, line in every(sources, ANSWER):
+    for path, line in from_all(sources, ANSWER, chosen):
         found, entries = compare(path, doubled(path, line))
         assert found.counts == Counts(only_b=1)
         assert [what(one) for one in entries] == [(Change.ONLY_B, NO_ANSWER, None, line.seq + 1)]
 
 
-def test_a_repeated_request_is_only_in_b(sources: list[Path]) -> None:
+@WITH_SOME_OR_ALL
+def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
     """The response belongs to one of the two."""
-    for path, line in every(sources, REQUEST):
+    for path, line in from_all(sources, REQUEST, chosen):
         found, (entry,) = compare(path, doubled(path, line))
         assert found.counts == Counts(only_b=1)
         assert (entry.title, entry.a) == (method_of(path, line), None)
         assert not is_made_once(path, line) or entry.b in (line.seq, line.seq + 1)
 
 
-def test_a_removed_request_is_only_in_a(sources: list[Path]) -> None:
+@WITH_SOME_OR_ALL
+def test_a_removed_request_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
     """Its response is still equal, and so are messages with the directory that it introduced."""
-    for path, line in every(sources, REQUEST):
+    for path, line in from_all(sources, REQUEST, chosen):
         with changed(path, {line.place: None}) as without:
             found = diff(opened(path), without)
             (entry,) = found.entries()

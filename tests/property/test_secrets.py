@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.store.reader import RecordingReader
-from tests import reactive
 from tests.playbook import record
 from tests.reactive import Conversation, play
 from tests.verify_playbook import verify
@@ -104,9 +103,9 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
         assert diff(old, new, DiffOptions()).is_equal
 
 
-def test_every_recording_plays_without_its_secrets(tmp_path: Path) -> None:
+def test_every_recording_plays_without_its_secrets(every_recording: list[Path]) -> None:
     """The client sends them as it did."""
-    for path in reactive.recordings(tmp_path):
+    for path in every_recording:
         with RecordingReader(path, unredacted=True) as whole, RecordingReader(path) as masked:
             loaded = Conversation.load(whole)
             played = play(evolve(loaded, reader=masked))

@@ -16,11 +16,12 @@ from acp_proxy.engine.shared.divergence import Rank
 from acp_proxy.events import EndOfInput, LineReceived
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
-from tests import reactive
+from tests.mutations import RECORDINGS
 from tests.reactive import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from acp_proxy.events import Event
 
@@ -75,10 +76,9 @@ class Client:
 
 
 @pytest.fixture(scope="module")
-def conversations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Conversation]]:
+def conversations(every_recording: list[Path]) -> Iterator[list[Conversation]]:
     """The captured conversations of real agents."""
-    directory = tmp_path_factory.mktemp("captures")
-    found = [path for path in reactive.recordings(directory) if path.parent == directory]
+    found = [path for path in every_recording if path not in RECORDINGS]
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(RecordingReader(path)) for path in found]
         yield [Conversation.load(reader) for reader in readers]
