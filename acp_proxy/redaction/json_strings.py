@@ -5,7 +5,6 @@ read, and bytes that are not masked do not change. A string that is longer than 
 in parts that overlap, so that a secret is complete in one of them.
 """
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Generator, Iterable, Iterator
@@ -24,6 +23,7 @@ _ITEM = "*"
 _LONGEST_ESCAPE = 6
 _SCALARS = re.compile(rb"-?[0-9][0-9.eE+-]*|true|false|null|NaN|-?Infinity")
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_CONTROLS = {rb"\b": "\b", rb"\f": "\f", rb"\n": "\n", rb"\r": "\r", rb"\t": "\t"}
 _INSIDE = re.compile(rb'[^"\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*+)*+', re.DOTALL)
 _Path = tuple[str, ...]
 
@@ -103,10 +103,9 @@ class Decoded:
 
 def _unescaped(escape: bytes) -> str:
     """Returns the character of an escape; each half of a surrogate pair is one."""
-    try:
-        return str(json.loads(b'"%s"' % escape))
-    except ValueError:
-        return escape[1:2].decode("latin-1")
+    if len(escape) == _LONGEST_ESCAPE:
+        return chr(int(escape[2:], 16))
+    return _CONTROLS.get(escape) or escape[1:].decode("latin-1")
 
 
 @define
