@@ -1,9 +1,14 @@
 """Keeps whether a command shows secrets, and masks them in its messages."""
 
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from acp_proxy.inspection.secrets import MaskedValue
 
 _UNREDACTED = "acp_proxy.unredacted"
 """The key in click's context; a group and its commands share the value."""
@@ -50,6 +55,25 @@ def output_without_secrets(text: str, known: Mapping[str, str]) -> str:
     lines = (line.encode("utf-8", "surrogateescape") for line in text.split("\n"))
     masked = (apply(line, redactor.changed(Stream.STDERR, line)) for line in lines)
     return b"\n".join(masked).decode("utf-8", "replace")
+
+
+def masked_summary(masked: "Sequence[MaskedValue]", level: str) -> str:
+    """Returns in words how much is masked.
+
+    Args:
+        masked: the values.
+        level: what was to be masked: ``secrets`` or ``private``.
+    """
+    from acp_proxy.wording import counted
+
+    kinds = Counter({value.marker: value.kind for value in masked}.values())
+    words = "no secret was found"
+    if masked:
+        named = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        verb = "is" if kinds.total() == 1 else "are"
+        secrets, places = counted(kinds.total(), "secret"), counted(len(masked), "place")
+        words = f"{secrets} {verb} masked in {places} ({named})"
+    return f"{words}; private text is masked" if level == "private" else words
 
 
 def _show_secrets(ctx: click.Context, _param: object, value: bool) -> None:

@@ -28,6 +28,8 @@ from acp_proxy.store.side_files import (
     real_path,
 )
 
+SQLITE_VERSION = sqlite3.sqlite_version
+"""Of the library that reads recordings."""
 BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 """What reading a foreign or damaged file raises."""
 MAGIC = b"SQLite format 3\0"

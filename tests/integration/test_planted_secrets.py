@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,7 +134,8 @@ class Recorded:
             f"{path.name}: {leak}"
             for path in found
             if path.is_file()
-            for leak in self.leaks.found(path.read_bytes())
+            for content in contents(path)
+            for leak in self.leaks.found(content)
         ]
 
     def stored(self) -> list[str]:
@@ -150,6 +152,15 @@ class Recorded:
         return [f"{' '.join(map(str, words))}: {leak}" for leak in leaks] + self.files()
 
 
+def contents(path: Path) -> Iterator[bytes]:
+    """Yields what a file holds, or each file of an archive."""
+    if not zipfile.is_zipfile(path):
+        yield path.read_bytes()
+        return
+    with zipfile.ZipFile(path) as archive:
+        yield from map(archive.read, archive.namelist())
+
+
 def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
     """Yields the commands that show a recording."""
     inspect = "inspect"
@@ -161,6 +172,8 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
         yield inspect, name, path, "--json"
     yield inspect, "audit", path, "--markdown"
     yield inspect, "transcript", path
+    yield inspect, "bundle", path, "-o", out / "bug.zip"
+    yield inspect, "bundle", path, "-o", out / "private.zip", "--level", "private"
     yield inspect, "transcript", path, "--full", "-o", out / "transcript.md"
     yield inspect, "log", path, "--raw"
     yield inspect, "log", path, "--no-fold"
@@ -239,7 +252,7 @@ def test_no_command_shows_a_secret(
 def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str) -> None:
     """Neither what is indexed nor what only the log has; nor what a killed recorder leaves."""
     recorded = record(conversation("unstable", large=0, hidden=9), "--redact", level)
-    chosen = ("list", "show", "log", "export", "transcript")
+    chosen = ("list", "show", "log", "export", "transcript", "bundle")
     assert everything(recorded, chosen=chosen) == []
     recorded.kill()
     shutil.rmtree(recorded.home / "out")

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import click
 import msgspec
@@ -115,12 +115,20 @@ class Writer:
 
     _PAUSE_S = 0.05
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, out: BinaryIO | None = None
+    ) -> None:
+        """Begins to write.
+
+        Args:
+            clock: seconds, from any origin.
+            out: a file that takes all of it as UTF-8, in place of stdout.
+        """
         sys.stdout.flush()
         self._clock = clock
-        self._out = sys.stdout.buffer
-        self._encoding = sys.stdout.encoding
-        self._watched = sys.stdout.isatty()
+        self._out = out or sys.stdout.buffer
+        self._encoding = "utf-8" if out else sys.stdout.encoding
+        self._watched = out is None and sys.stdout.isatty()
         self._flushed = 0.0
 
     def line(self, text: str) -> None:
@@ -155,8 +163,14 @@ class Writer:
 class Page(Writer):
     """Writes lines of pieces, as wide as a screen."""
 
-    def __init__(self, screen: Screen) -> None:
-        super().__init__()
+    def __init__(self, screen: Screen, out: BinaryIO | None = None) -> None:
+        """Begins a page.
+
+        Args:
+            screen: what the lines have to fit.
+            out: a file that takes them as UTF-8, in place of stdout.
+        """
+        super().__init__(out=out)
         self.screen = screen
 
     def print(self, *pieces: Piece) -> None:

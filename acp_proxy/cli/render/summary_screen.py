@@ -50,14 +50,16 @@ _MORE = {
 }
 
 
-def show_summary(summary: Summary, word: str) -> None:
+def show_summary(summary: Summary, word: str, page: RecordingPage | None = None) -> None:
     """Prints the summary of a recording.
 
     Args:
         summary: of the recording.
         word: how the user named the recording.
+        page: where to, if not on stdout; it has no hint at the next command.
     """
-    page = RecordingPage(stdout_screen())
+    has_hint = page is None
+    page = page or RecordingPage(stdout_screen())
     page.headline(
         summary.recording,
         live=summary.live,
@@ -71,7 +73,7 @@ def show_summary(summary: Summary, word: str) -> None:
     _course(page, summary)
     _findings(page, summary, word)
     _stderr(page, summary)
-    if page.screen.columns is not None:
+    if has_hint and page.screen.columns is not None:
         page.print()
         _next(page, summary, word)
     page.flush()

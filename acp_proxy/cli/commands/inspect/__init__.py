@@ -15,6 +15,7 @@ _COMMANDS = {
     "audit": "audit:audit",
     "diff": "diff:diff",
     "export": "export:export",
+    "bundle": "bundle:bundle",
     "redact": "redact:redact",
     "secrets": "secrets:secrets",
     "import": "import_:import_",

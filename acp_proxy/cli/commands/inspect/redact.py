@@ -1,8 +1,7 @@
 """``acp-proxy inspect redact``: a masked copy of a recording."""
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,11 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import pointers, recording_argument
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.redaction import masked_summary
 from acp_proxy.cli.render.output import progress, say
 from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.inspection.searching.patterns import Pattern
-from acp_proxy.inspection.secrets import MaskedValue, masked_values
+from acp_proxy.inspection.secrets import masked_values
 from acp_proxy.plain_files import reason
 from acp_proxy.protocol.json_text import parts_of
 from acp_proxy.store.library import TEXT_SUFFIX
@@ -24,7 +24,6 @@ from acp_proxy.store.masked_rows import Level
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_parts, write_text_form
 from acp_proxy.store.text_import import import_text_form
-from acp_proxy.wording import counted
 
 
 @click.command(
@@ -86,7 +85,7 @@ def redact(
             raise Refusal(f"{reader.path} is still being recorded; expected one that has ended")
         masked = list(masked_values(reader))
         _write(reader, output)
-    say(f"{output}: {_summary(masked, level)}")
+    say(f"{output}: {masked_summary(masked, level)}")
 
 
 def _check_output(output: Path) -> None:
@@ -100,17 +99,6 @@ def _check_output(output: Path) -> None:
         raise Refusal(f"expected a name that ends in .db or {TEXT_SUFFIX} for -o, got {name}")
     if os.path.lexists(output):
         raise Refusal(f"{output} exists; expected the path of a new file")
-
-
-def _summary(masked: Sequence[MaskedValue], level: str) -> str:
-    kinds = Counter({value.marker: value.kind for value in masked}.values())
-    words = "no secret was found"
-    if masked:
-        named = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-        verb = "is" if kinds.total() == 1 else "are"
-        secrets, places = counted(kinds.total(), "secret"), counted(len(masked), "place")
-        words = f"{secrets} {verb} masked in {places} ({named})"
-    return f"{words}; private text is masked" if level == "private" else words
 
 
 def _write(reader: RecordingReader, output: Path) -> None:

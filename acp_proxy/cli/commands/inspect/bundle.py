@@ -1,0 +1,107 @@
+"""``acp-proxy inspect bundle``: all that a bug report needs, in one file without secrets."""
+
+import io
+import platform
+import time
+from collections.abc import Iterator
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+
+import click
+from attrs import evolve
+
+from acp_proxy import __version__
+from acp_proxy.cli.commands.inspect.transcript import transcript_parts
+from acp_proxy.cli.options import read_argument
+from acp_proxy.cli.output_files import write_files
+from acp_proxy.cli.recordings import open_recording
+from acp_proxy.cli.redaction import masked_summary
+from acp_proxy.cli.render.output import progress, warn
+from acp_proxy.cli.render.recording_page import RecordingPage
+from acp_proxy.cli.render.styled_text import Screen
+from acp_proxy.cli.render.summary_screen import show_summary
+from acp_proxy.cli.zip_archive import zip_parts
+from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.inspection.secrets import masked_values
+from acp_proxy.recording import Recording
+from acp_proxy.safe_text import plain
+from acp_proxy.store.database import SQLITE_VERSION
+from acp_proxy.store.masked_rows import Level
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.text_export import write_parts
+from acp_proxy.wording import byte_size
+
+_COLUMNS = 100
+"""The width of the summary."""
+
+
+@click.command(
+    short_help="Pack what a bug report needs into one file.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect bundle latest -o bug.zip
+          the recording, the conversation, the summary and the versions, without secrets
+      acp-proxy inspect bundle latest -o bug.zip --level private
+          also without prompts, messages and contents of files
+    """,
+)
+@read_argument
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", required=True,
+              help="The archive. The file must not exist.")  # fmt: skip
+@click.option("--level", type=click.Choice(["secrets", "private"]), default="secrets",
+              show_default=True,
+              help="What to mask. private: also prompts, messages and contents of files, of which "
+              "only the lengths stay.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the file that --output names.")
+def bundle(rec: str, output: Path, level: str, force: bool) -> None:
+    """Pack what a bug report needs into one ZIP file.
+
+    It has the recording as text (recording.jsonl), the conversation as Markdown (transcript.md),
+    the summary (show.txt), and the versions of all that took part (versions.txt). Secrets are
+    masked in all of them, as `inspect redact` does.
+
+    No masking finds everything: read the files before you share them.
+    """
+    sizes: dict[str, int] = {}
+    with open_recording(rec, level=Level(private=level == "private")) as reader:
+        files = {
+            "recording.jsonl": write_parts(reader),
+            "transcript.md": transcript_parts(reader),
+            "show.txt": _summary(reader),
+            "versions.txt": _versions(reader.recording),
+        }
+        parts = progress(zip_parts(files, sizes), label="writing")
+        write_files({output: parts}, force=force)
+        masked = masked_summary([*masked_values(reader)], level)
+    named = ", ".join(f"{name} ({byte_size(size)})" for name, size in sizes.items())
+    warn(f"{output} has {named}; {masked}")
+    said = "paths and ids are" if level == "private" else "prompts, files and paths are"
+    warn(f"read it before you share it: {said} as they were")
+
+
+def _summary(reader: RecordingReader) -> Iterator[bytes]:
+    watch = partial(progress, total=reader.count(), label="reading", size=attrgetter("frames"))
+    summary = summarize(reader, time.monotonic_ns() if reader.live else None, watch)
+    made = io.BytesIO()
+    name = Path(summary.path).name
+    show_summary(evolve(summary, path=name), name, RecordingPage(Screen(_COLUMNS), made))
+    yield made.getvalue()
+
+
+def _versions(recording: Recording) -> Iterator[bytes]:
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    facts = [
+        ("acp-proxy", __version__),
+        ("Python", f"{platform.python_implementation()} {platform.python_version()}"),
+        ("SQLite", SQLITE_VERSION),
+        ("platform", system),
+        ("recorded by", f"acp-proxy {recording.tool_version}"),
+        ("recorded on", recording.platform),
+        ("agent", recording.agent_title),
+        ("client", recording.client_title),
+        ("dialect", recording.dialect or ""),
+        ("protocol", recording.protocol_version or ""),
+    ]
+    for name, value in facts:
+        yield f"{name:<12} {plain(value) or 'unknown'}\n".encode("utf-8", "backslashreplace")
