@@ -5,6 +5,7 @@ read, and bytes that are not masked do not change. A string that is longer than 
 in parts that overlap, so that a secret is complete in one of them.
 """
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Generator, Iterable, Iterator
@@ -63,12 +64,15 @@ class Decoded:
         if self._is_plain:
             self.text = raw.decode()
         else:
-            self.text = "".join(self._runs())
+            text = _quickly_decoded(raw)
+            self.text = "".join(self._runs()) if text is None else text
 
     def place(self, index: int) -> int:
         """Returns the place of the byte at which a character begins."""
         if self._is_plain:
             return index
+        if not self._at:
+            self.text = "".join(self._runs())
         n = bisect_right(self._at, index) - 1
         if n < 0:
             return 0
@@ -99,6 +103,16 @@ class Decoded:
     def _note(self, index: int, place: int) -> None:
         self._at.append(index)
         self._bytes.append(place)
+
+
+def _quickly_decoded(raw: bytes) -> str | None:
+    """Returns the text of a string, or None if it may have half of a pair or is not valid."""
+    if b"\\u" in raw:
+        return None
+    try:
+        return str(json.loads(f'"{raw.decode()}"', strict=False))
+    except ValueError:
+        return None
 
 
 def _unescaped(escape: bytes) -> str:
