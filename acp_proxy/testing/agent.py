@@ -5,8 +5,12 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from acp_proxy.testing.runs import AgentRun, RunReport, runs_in, wait
+
+if TYPE_CHECKING:
+    from acp_proxy.api import OpenRecording
 
 _TITLE = "acp"
 _BEGIN_S = 1.0
@@ -88,6 +92,20 @@ class AcpAgent:
     def report(self) -> RunReport:
         """The report of the last start; see `reports`."""
         return self.reports[-1]
+
+    def open(self) -> "OpenRecording":
+        """Opens the recording that is played; of a real agent, that of its last start so far.
+
+        Raises:
+            RuntimeError: the real agent was never started.
+        """
+        from acp_proxy import api
+
+        if not self.is_recording:
+            return api.open(self.recording)
+        if not self.runs:
+            raise RuntimeError("there is no recording: the agent was never started")
+        return api.open(self.runs[-1].database)
 
     def verdict(self) -> str:
         """Returns ``clean``, or the first other verdict of a start; see `reports`."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from attrs import evolve
 
 from acp_proxy.cli.render.markdown import code, code_span, escaped, fenced, prose
+from acp_proxy.inspection.describe.tools import short_id
 from acp_proxy.inspection.transcript.values import (
     EntryChoice,
     EntryKind,
@@ -173,7 +174,7 @@ class _Page:
             more = "" if not lines.left_out else " and more"
             parts.append(f"{counted(count, 'line')}{more}")
         number = _number(entry)
-        where = f"{code(entry.id)} <code>{number}</code> at {seconds(entry.t_ns)} s"
+        where = f"{code(short_id(entry.id))} <code>{number}</code> at {seconds(entry.t_ns)} s"
         words = " · ".join(filter(None, [*parts, where.strip()]))
         is_said = entry.kind in _SAID
         yield from self._details(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from acp_proxy.inspection.describe.tools import call_of, places, short_id, tool_name
+from acp_proxy.inspection.describe.tools import call_of, places, tool_name
 from acp_proxy.inspection.describe.values import Value, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage
 from acp_proxy.inspection.transcript.contents import blocks_of, output_blocks
@@ -94,7 +94,7 @@ class CallMessages:
             took_ns=last.t_ns - first.t_ns if is_over and first and last else None,
             by="agent",
             detail="" if kind == "other" else kind,
-            id=short_id(word(call, "toolCallId", "id")),
+            id=word(call, "toolCallId", "id"),
             remarks=[where] if where else [],
             blocks=[*self._blocks(call, most)],
         )

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from acp_proxy.inspection.describe.errors import code_name, describe_error
 from acp_proxy.inspection.describe.questions import chosen_option
-from acp_proxy.inspection.describe.tools import NAMES, call_of, short_id, tool_input, tool_name
+from acp_proxy.inspection.describe.tools import NAMES, call_of, tool_input, tool_name
 from acp_proxy.inspection.describe.values import Value, joined, number, part, parts, word
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.transcript.contents import blocks_of
@@ -109,7 +109,7 @@ class AskedRequest:
             took_ns=self.took_ns,
             by=_BY.get(self.stream, ""),
             detail=detail,
-            id=short_id(call) if call else "",
+            id=call or "",
             remarks=[*remarks],
             choices=[*choices],
             blocks=[*blocks],

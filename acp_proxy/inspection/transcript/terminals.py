@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from acp_proxy.inspection.audit.statements import command_of
 from acp_proxy.inspection.describe.content import exit_state
-from acp_proxy.inspection.describe.tools import short_id
 from acp_proxy.inspection.describe.values import Value, part, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage
 from acp_proxy.inspection.transcript.texts import TextCollector
@@ -137,7 +136,7 @@ class TerminalMessages:
             took_ns=self._last_ns - self._first_ns if self._is_over else None,
             by="agent",
             detail=self._directory,
-            id=short_id(self._terminal),
+            id=self._terminal,
             remarks=self._remarks,
             blocks=[TextBlock(TextForm.TEXT, output, "output")] if output.characters else [],
         )

@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterable, Iterator
 from heapq import merge
 
+from attrs import evolve
+
 from acp_proxy.filters import EVERYTHING, Filter, all_of
 from acp_proxy.inspection.choice import row_of
 from acp_proxy.inspection.describe.content import content as describe
@@ -122,7 +124,7 @@ class TranscriptReader:
                 for entry in self._of(one):
                     yield from self._end_run()
                     is_empty = False
-                    yield entry
+                    yield entry if entry.session else evolve(entry, session=one.get("session"))
         for entry in self._end_run():
             is_empty = False
             yield entry
@@ -405,6 +407,7 @@ class _Run:
             self._last,
             t_ns,
             took_ns=self._last_ns - t_ns,
+            session=self.key[0],
             by=self._by,
             detail=self._detail,
             remarks=self._remarks,

@@ -86,12 +86,13 @@ class TranscriptEntry:
     """Its status or its outcome, in a few words."""
     is_failed: bool = False
     took_ns: int | None = None
+    session: str | None = None
     by: str = ""
     """Who said or asked it: client or agent."""
     detail: str = ""
     """The kind of a tool call, the method of a request, the directory of a command."""
     id: str = ""
-    """The end of the id of a tool call or terminal."""
+    """Of a tool call or terminal."""
     remarks: list[str] = field(factory=list)
     choices: list[EntryChoice] = field(factory=list)
     blocks: list[TextBlock] = field(factory=list)

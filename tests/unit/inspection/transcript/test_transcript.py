@@ -108,7 +108,7 @@ def test_a_tool_call_is_one_entry_where_it_began() -> None:
     call, message = entries(talk)
     assert message.kind is EntryKind.MESSAGE
     assert (call.kind, call.title, call.state) == (EntryKind.TOOL_CALL, "Edit a.py", "completed")
-    assert (call.detail, call.id, call.took_ns) == ("edit", "…_01XyZ"[-7:], 2 * 10**9)
+    assert (call.detail, call.id, call.took_ns) == ("edit", "toolu_01XyZ", 2 * 10**9)
     assert (call.seq, call.last_seq, call.is_failed) == (6, 8, False)
     assert texts(call) == [
         ("input", '{\n  "path": "a.py"\n}'),
