@@ -36,7 +36,6 @@ from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import Payload
 from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.rows import LARGEST
 
 TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
@@ -158,11 +157,9 @@ class Messages:
         wanted = set(numbers)
         starts = [0, *(k for k in range(1, len(numbers)) if numbers[k] - numbers[k - 1] > _NEAR)]
         for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
-            last = parse(f"seq:..{numbers[end - 1]}")
-            for row in self.reader.frames(last, after=numbers[start] - 1):
-                if row["seq"] in wanted:
-                    frame = Payload._make(row[name] for name in Payload._fields)
-                    yield frame if row["size"] <= LARGEST else frame._replace(raw=None)
+            for frame in self.reader.payloads_between(numbers[start], numbers[end - 1]):
+                if frame.seq in wanted:
+                    yield frame
 
     def _text(self, frame: Payload) -> str:
         part = self._chunks.part(frame)

@@ -116,11 +116,24 @@ class FrameTable:
         where = self._where(chosen.condition)
         if not where.exact:
             return (_payload_of(row, largest) for row in self.frames(chosen))
-        raw = f"CASE WHEN {self.lines.size} <= {largest:d} THEN {self.lines.line} END"
-        payloads = _payloads(self._select(f"{_PAYLOAD}, {raw}", where), self._texts())
+        columns = self._payload_columns(largest)
+        payloads = _payloads(self._select(columns, where), self._texts())
         if chosen is EVERYTHING:
             return payloads
         return (p for p in payloads if p.kind != "batch" or self._matches_batch(p.seq, chosen))
+
+    def payloads_between(self, first: int, last: int, largest: int) -> Iterator[Payload]:
+        """Streams the lines of a few frames, without reading the labels of all others.
+
+        Args:
+            first: the number of the first frame.
+            last: the number of the last frame.
+            largest: see `payloads`.
+        """
+        columns = self._payload_columns(largest)
+        sql = f"SELECT {columns} FROM {self.rows} AS f WHERE f.seq BETWEEN ? AND ? ORDER BY f.seq"
+        texts = _TextsOnDemand(self.connection, self.labels)
+        return _payloads(self.connection.execute(sql, (first, last)), texts)
 
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads one line piece by piece."""
@@ -162,6 +175,10 @@ class FrameTable:
             STREAM_NAMES[code]: (seq, count) for code, seq, count in rows if code in STREAM_NAMES
         }
 
+    def _payload_columns(self, largest: int) -> str:
+        lines = self.lines
+        return f"{_PAYLOAD}, CASE WHEN {lines.size} <= {largest:d} THEN {lines.line} END"
+
     def _where(self, condition: Condition) -> Where:
         """A condition in SQL; with batches, if there are any, since that takes no index."""
         where = translate(condition, self.labels, self.every, self.lines.size)
@@ -201,9 +218,28 @@ class FrameTable:
     def _texts(self) -> _Texts:
         labels = dict(self.connection.execute(f"SELECT id, text FROM {self.labels}"))
         for label in labels.values():
-            if not isinstance(label, str):
-                raise Mistyped(f"a label is {type(label).__name__}")
+            _check_label(label)
         return {**labels, None: None}
+
+
+class _TextsOnDemand(_Texts):
+    """The text of each label that is asked for."""
+
+    def __init__(self, connection: sqlite3.Connection, labels: str) -> None:
+        super().__init__({None: None})
+        self._find = partial(connection.execute, f"SELECT text FROM {labels} WHERE id = ?")
+
+    def __missing__(self, label: int | None) -> str:
+        for (text,) in self._find((label,)):
+            found = self[label] = _check_label(text)
+            return found
+        raise KeyError(label)
+
+
+def _check_label(label: Any) -> str:
+    if not isinstance(label, str):
+        raise Mistyped(f"a label is {type(label).__name__}")
+    return label
 
 
 def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[FrameHead]:

@@ -183,6 +183,17 @@ class Rows:
             for table in self.tables:
                 yield from table.payloads(chosen, LARGEST)
 
+    def payloads_between(self, first: int, last: int) -> Iterator[Payload]:
+        """Streams a few frames by their numbers, as `payloads` does and at once.
+
+        Args:
+            first: the number of the first frame.
+            last: the number of the last frame.
+        """
+        with self._damage_reported():
+            for table in self.tables:
+                yield from table.payloads_between(first, last, LARGEST)
+
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads the line of a frame piece by piece, however large it is."""
         with self._damage_reported():

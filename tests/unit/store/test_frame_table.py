@@ -221,8 +221,32 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"UPDATE frame_rows SET {spoil} WHERE seq = 6")
-    with RecordingReader(path) as reader, pytest.raises(DamagedRecording):
-        list(reader.heads())
+    with RecordingReader(path) as reader:
+        for frames in (reader.heads(), reader.payloads(), reader.payloads_between(6, 6)):
+            with pytest.raises(DamagedRecording):
+                list(frames)
+
+
+def test_a_label_is_a_text(tmp_path: Path) -> None:
+    """A label of another type is damage, whether all labels are read or only this one."""
+    path = record_conversation(tmp_path / "x.db")
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "UPDATE labels SET text = x'00' WHERE id = (SELECT method FROM frame_rows WHERE seq=6)"
+        )
+    with RecordingReader(path, unredacted=True) as reader:
+        for frames in (reader.payloads(), reader.payloads_between(6, 6)):
+            with pytest.raises(DamagedRecording, match="a label is bytes"):
+                list(frames)
+
+
+def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
+    """Each range of numbers gives the frames in it, those of the tail included."""
+    for reader in readers:
+        every = [*reader.payloads()]
+        for place in range(len(every)):
+            some = every[place : place + 3]
+            assert [*reader.payloads_between(some[0].seq, some[-1].seq)] == some
 
 
 def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
