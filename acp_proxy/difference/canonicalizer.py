@@ -176,8 +176,11 @@ class Walk:
         if kind is dict:
             self._object(value, place)
         elif kind is list:
-            pairs = ((item, place[str(number)]) for number, item in enumerate(value))
-            value[:] = [self._inner(item, at) for item, at in pairs if not at.is_ignored]
+            value[:] = [
+                self._inner(item, at)
+                for number, item in enumerate(value)
+                if not (at := place[str(number)]).is_ignored
+            ]
         elif kind is float:
             if not isfinite(value):
                 return f"({value})"
@@ -200,14 +203,15 @@ class Walk:
         for key, below, has_rule in layout.members:
             inner = value[key]
             kind = type(inner)
-            if kind is dict:
+            if kind is str:
+                if has_rule:
+                    value[key] = self._by_rule(inner, below)
+                elif inner not in plain:
+                    value[key] = self._text(inner)
+            elif kind is dict:
                 self._object(inner, below)
-            elif kind is not str:
+            else:
                 value[key] = self._inner(inner, below)
-            elif has_rule:
-                value[key] = self._by_rule(inner, below)
-            elif inner not in plain:
-                value[key] = self._text(inner)
 
     def _new_layout(self, value: dict[str, Any], place: PlaceState) -> Layout | None:
         """Returns what is done with objects like this one; None if a key may hold values."""

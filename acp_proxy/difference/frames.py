@@ -87,8 +87,9 @@ def kind_of_call(message: Any) -> str | None:
     subject = params.get("subject")
     in_v2 = subject.get("toolCall") if isinstance(subject, dict) else None
     for call in (params.get("update"), params.get("toolCall"), in_v2):
-        if isinstance(call, dict) and isinstance(call.get("kind"), str):
-            return str(call["kind"])
+        kind = call.get("kind") if isinstance(call, dict) else None
+        if isinstance(kind, str):
+            return kind
     return None
 
 
@@ -184,10 +185,10 @@ class ChunkHandler:
     def chunk(self, frame: Payload) -> SplitChunk | None:
         """Returns a chunk of a message, of a thought or of a summary; None for other frames."""
         raw = frame.raw
-        if frame.method != UPDATE or raw is None or not self._joins_texts:
-            return None
         # `in` is slower: it tries first whether the text is a number.
-        return self._splitter.split(raw) if raw.find(b"_chunk") > 0 else None
+        if raw is None or raw.find(b"_chunk") < 0:
+            return None
+        return self._splitter.split(raw) if frame.method == UPDATE and self._joins_texts else None
 
     def part(self, frame: Payload) -> SplitChunk | None:
         """Returns a part of any text, which may also be pushed output; None for other frames."""

@@ -76,8 +76,9 @@ def read(
     made_up = injected_frames(reader)
     chosen = None if options.chosen is EVERYTHING else _Chosen(reader, options.chosen)
     for frame in watch(reader.payloads(), reader.count(), "reading"):
-        is_chosen = chosen is None or chosen.has(frame.seq)
-        if frame.stream != "stderr" and frame.kind != "blank" and frame.seq not in made_up:
+        seq, _, stream, kind, _, _, _, _, _ = frame
+        is_chosen = chosen is None or chosen.has(seq)
+        if stream != "stderr" and kind != "blank" and seq not in made_up:
             if is_chosen:
                 handler.take(frame)
             else:
@@ -148,6 +149,7 @@ class _FrameHandler:
         self._reader = reader
         self._exact = options.exact
         self._expect = options.expect
+        self._is_reduced = options.expect is not Expect.FRAMES
         self._apart = () if options.exact else (*STATE_UPDATES, *options.apart)
         self._chunks = ChunkHandler(options.joins_texts)
         self._builder = SequenceBuilder(self.side)
@@ -211,7 +213,7 @@ class _FrameHandler:
     def _take_message(self, frame: Payload, raw: bytes) -> None:
         seq, _, stream, _, method, session, _, named_call, _ = frame
         message, decision = json_or_text(raw), None
-        if self._expect is not Expect.FRAMES or method in INITIALIZE:
+        if self._is_reduced or method in INITIALIZE:
             decision = self._decision(frame, message)
             message = reduced(message, frame, self._expect, decision)
             if message is NOTHING:
