@@ -70,6 +70,14 @@ def test_a_message_of_an_unknown_method(play: Callable[..., Live]) -> None:
     assert (found.line, found.near_misses, found.differences) == (3, (), ())
 
 
+def test_a_message_with_credentials(play: Callable[..., Live]) -> None:
+    """The line that came has none of them, and else is spelled as it was sent."""
+    before = '{"jsonrpc": "2.0", "id":9, "method":"session/load", "params": {"sessionId":"s"'
+    sent = before + ', "mcpServers":[{"name":"x", "env": [{"name":"A", "value":"b"}]}]}}'
+    found = only(play(TURN, 1, 3, f"| {sent}"))
+    assert found.came == sent.replace('[{"name":"A", "value":"b"}]', '"(hidden)"')
+
+
 def test_a_message_with_other_params(play: Callable[..., Live]) -> None:
     """It has the recorded one and what differs, among the near misses."""
     found = only(play(TURN, 1, 3, '#9 session/prompt {"sessionId": "s", "prompt": "b"}'))

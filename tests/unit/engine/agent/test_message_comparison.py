@@ -38,6 +38,8 @@ RECORDED = r"""
     18 <- #1 fs/read_text_file {"sessionId": "t", "path": "/p/f"}
     19 -> #1 error {"code": -32603, "message": "m"}
     20 -> | "half
+    21 -> | half a \xff
+    22 -> | {"a": 1}
 """
 
 
@@ -77,6 +79,20 @@ def test_a_line_that_is_no_message_is_compared_by_its_bytes(
     found = comparison.compare(number, b"other \xff")
     text = raw.decode().replace('"', '\\"')
     assert found.differences == [Difference("", f'"{text}"', '"other \ufffd"')]
+
+
+def test_lines_that_look_alike_may_differ(recorded: RecordedTranscript) -> None:
+    """The same character stands for all bytes that are no UTF-8."""
+    found = Comparison(recorded).compare(21, b"half a \xfe")
+    assert found.differences == [Difference("", '"half a \ufffd"', '"half a \ufffd"')]
+
+
+def test_json_that_is_no_message_is_compared_by_its_bytes(recorded: RecordedTranscript) -> None:
+    """Its spelling counts."""
+    comparison = Comparison(recorded)
+    assert comparison.compare(22, b'{"a": 1}').is_equal
+    (difference,) = comparison.compare(22, b'{"a":1}').differences
+    assert difference == Difference("", '"{\\"a\\": 1}"', '"{\\"a\\":1}"')
 
 
 def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscript) -> None:
