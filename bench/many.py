@@ -38,7 +38,7 @@ COMMANDS: tuple[list[str], ...] = (
 
 
 def make(directory: Path, count: int) -> None:
-    """Fills a directory with copies of the shipped recordings, a minute between each two.
+    """Fills a directory with copies of the shipped recordings, six hours between each two.
 
     Args:
         directory: it is made.
@@ -48,14 +48,14 @@ def make(directory: Path, count: int) -> None:
     for number in range(count):
         path = directory / f"run-{number:04}.db"
         shutil.copyfile(SHIPPED[number % len(SHIPPED)], path)
-        started = (FIRST + timedelta(minutes=number)).isoformat(timespec="microseconds")
+        started = (FIRST + timedelta(hours=6 * number)).isoformat(timespec="microseconds")
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("PRAGMA journal_mode = DELETE")
             connection.execute(
                 "UPDATE recording SET id = ?, name = ?, started_at = ?, redaction = 'secrets'",
                 (f"{number * 2654435761 % 2**48:012x}", path.stem, started),
             )
-        when = (FIRST + timedelta(minutes=number)).timestamp() + 1
+        when = (FIRST + timedelta(hours=6 * number)).timestamp() + 1
         os.utime(path, (when, when))
 
 

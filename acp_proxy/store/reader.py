@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import is_plain, open_plain, reason
+from acp_proxy.recording import Recording
 from acp_proxy.store import damaged_log, database
 from acp_proxy.store.database import is_sqlite
 from acp_proxy.store.log_reader import LogMoved
@@ -80,6 +81,7 @@ class RecordingReader(Rows):
         self.unredacted = unredacted
         self._level, self._known, self._watch = level, known or {}, watch
         self._tail: LogTail | None = None
+        self._recording: Recording | None = None
         self.tables = []
         self._files = contextlib.ExitStack()
         self._open()
@@ -93,6 +95,15 @@ class RecordingReader(Rows):
     def close(self) -> None:
         """Closes the files."""
         self._files.close()
+
+    @property
+    def recording(self) -> Recording:
+        """The recording's one row, which is read once if nobody is writing it."""
+        if self._tail is not None:
+            return super().recording
+        if self._recording is None:
+            self._recording = super().recording
+        return self._recording
 
     @property
     def newest(self) -> int:
@@ -184,6 +195,7 @@ class RecordingReader(Rows):
     def _open_once(self) -> None:
         log_path = Path(f"{self._place}{LOG_SUFFIX}")
         self._tail, self.live, self.masked_rows = None, False, None
+        self._recording = None
         if self._source is not None or is_text(self.path) or self._should_be_text():
             self._open_text()
             return
