@@ -1,7 +1,9 @@
 """What a shell offers for a word that is being typed, and how bash gets it.
 
 Completion must be quick, and no error may disturb the line that the user types: the names of
-recordings are file names, and files are opened only for a word that begins like an id.
+recordings are file names, and files are opened only for a word that begins like an id. Where a
+command has no option before the word, `_ARGUMENTS` has what is offered, and the command itself,
+with all that it needs, is not imported.
 
 Bash takes ``:`` and ``=`` for the ends of words, so a filter such as ``kind:request`` arrives as
 three words, of which only the last is to be completed. The words are joined first, and each offer
@@ -10,21 +12,24 @@ is reduced to the part that replaces the last word. Other shells need no such he
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
     add_completion_class,
     split_arg_string,
 )
 
 from acp_proxy.cli.group import recordings
 from acp_proxy.errors import AcpProxyError
-from acp_proxy.filters import TERMS
 
 _SUFFIXES = (".db", ".jsonl")
 _ID = re.compile(r"[0-9a-f]{1,12}")
@@ -32,6 +37,9 @@ _MOST_OPENED = 200
 _WORDS = ("not", "or", "and")
 _PATHS = ("params.", "result.", "error.")
 _BREAKS = frozenset(":=")
+_COLUMNS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
+"""Keys whose values are those of the recording, and the columns of `frames` that have them."""
+_READY = Path(__file__).parents[1] / "faults" / "ready"
 _SPECIAL = re.compile(r"[\s'\"\\$&|;<>()*?`!#]")
 
 
@@ -50,6 +58,21 @@ def directories_like(_ctx: object, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(incomplete, type="dir")]
 
 
+def plans_like(_ctx: object, incomplete: str) -> list[CompletionItem]:
+    """Offers the ready plans of faults, ``@NAME``, and else files."""
+    if incomplete and not incomplete.startswith("@"):
+        return [CompletionItem(incomplete, type="file")]
+    names = sorted(f"@{path.stem}" for path in _READY.glob("*.toml"))
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def kinds_like(_ctx: object, incomplete: str) -> list[CompletionItem]:
+    """Offers the kinds of faults."""
+    from acp_proxy.faults.registry import KINDS
+
+    return [CompletionItem(kind) for kind in KINDS if kind.startswith(incomplete)]
+
+
 def filters_like(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """Offers keys of the filter grammar, and the values of those that have a few.
 
@@ -57,11 +80,18 @@ def filters_like(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         ctx: the context of the command, whose ``rec`` may name a recording.
         incomplete: what has been typed of the word; it may be a whole filter in quotes.
     """
+    return _filters(ctx.params.get("rec"), incomplete)
+
+
+def _filters(recording: object, incomplete: str) -> list[CompletionItem]:
+    from acp_proxy.filters import TERMS  # late: most words that are completed are no filters
+
     place = max(incomplete.rfind(c) for c in " (") + 1
     before, word = incomplete[:place], incomplete[place:]
     key, colon, _ = word.partition(":")
     if colon:
-        offered = [f"{key}:{value}" for value in _values(key, ctx.params.get("rec"))]
+        values = _recorded(key, recording) or (TERMS[key].values if key in TERMS else ())
+        offered = [f"{key}:{value}" for value in values]
     else:
         offered = [*(f"{key}:" for key in TERMS), *_PATHS, *_WORDS]
     return [CompletionItem(before + text) for text in offered if text.startswith(word)]
@@ -108,15 +138,11 @@ def _ids(start: str) -> Iterator[str]:
             yield known[0]
 
 
-def _values(key: str, recording: object) -> Iterable[str]:
-    if key == "method" and isinstance(recording, str) and (recorded := _methods(recording)):
-        return recorded
-    return TERMS[key].values if key in TERMS else ()
-
-
-def _methods(word: str) -> list[str]:
-    """The methods that a recording has; none if it cannot be read."""
-    from acp_proxy.store.exchange_queries import request_methods
+def _recorded(key: str, word: object) -> list[str]:
+    """The values that a recording has of a key; none if it cannot be read."""
+    if key not in _COLUMNS or not isinstance(word, str):
+        return []
+    from acp_proxy.store.frame_queries import labels_of
     from acp_proxy.store.lookup import resolve
     from acp_proxy.store.reader import RecordingReader
 
@@ -124,11 +150,73 @@ def _methods(word: str) -> list[str]:
         suppress(AcpProxyError, OSError),
         RecordingReader(resolve(word, recordings(), Path.cwd()), unredacted=True) as reader,
     ):
-        return sorted({*request_methods(reader), "session/update"})
+        return labels_of(reader, _COLUMNS[key])
     return []
 
 
-class JoiningBashComplete(BashComplete):
+_REC, _SOURCE, _DIR, _PLAN, _KIND = (
+    recordings_like, sources_like, directories_like, plans_like, kinds_like,
+)  # fmt: skip
+_Complete = Callable[[Any, str], list[CompletionItem]]
+_ARGUMENTS: dict[str, tuple[_Complete | None, ...]] = {
+    **dict.fromkeys(("show", "redact", "note", "rename", "upgrade", "verify"), (_REC, None)),
+    **dict.fromkeys(("log", "transcript", "stats", "audit", "export"), (_REC, filters_like)),
+    "diff": (_REC, _REC, filters_like),
+    "secrets": (_REC,),
+    "replay": (_REC,),
+    "search": (None, _SOURCE),
+    "list": (_DIR, None),
+    "prune": (_DIR, None),
+    "faults list": (_KIND,),
+    "faults explain": (_PLAN, _REC, None),
+    "faults sweep": (_REC, None),
+}
+"""What is offered for the arguments of a command; the last stands for all that follow."""
+
+
+def of_argument(args: list[str], incomplete: str) -> list[CompletionItem] | None:
+    """Offers what an argument may be; None where the command itself has to be asked.
+
+    Args:
+        args: the words before, without the program.
+        incomplete: what has been typed of the word.
+    """
+    words = args[1:] if args[:1] == ["inspect"] else args
+    name = " ".join(words[:2]) if words[:1] == ["faults"] else "".join(words[:1])
+    before = words[len(name.split()) :]
+    if name not in _ARGUMENTS or any(word.startswith("-") for word in (*before, incomplete)):
+        return None
+    complete = _ARGUMENTS[name][min(len(before), len(_ARGUMENTS[name]) - 1)]
+    if complete is None:
+        return None
+    if complete is filters_like:
+        return _filters(before[0], incomplete)
+    return complete(None, incomplete)
+
+
+class _QuickComplete(ShellComplete):
+    """Click's completion, which imports a command only if it has to."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        """Returns what is offered.
+
+        Args:
+            args: the words before.
+            incomplete: what has been typed of the word.
+        """
+        found = of_argument(args, incomplete)
+        return super().get_completions(args, incomplete) if found is None else found
+
+
+class QuickZshComplete(_QuickComplete, ZshComplete):
+    """The same for zsh."""
+
+
+class QuickFishComplete(_QuickComplete, FishComplete):
+    """The same for fish."""
+
+
+class JoiningBashComplete(_QuickComplete, BashComplete):
     """Click's completion for bash, with the words that bash has split joined again."""
 
     _before = ""
@@ -178,4 +266,5 @@ def joined(words: list[str]) -> tuple[list[str], str]:
 
 def install() -> None:
     """Makes click use it."""
-    add_completion_class(JoiningBashComplete)
+    for complete in (JoiningBashComplete, QuickZshComplete, QuickFishComplete):
+        add_completion_class(complete)

@@ -34,6 +34,8 @@ def _completed_by(name: str) -> Callable[..., Any]:
 complete_recording = _completed_by("recordings_like")
 complete_source = _completed_by("sources_like")
 complete_filter = _completed_by("filters_like")
+complete_plan = _completed_by("plans_like")
+complete_kind = _completed_by("kinds_like")
 complete_directory = _completed_by("directories_like")
 recording_argument = click.argument("rec", shell_complete=complete_recording)
 """For a command that changes something, or makes something of a recording."""

@@ -146,13 +146,14 @@ def sessions_of_frames(rows: Rows) -> list[str]:
 
 
 def labels_of(rows: Rows, column: str) -> list[str]:
-    """Returns the different texts of a column of frames, in order; this looks at every frame.
+    """Returns the different texts of a column of frames; this looks at every frame.
 
     Args:
         rows: the recording.
         column: ``method``, ``session``, ``tool_call`` or ``terminal``.
     """
-    sql = f"SELECT {column} AS text FROM frames WHERE text IS NOT NULL GROUP BY 1 ORDER BY min(seq)"
+    every = rows.tables[0].every
+    sql = f"SELECT text FROM {every} WHERE id IN (SELECT {column} FROM frame_rows) ORDER BY id"
     return [row["text"] for row in rows.query(sql)]
 
 

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from acp_proxy.capture.options import RECORD, Option, RecordOptions
 from acp_proxy.capture.pumps import Interceptor
 from acp_proxy.cli.known_agents import agent_command, complete_agent
+from acp_proxy.cli.options import complete_plan
 from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.runtime import supervise
 
@@ -57,6 +58,8 @@ def _parameter(option: Option) -> click.Option:
         kind["default"] = option.default
         if option.metavar.startswith("["):
             kind["shell_complete"] = partial(_words_like, option.metavar.strip("[]").split("|"))
+    if option.metavar == "PLAN":
+        kind["shell_complete"] = complete_plan
     return click.Option(
         [name for name in (option.short, option.flag) if name],
         help=option.text,

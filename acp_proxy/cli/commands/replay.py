@@ -16,7 +16,7 @@ import click
 from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.capture.stdio import explain_terminal, take_stdio
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options import complete_recording, playback_options, pointers
+from acp_proxy.cli.options import complete_plan, complete_recording, playback_options, pointers
 from acp_proxy.cli.output_files import (
     check_report_files,
     json_report,
@@ -75,7 +75,7 @@ Examples:
               " too.")  # fmt: skip
 @click.option("--fault", multiple=True, metavar="RULE",
               help="A fault: its kind, then name=value. Can be given several times.")  # fmt: skip
-@click.option("--faults", metavar="PLAN",
+@click.option("--faults", metavar="PLAN", shell_complete=complete_plan,
               help="A plan of faults: a TOML file, or @NAME for a ready one.")  # fmt: skip
 @click.option("--seed", type=int, metavar="N", help="The seed of the random generator of faults.")
 def replay(

@@ -8,16 +8,19 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 from click.shell_completion import CompletionItem
 
+from acp_proxy.cli import completion
 from acp_proxy.cli.completion import JoiningBashComplete, joined
 from acp_proxy.cli.main import cli
-from tests.log_writer import LogWriter, record_conversation
+from tests.log_writer import LogWriter, record_conversation, update
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+CONTEXT = click.Context(cli)
 BASH = shutil.which("bash")
 PROGRAM = shutil.which("acp-proxy", path=os.path.dirname(sys.executable))  # noqa: PTH120
 
@@ -97,6 +100,87 @@ def test_a_filter_is_completed(
     """Keys, and the values of those that have a few, also within quotes."""
     assert home.is_dir()
     assert offered(monkeypatch, "inspect", "search", "x", "-w", *typed) == offers
+
+
+@pytest.mark.parametrize(
+    ("typed", "offers"),
+    [
+        (["session", ":"], ["s-1"]),
+        (["call", ":"], ["call-1"]),
+        (["method", ":", "session/u"], ["session/update"]),
+        (["turn", ":"], ["last"]),
+        (["is", ":", "un"], ["unanswered"]),
+        (["status", ":", "f"], ["failed"]),
+    ],
+)
+def test_values_are_those_of_the_recording(
+    home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
+) -> None:
+    """Sessions, calls and methods, with and without an option before."""
+    with LogWriter(home / "talk.db") as recorder:
+        recorder.to_client(
+            update("s-1", "tool_call", toolCallId="call-1", title="x", status="pending")
+        )
+    assert offered(monkeypatch, "log", "talk", *typed) == offers
+    assert offered(monkeypatch, "inspect", "log", "--json", "talk", *typed) == offers
+    assert offered(monkeypatch, "log", "nothing", "session", ":") == []
+
+
+def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever a plan can stand; else it is a file."""
+    for words in (
+        ["faults", "explain"],
+        ["record", "--faults"],
+        ["replay", "--faults"],
+        ["faults", "sweep", "x", "--plans"],
+    ):
+        assert offered(monkeypatch, *words, "@late-u") == ["@late-updates"]
+        assert len(offered(monkeypatch, *words, "")) > 5
+    assert offered(monkeypatch, "faults", "explain", "pl") == ["pl"]
+    assert offered(monkeypatch, "faults", "list", "lat") == ["latency"]
+
+
+def test_the_quick_way_offers_what_the_commands_would() -> None:
+    """Each argument of each command has the same completion there as at the command."""
+    groups = {"": cli, **{name: cli.get_command(CONTEXT, name) for name in ("inspect", "faults")}}
+    for group_name, group in groups.items():
+        assert isinstance(group, click.Group)
+        for word in group.list_commands(CONTEXT):
+            command = group.get_command(CONTEXT, word)
+            assert command is not None
+            arguments = [p for p in command.params if isinstance(p, click.Argument)]
+            name = f"faults {word}" if group_name == "faults" else word
+            quick = completion._ARGUMENTS.get(name)
+            for place, argument in enumerate(arguments):
+                found = None if quick is None else quick[min(place, len(quick) - 1)]
+                if found is not None:
+                    is_last = place + 1 == len(arguments)
+                    assert argument.nargs != -1 or (is_last and place + 1 == len(quick or ()))
+                    own = argument._custom_shell_complete
+                    assert own is not None
+                    assert [cell.cell_contents for cell in own.__closure__ or ()] == [
+                        found.__name__
+                    ]
+
+
+@pytest.mark.parametrize(
+    "words", [[""], ["show", ""], ["inspect", "log", ""], ["replay", ""], ["faults", "explain", ""]]
+)
+def test_no_command_is_imported_for_an_argument(words: list[str]) -> None:
+    """A key that does nothing for long is pressed again."""
+    script = (
+        "import sys, acp_proxy.cli.main as m, acp_proxy.cli.completion as c\n"
+        "c.JoiningBashComplete(m.cli, {}, 'acp-proxy', 'X').complete()\n"
+        "print(*[n for n in sys.modules if 'cli.commands.' in n or n in ('attrs', 'sqlite3')])"
+    )
+    environment = {
+        **os.environ,
+        "COMP_WORDS": "\n".join(("acp-proxy", *words)),
+        "COMP_CWORD": str(len(words)),
+    }
+    argv = [sys.executable, "-c", script]
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() in ([], ["acp_proxy.cli.commands.inspect"])
 
 
 def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import click
 from attrs import asdict
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options import complete_recording
+from acp_proxy.cli.options import complete_plan, complete_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.cli.render.pager import pages
@@ -30,7 +30,7 @@ _ARROWS = {"to-agent": "→", "to-client": "←"}
           of a rule that is not in a file
     """,
 )
-@click.argument("plan", metavar="PLAN")
+@click.argument("plan", metavar="PLAN", shell_complete=complete_plan)
 @click.argument("rec", metavar="[REC]", required=False, shell_complete=complete_recording)
 @click.option("--fault", multiple=True, metavar="RULE",
               help="An additional rule; can be given several times.")  # fmt: skip

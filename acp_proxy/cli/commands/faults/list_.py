@@ -5,6 +5,7 @@ from textwrap import wrap
 
 import click
 
+from acp_proxy.cli.options import complete_kind
 from acp_proxy.cli.render.output import say, say_json
 from acp_proxy.cli.render.output import width as terminal_width
 from acp_proxy.cli.render.pager import pages
@@ -27,7 +28,7 @@ _WIDTH = 100
           two kinds
     """,
 )
-@click.argument("kinds", nargs=-1, metavar="[KIND]...")
+@click.argument("kinds", nargs=-1, metavar="[KIND]...", shell_complete=complete_kind)
 @click.option("--json", is_flag=True, help="One JSON object.")
 @pages
 def list_(kinds: tuple[str, ...], json: bool) -> None:

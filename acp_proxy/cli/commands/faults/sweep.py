@@ -9,7 +9,7 @@ import click
 from attrs import evolve
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options import file_option, recording_argument
+from acp_proxy.cli.options import complete_plan, file_option, recording_argument
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.redaction import output_without_secrets
 from acp_proxy.cli.render.junit import Case, Failure, suite
@@ -38,6 +38,7 @@ _NO_PLAN = "(no faults)"
     multiple=True,
     required=True,
     metavar="DIR|PLAN",
+    shell_complete=complete_plan,
     help="A directory of plans, one plan, @NAME, or @all; can be given several times.",
 )
 @click.option(
