@@ -18,6 +18,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -142,6 +143,30 @@ class ForkServer:
             environment = {**env, **self._variables}
             pid = self.ask(given, start=words, env=environment, cwd=str(cwd))
         return Forked(self, pid, *ends)
+
+    def run(
+        self, arguments: Sequence[str | Path], sent: bytes, *, env: Mapping[str, str], cwd: Path
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Runs ``acp-proxy`` to its end, as `subprocess.run` does.
+
+        Args:
+            arguments: what follows the program's name.
+            sent: what it finds on stdin.
+            env: as for `start`.
+            cwd: its directory.
+        """
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
+            out, err = (file.fileno() for file in files)
+            process = self.start(
+                arguments, stdin=subprocess.PIPE, stdout=out, stderr=err, env=env, cwd=cwd
+            )
+            assert process.stdin is not None
+            with process.stdin, contextlib.suppress(BrokenPipeError):
+                process.stdin.write(sent)
+            code = process.wait(DEADLINE_S)
+            printed = [os.pread(fd, os.fstat(fd).st_size, 0) for fd in (out, err)]
+        return subprocess.CompletedProcess([*arguments], code, *printed)
 
     def ask(self, descriptors: Sequence[int] = (), **request: Any) -> Any:
         """Sends a request and returns what the server answers."""

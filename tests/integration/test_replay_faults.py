@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from acp_proxy.store.reader import RecordingReader
 from tests.integration.processes import DEADLINE_S
+
+if TYPE_CHECKING:
+    from tests.fork_server import ForkServer
 
 ROOT = Path(__file__).parents[2]
 TOUR = ROOT / "recordings" / "tour.db"
@@ -23,13 +28,20 @@ with RecordingReader(TOUR) as _reader:
 ACP_PROXY = [sys.executable, "-m", "acp_proxy"]
 
 
-def replay(*options: str, sent: bytes = HELLO) -> subprocess.CompletedProcess[bytes]:
+Replay = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture
+def replay(fork_server: ForkServer) -> Replay:
     """Replays the tour to a client that says something and leaves."""
-    command = [*ACP_PROXY, "replay", *options, "--", str(TOUR)]
-    return subprocess.run(command, input=sent, capture_output=True, timeout=60, cwd=ROOT)
+
+    def run(*options: str) -> subprocess.CompletedProcess[bytes]:
+        return fork_server.run(["replay", *options, "--", TOUR], HELLO, env=os.environ, cwd=ROOT)
+
+    return run
 
 
-def test_noop_changes_nothing() -> None:
+def test_noop_changes_nothing(replay: Replay) -> None:
     """The bytes are the recorded ones."""
     plain, through = replay(), replay("--fault", "noop")
     assert plain.stdout == through.stdout
@@ -41,7 +53,9 @@ def test_noop_changes_nothing() -> None:
     ("rule", "code"),
     [("exit code=42", 42), ("kill", -9), ("terminate", -15), ("exit code=0", 0)],
 )
-def test_a_fault_that_ends_the_agent_ends_the_replay(tmp_path: Path, rule: str, code: int) -> None:
+def test_a_fault_that_ends_the_agent_ends_the_replay(
+    replay: Replay, tmp_path: Path, rule: str, code: int
+) -> None:
     """With the exit code or the signal of the plan, after the report was written."""
     report = tmp_path / "report.json"
     where = "where='dir:to-client method:initialize'"
@@ -52,7 +66,7 @@ def test_a_fault_that_ends_the_agent_ends_the_replay(tmp_path: Path, rule: str, 
     assert found["seed"] == 7
 
 
-def test_the_report_has_the_command_that_repeats_it(tmp_path: Path) -> None:
+def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Path) -> None:
     """The command has the chosen seed and gives the same bytes."""
     report = tmp_path / "report.json"
     rule = "corrupt mode=flip where=dir:to-client"
@@ -71,7 +85,7 @@ def test_the_report_has_the_command_that_repeats_it(tmp_path: Path) -> None:
     assert f"reproduce with: {found['reproduce']}" in printed
 
 
-def test_a_report_without_faults_does_not_mention_them(tmp_path: Path) -> None:
+def test_a_report_without_faults_does_not_mention_them(replay: Replay, tmp_path: Path) -> None:
     """It has no faults, and no seed."""
     report = tmp_path / "report.json"
     done = replay("--report", str(report))
@@ -87,7 +101,9 @@ def test_a_report_without_faults_does_not_mention_them(tmp_path: Path) -> None:
         (["--faults", "@flaky-agent", "--seed", "99"], "two seeds are given: 99 and 2"),
     ],
 )
-def test_a_bad_plan_is_refused_before_playing(options: list[str], complaint: str) -> None:
+def test_a_bad_plan_is_refused_before_playing(
+    replay: Replay, options: list[str], complaint: str
+) -> None:
     """One line on stderr, nothing on stdout, exit code 2."""
     done = replay(*options)
     assert done.returncode == 2

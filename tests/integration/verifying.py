@@ -18,6 +18,8 @@ from tests.integration.processes import DEADLINE_S, MARK, processes, wait_until
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tests.fork_server import Forked, ForkServer
+
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "recordings"
 SDK_AGENT = [sys.executable, "-m", "tests.agents.sdk_agent"]
@@ -54,39 +56,93 @@ class Verified:
         return [("handshake", one["pointer"]) for one in self.report["handshake"]] + entries
 
 
-class Verifier:
-    """Runs verifications for one test."""
+class Started:
+    """A verification that runs.
 
-    def __init__(self, acp_proxy: Path, directory: Path) -> None:
+    Attributes:
+        process: the verifier.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes] | Forked, outputs: list[Path]) -> None:
+        self.process = process
+        self._outputs = outputs
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit code, or the negative signal; None as long as it runs."""
+        return self.process.poll()
+
+    def send_signal(self, signum: int) -> None:
+        """Sends a signal, unless it has ended."""
+        self.process.send_signal(signum)
+
+    def communicate(self) -> tuple[str, str]:
+        """Waits for its end and returns what it has printed on stdout and stderr."""
+        self.process.wait(DEADLINE_S)
+        stdout, stderr = (path.read_text(encoding="utf-8") for path in self._outputs)
+        return stdout, stderr
+
+
+class Verifier:
+    """Runs verifications for one test.
+
+    Attributes:
+        home: the directory of the new recordings.
+        scratch: the directory of temporary files.
+        junit: where the report for JUnit goes.
+        server: what starts verifiers; None where the start of the program or what it inherits is
+            tested.
+    """
+
+    def __init__(self, acp_proxy: Path, directory: Path, server: ForkServer) -> None:
+        self.server: ForkServer | None = server
         self.home = directory / "recordings"
         self.scratch = directory / "scratch"
         self.scratch.mkdir()
         self.mark = uuid.uuid4().hex
         self.junit = directory / "report.xml"
         self._directory = directory
+        self._started = 0
         self._acp_proxy = acp_proxy
 
     def start(
         self, recording: Path | str, agent: Sequence[str], *options: str, **more: str
-    ) -> subprocess.Popen[str]:
+    ) -> Started:
         """Starts one."""
-        return subprocess.Popen(
-            [self._acp_proxy, *self._words(recording, agent, options)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            env={**self._environment(), **more},
-            cwd=self._directory,
-        )
+        words = self._words(recording, agent, options)
+        env = {**self._environment(), **more}
+        self._started += 1
+        outputs = [self._directory / f"{name}-{self._started}" for name in ("stdout", "stderr")]
+        with (
+            open(os.devnull, "rb") as nothing,  # noqa: PTH123
+            outputs[0].open("wb") as out,
+            outputs[1].open("wb") as err,
+        ):
+            stdin, stdout, stderr = (file.fileno() for file in (nothing, out, err))
+            process: subprocess.Popen[bytes] | Forked
+            if self.server is None:
+                process = subprocess.Popen(
+                    [self._acp_proxy, *words],
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=stderr,
+                    env=env,
+                    cwd=self._directory,
+                )
+            else:
+                process = self.server.start(
+                    words, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=self._directory
+                )
+        return Started(process, outputs)
 
     def __call__(
         self, recording: Path | str, agent: Sequence[str], *options: str, **more: str
     ) -> Verified:
         """Runs one to its end; nothing is left of it then."""
-        process = self.start(recording, agent, *options, **more)
-        stdout, stderr = process.communicate(timeout=DEADLINE_S)
-        return self._verified(process.returncode, stdout, stderr)
+        started = self.start(recording, agent, *options, **more)
+        stdout, stderr = started.communicate()
+        assert started.returncode is not None
+        return self._verified(started.returncode, stdout, stderr)
 
     def here(self, recording: Path | str, agent: Sequence[str], *options: str) -> Verified:
         """Runs one in this process, if the program's start and signals are not what is tested.
