@@ -5,15 +5,19 @@ their form, objects a repeated name, and strings their escapes, except of letter
 as lines are asked for, and the output is limited however large or deep the message is.
 """
 
-import difflib
+import base64
+import binascii
 import re
+import textwrap
 from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
 from attrs import define, field
 
+from acp_proxy.inspection.describe.binary import is_base64
 from acp_proxy.inspection.describe.values import message_of, part, parts, word
+from acp_proxy.inspection.line_diff import unified
 from acp_proxy.inspection.searching.patterns import ESCAPE, undone
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import kind_and_update
@@ -35,8 +39,15 @@ _TOKEN = re.compile(
 _BASE64 = re.compile(rb'"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{200,}+={0,2}"')
 _MOST_LINES = 1000
 """Lines of one text that are unfolded."""
-_MOST_COMPARED = 2000
-"""Lines of a text that is compared with another one."""
+_LONG, _COLUMNS = 160, 100
+"""Characters from which on a text of one line is wrapped, and to how many."""
+_AS_IT_IS: dict[str, Any] = {
+    "expand_tabs": False,
+    "replace_whitespace": False,
+    "break_long_words": False,
+    "break_on_hyphens": False,
+}
+_PRINTED = ("terminal_output_chunk", "terminal_update")
 _DEEPEST_UNFOLDED = 40
 _LARGEST_UNFOLDED = 4 << 20
 _MARKS = {"completed": "✓", "in_progress": "▸", "pending": "·", "cancelled": "✗", "failed": "✗"}
@@ -162,14 +173,20 @@ def _readable(escape: re.Match[str]) -> str:
 
 
 def unfolded(raw: bytes) -> Iterator[Unfolded]:
-    """Yields the plan, the diffs and the texts of several lines of a message; never raises.
+    """Yields the plan, the diffs and the long texts of a message as lines; never raises.
 
-    In JSON a file of a hundred lines is one string with a hundred escapes. A very large message, or
-    one that is not an object, yields nothing.
+    In JSON a file of a hundred lines is one string with a hundred escapes. A text of one long line
+    is wrapped, and the output of a terminal is decoded (v2 has it in base64). A very large message,
+    or one that is not an object, yields nothing.
     """
     message = message_of(raw) if len(raw) <= _LARGEST_UNFOLDED else {}
     params = part(message, "params")
-    _, update = kind_and_update(params)
+    kind, update = kind_and_update(params)
+    if kind in _PRINTED and (
+        output := _decoded(update.get("data", part(update, "output").get("data")))
+    ):
+        name = "data" if "data" in update else "output/data"
+        yield f"/params/update/{name}", _first_lines(_lines(output))
     if entries := parts(update, "entries") or parts(update, "steps"):
         yield "plan", _first_lines([_entry(entry) for entry in entries])
     yield from _unfold(message, "", 0)
@@ -186,7 +203,9 @@ def _unfold(value: object, place: str, depth: int) -> Iterator[Unfolded]:
         return
     match value:
         case str() if "\n" in value.rstrip("\n"):
-            yield place, _first_lines(value.splitlines())
+            yield place, _first_lines(_lines(value))
+        case str() if len(value) > _LONG and " " in value and not is_base64(value):
+            yield place, _first_lines(textwrap.wrap(value, _COLUMNS, **_AS_IT_IS))
         case list():
             for number, item in enumerate(value):
                 yield from _unfold(item, f"{place}/{number}", depth + 1)
@@ -204,10 +223,22 @@ def _compared(value: dict[str, Any]) -> list[str] | None:
     new, old = value.get("newText"), value.get("oldText") or ""
     if not isinstance(new, str) or not isinstance(old, str):
         return None
-    before, after = old.splitlines(), new.splitlines()
-    if max(len(before), len(after)) > _MOST_COMPARED:
-        return None
-    return [*difflib.unified_diff(before, after, lineterm="")][2:]
+    return [*unified(old, new)]
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text; only a newline ends one, and tabs are blanks."""
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    return [line.expandtabs() for line in lines]
+
+
+def _decoded(data: object) -> str:
+    """The output of a terminal, which v2 has in base64; empty for anything else."""
+    try:
+        raw = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
+    except (binascii.Error, ValueError):
+        return ""
+    return raw.decode(errors="replace")
 
 
 def _first_lines(lines: list[str]) -> list[str]:

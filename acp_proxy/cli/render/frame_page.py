@@ -28,6 +28,7 @@ _INKS = {
     TokenKind.OTHER: Ink.TROUBLE,
     TokenKind.NOTE: Ink.FAINT,
 }
+_DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
 
 
 @frozen
@@ -54,8 +55,7 @@ class FramePage:
                 yield self.layout.screen.whole(piece("  "), label, piece(str(value)))
         longest = _TERMINAL_LONGEST if self._on_terminal else LONGEST
         yield from self._content(row, longest)
-        if "raw" in row and row["kind"] in PARSED and not is_excerpt(row):
-            yield from self._unfolded(bytes(row["raw"]))
+        yield from self._unfolded(row)
         if "raw" in row and (instead := delivered_instead(row)) is not None:
             yield ""
             yield self._note("delivered in its place:")
@@ -64,6 +64,7 @@ class FramePage:
             yield ""
             yield self._title(pair)
             yield from self._content(pair, _PAIR_LONGEST)
+            yield from self._unfolded(pair)
 
     def _title(self, row: Row) -> str:
         if "raw" not in row:
@@ -82,13 +83,17 @@ class FramePage:
         else:
             yield from self._text(bytes(row["raw"]), longest)
 
-    def _unfolded(self, raw: bytes) -> Iterator[str]:
-        """Plans, diffs and texts of several lines, line by line."""
-        for place, lines in unfolded(raw):
+    def _unfolded(self, row: Row) -> Iterator[str]:
+        """Plans, diffs and long texts of a message, line by line."""
+        if "raw" not in row or row["kind"] not in PARSED or is_excerpt(row):
+            return
+        for place, lines in unfolded(bytes(row["raw"])):
             yield ""
             yield self._note(f"{place}:")
+            is_diff = bool(lines) and lines[0].startswith("@@ -")
             for text in lines:
-                yield f"  {visible(text)}"
+                ink = _DIFF_INKS.get(text[:1]) if is_diff else None
+                yield self.layout.screen.whole(piece("  "), piece(text, ink))
 
     def _json(self, raw: bytes, longest: int, hint: str) -> Iterator[str]:
         for line in pretty(raw, elide=self._on_terminal, longest=longest):

@@ -10,7 +10,7 @@ import pytest
 
 from acp_proxy.inspection.line_views import TokenKind, hex_view, pretty, unfolded
 from tests.commands import run
-from tests.log_writer import LogWriter, handshake, line, request, update
+from tests.log_writer import LogWriter, handshake, line, request, result, text, update
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,6 +172,48 @@ def test_a_file_has_its_lines(tmp_path: Path) -> None:
         recorder.to_client(request(1, "fs/write_text_file", **written))
     out = run("inspect", "log", "--seq", "4", recorder.path).stdout
     assert out.endswith("\n\n/params/content:\n  one\n  \\x1b[2Jtwo\n")
+
+
+def test_a_long_line_is_wrapped() -> None:
+    """Between words; what has none, such as base64, is left where it is."""
+    said = "word " * 60 + "end"
+    ((place, lines),) = found(update("s", "agent_message_chunk", content=text(said)))
+    assert place == "/params/update/content/text"
+    assert max(map(len, lines)) <= 100
+    assert " ".join(lines) == said
+    assert found(update("s", "agent_message_chunk", content=text("x" * 900))) == []
+
+
+def test_only_newlines_end_a_line() -> None:
+    """Other separators stay in it, to be shown as escapes; tabs become blanks."""
+    assert found({"result": {"content": "a\tb\u2028c\r\nd\r\n\n"}}) == [
+        ("/result/content", ["a       b\u2028c", "d", ""])
+    ]
+
+
+def test_the_output_of_a_terminal_is_decoded() -> None:
+    """An agent of v2 sends it in base64; other data is no output."""
+    data = base64.b64encode("3 passed…\n1 failed\n".encode()).decode()
+    chunk = update("s", "terminal_output_chunk", terminalId="t", data=data)
+    assert found(chunk) == [("/params/update/data", ["3 passed…", "1 failed"])]
+    whole = update("s", "terminal_update", terminalId="t", output={"data": data})
+    assert found(whole) == [("/params/update/output/data", ["3 passed…", "1 failed"])]
+    assert found(update("s", "terminal_output_chunk", data="no base64")) == []
+    assert found(update("s", "other", data=data)) == []
+
+
+def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
+    """With ``--seq`` of a request; diffs are coloured where other texts are not."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/a"))  # 2
+        recorder.to_agent(result(1, content="-one\n+two\n"))  # 3
+        diff = {"type": "diff", "path": "/a", "oldText": "one\n", "newText": "two\n"}
+        recorder.to_client(update("s", "tool_call", toolCallId="c", content=[diff]))  # 4
+    shown = run("inspect", "log", recorder.path, "--seq", "2", FORCE_COLOR="1").stdout
+    assert "/result/content:\x1b[0m\n  -one\n  +two\n" in shown
+    changed = run("inspect", "log", recorder.path, "--seq", "4", FORCE_COLOR="1").stdout
+    assert "m-one\x1b[0m\n" in changed
+    assert "m+two\x1b[0m\n" in changed
 
 
 def test_an_invalid_line_has_no_unfolded_texts() -> None:
