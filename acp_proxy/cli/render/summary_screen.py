@@ -37,6 +37,8 @@ _MOST = 5
 """Sessions, questions, and findings of one kind."""
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
+_SPARE_OF_TURN = (4, 5, 3)
+"""The cells of a turn that a narrow terminal does without: updates, tool calls, its time."""
 _SILENCE_NS = 10**9
 """A shorter silence is not worth a line."""
 _UNNAMED = "(did not say its name)"
@@ -199,7 +201,7 @@ def _turns(page: RecordingPage, summary: Summary) -> None:
     if len(rows) > 2 * _MOST_TURNS + 2:
         more = f"and {len(rows) - 2 * _MOST_TURNS:,} more"
         rows[_MOST_TURNS:-_MOST_TURNS] = [[piece("..."), piece(more)]]
-    page.lines(aligned(rows, page.screen, is_cut=True))
+    page.lines(aligned(rows, page.screen, is_cut=True, spare=_SPARE_OF_TURN))
 
 
 def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piece]:
@@ -270,7 +272,7 @@ def _question(question: PersonRequest, live: bool) -> list[Piece]:
         piece(what, Ink.PERMISSION),
         answer,
         piece(f"after {duration(question.waited_ns)}"),
-        piece(question.title),
+        piece(call_label(question.title, question.tool_call)),
     ]
 
 

@@ -126,7 +126,11 @@ def _padded(found: Cell, column: Column, taken: int) -> list[Piece]:
 
 
 def aligned(
-    rows: Sequence[Sequence[Piece]], screen: Screen, *, is_cut: bool = False
+    rows: Sequence[Sequence[Piece]],
+    screen: Screen,
+    *,
+    is_cut: bool = False,
+    spare: Sequence[int] = (),
 ) -> Iterator[str]:
     """Yields indented rows whose cells are as wide as the widest; only the last one has to fit.
 
@@ -134,12 +138,20 @@ def aligned(
         rows: of one piece for each cell; some may be shorter.
         screen: what the last cell has to fit.
         is_cut: whether the last cell is cut, and not wrapped.
+        spare: the places of cells that are left out, one after the other, until the last cell has
+            room.
     """
     count = max(map(len, rows), default=0)
     widths = [
-        max((columns_of(row[n][0]) for row in rows if n < len(row)), default=0)
+        max((columns_of(row[n][0]) for row in rows if n < len(row) - 1), default=0)
         for n in range(count - 1)
     ]
+    for place in spare:
+        if screen.columns is None or _lead(widths) + _LEAST_LAST <= screen.columns:
+            break
+        rows = [[("", None, False) if n == place and n < len(row) - 1 else cell
+                 for n, cell in enumerate(row)] for row in rows]  # fmt: skip
+        widths[place] = -2
     for row in rows:
         lead = [piece("  ")]
         for (text, ink, bold), wide in zip(row[:-1], widths, strict=False):
@@ -147,8 +159,13 @@ def aligned(
         taken = columns_of(text_of(lead))
         room = None if screen.columns is None else max(_LEAST_LAST, screen.columns - taken)
         for line in [cut(row[-1:], room)] if is_cut else wrap(row[-1:], room):
-            yield screen.whole(*lead, *line)
+            yield (screen.line if is_cut else screen.whole)(*lead, *line)
             lead = [piece(" " * taken)]
+
+
+def _lead(widths: Sequence[int]) -> int:
+    """The columns before the last cell."""
+    return 2 + sum(wide + 2 for wide in widths)
 
 
 def stacked(spent: Mapping[Piece, int], whole: int, columns: int) -> Cell:

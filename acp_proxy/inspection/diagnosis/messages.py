@@ -16,6 +16,7 @@ from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import tool_name
 from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
 from acp_proxy.inspection.diagnosis.values import OpenRequest, PersonRequest, Tally
+from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.waits import answering_party
 from acp_proxy.safe_text import plain
@@ -160,6 +161,7 @@ def read_person_requests(reader: RecordingReader, end_ns: int) -> Iterator[Perso
         end_ns: until when the requests without an answer have waited.
     """
     rows = list(exchanges(reader, methods=_OF_PERSONS, direction="to-client"))
+    titles = HintReader(reader)
     for start in range(0, len(rows), _AT_A_TIME):
         some = rows[start : start + _AT_A_TIME]
         keys = ((seq, row.id) for row in some for seq in (row.request_seq, row.response_seq))
@@ -167,12 +169,17 @@ def read_person_requests(reader: RecordingReader, end_ns: int) -> Iterator[Perso
         for row in some:
             if asked := messages.get((row.request_seq, row.id)):
                 params = asked.part("params")
+                title, call = _title(params), asked.tool_call
+                if call is not None and title == plain(call)[:80]:
+                    announced = titles.title_of(asked.session, call, asked.seq)
+                    title = announced[:80] or title
                 answer = None
                 if row.response_seq is not None:
                     answer = _answer(row, params, messages.get((row.response_seq, row.id)))
                 yield PersonRequest(
-                    asked.seq, row.method or "", row.session, asked.turn, _title(params), answer,
+                    asked.seq, row.method or "", row.session, asked.turn, title, answer,
                     end_ns - asked.t_ns if row.latency_ns is None else row.latency_ns,
+                    tool_call=call,
                 )  # fmt: skip
 
 

@@ -102,6 +102,8 @@ class PersonRequest:
     form; None if there is no answer."""
     waited_ns: int
     """How long the person took, or has been waited for."""
+    tool_call: str | None = None
+    """The id of the tool call that it is about."""
 
 
 @frozen

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
 from acp_proxy.capture import log_format as capture_log
+from acp_proxy.cli.render.styled_text import columns_of
 from tests.commands import run
 from tests.log_writer import (
     MS,
@@ -73,7 +75,7 @@ turns       1
   1.  #6–15  end_turn  9 ms  3 updates  1 tool call  hello 你好
 tool calls  1: 1 other (1 completed)
 permissions 1: 1 allow_once
-  #9  permission  allow_once  after 1 ms  Edit
+  #9  permission  allow_once  after 1 ms  Edit (c-1)
 files       0 read (1 failed)
 
 problems
@@ -354,3 +356,49 @@ def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
         before, _, _ = line.partition("info: here I am")
         colours.append(before.rpartition("\x1b[")[2])
     assert colours[0] == colours[1] != ""
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 160])
+def test_turns_of_several_sessions_fit_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """Each is a line, cut between characters; no line ends in blanks, and none is empty twice."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        for number in (1, 2, 3):
+            recorder.to_agent(request(number, "session/new", cwd="/srv/p", mcpServers=[]))
+            recorder.to_client(result(number, sessionId=f"ses_{number}f0c9a3e-7b1d-4f7e-9b1a"))
+        for number in (1, 2, 3):
+            said = [text("a long question, with more words than a line of a terminal has room for")]
+            session = f"ses_{number}f0c9a3e-7b1d-4f7e-9b1a"
+            recorder.to_agent(request(9 + number, "session/prompt", sessionId=session, prompt=said))
+            recorder.to_client(update(session, "tool_call", toolCallId="c", title="Read"))
+            recorder.t_ns += 3000 * MS
+        recorder.to_client(result(10, stopReason="max_turn_requests"))
+        recorder.end()
+        recorder.close()
+        recorder.finish()
+    monkeypatch.setattr("acp_proxy.cli.render.output.width", lambda: columns)
+    lines = run("inspect", "show", recorder.path).stdout.splitlines()
+    turns = [line for line in lines if line.startswith(("  1. ", "  2. ", "  3. "))]
+    assert len(turns) == 3
+    assert all(
+        "a long" in line and line.endswith("…" if columns < 160 else "for") for line in turns
+    )
+    assert all(columns_of(line) <= columns for line in lines)
+    assert all(line == line.rstrip() for line in lines)
+    assert ("1 tool call" in turns[0]) == (columns >= 100)
+    blank = [not line for line in lines]
+    assert not any(one and other for one, other in pairwise(blank))
+
+
+def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
+    """With the title that was announced, which the request does not repeat, and its short id."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        call = {"toolCallId": "toolu_0123456789XyZ"}
+        recorder.to_client(update("s", "tool_call", title="Read a.py", **call))
+        recorder.to_client(request(0, "session/request_permission", sessionId="s", toolCall=call))
+    assert "Read a.py (…789XyZ)" in run("inspect", "show", recorder.path).stdout
+    (question,) = json.loads(run("inspect", "show", "--json", recorder.path).stdout)["questions"]
+    assert (question["title"], question["tool_call"]) == ("Read a.py", "toolu_0123456789XyZ")
