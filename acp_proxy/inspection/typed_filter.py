@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import TERMS, Filter, Known, parse, tokens_of
 from acp_proxy.safe_text import visible
 from acp_proxy.store.exchange_queries import last_turn
@@ -35,7 +36,10 @@ def why_nothing(reader: RecordingReader, text: str) -> str:
         text: the filter, which matches nothing there.
     """
     total = reader.count()
-    hint = next(_hints(reader, tokens_of(text), total), "")
+    try:
+        hint = next(_hints(reader, tokens_of(text), total), "")
+    except UnreadableRecording:  # a part of the filter asks for the text of a line that is not held
+        hint = ""
     return f"0 of {counted(total, 'frame')} match {visible(text.strip())}{hint}"
 
 
