@@ -196,18 +196,23 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
     yield "faults", "explain", "--json", "--fault", "duplicate where=kind:response", "-", path
 
 
+OTHER_FORMS = (("log", "--json"), ("log", "--no-fold"), *(("--seq", n) for n in "123"))
+"""Of what is shown anyway; looked at with finished recordings, whatever is in them."""
+
+
 def everything(recorded: Recorded, *, chosen: Sequence[str] = ()) -> list[str]:
     """Returns what leaks into the outputs of commands, and into the files that they write.
 
     Args:
         recorded: the recording.
-        chosen: names of commands; all without it.
+        chosen: names of commands, each without its `OTHER_FORMS`; all of them without it.
     """
     out = recorded.home / "out"
     out.mkdir()
     found = []
     for words in commands(recorded.path, out):
-        if not chosen or any(word in chosen for word in words):
+        is_other = any({*form} <= {*words} for form in OTHER_FORMS)
+        if not chosen or (any(word in chosen for word in words) and not is_other):
             found += recorded.printed(*words)
     return found + recorded.files(*(path for path in out.rglob("*")))
 

@@ -729,30 +729,34 @@ def test_the_manual_names_every_setting() -> None:
         assert re.search(f"`(pytest )?{name}\\b", page), name
 
 
-EXPORTED = sorted(RECORDINGS.glob("*.db"))
+EXPORTED = [(path, ()) for path in sorted(RECORDINGS.glob("*.db"))]
+CUT = [(path, ("--turn", "1")) for path, _ in EXPORTED]
+Export = tuple[Path, tuple[str, ...]]
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[str]]:
-    """What became of the tests of each recording, exported whole and cut down to its turn."""
-    suite = Suite(tmp_path_factory.mktemp("exported"))
-    made: dict[Path, list[Path]] = {path: [] for path in EXPORTED}
-    for path in EXPORTED:
-        for turn in ((), ("--turn", "1")):
-            words = (path, "--format", "pytest", "-o", suite.directory, *turn)
-            wrote = run("inspect", "export", *words)
-            assert wrote.exit_code == 0
-            made[path] += map(Path, wrote.stdout.splitlines())
+def what_became(suite: Suite, exports: list[Export]) -> dict[Export, list[str]]:
+    """What became of the tests that are exported of recordings, whole or cut."""
+    made = {}
+    for path, turn in exports:
+        wrote = run("inspect", "export", path, "--format", "pytest", "-o", suite.directory, *turn)
+        assert wrote.exit_code == 0
+        made[path, turn] = [Path(line) for line in wrote.stdout.splitlines()]
     assert all(file.is_file() for files in made.values() for file in files)
     outcome = suite.run()
     assert outcome.code == 0, outcome.output
     return {
-        path: [word for file in files for word in outcome.words_in(file.name).values()]
-        for path, files in made.items()
+        export: [word for file in files for word in outcome.words_in(file.name).values()]
+        for export, files in made.items()
     }
 
 
-@pytest.mark.parametrize("path", EXPORTED, ids=lambda path: path.stem)
-def test_an_exported_test_passes(exported: dict[Path, list[str]], path: Path) -> None:
-    """Whole and cut down to its turn."""
-    assert exported[path] == ["PASSED", "PASSED"]
+@pytest.mark.parametrize(
+    "exports",
+    [
+        pytest.param([*EXPORTED, CUT[-1]], id="whole"),
+        pytest.param(CUT, id="cut", marks=pytest.mark.soak),
+    ],
+)
+def test_exported_tests_pass(suite: Suite, exports: list[Export]) -> None:
+    """Each recording, and the longest one cut down to its turn; in `make soak` the others too."""
+    assert what_became(suite, exports) == {export: ["PASSED"] for export in exports}

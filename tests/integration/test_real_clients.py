@@ -272,7 +272,7 @@ def test_each_start_by_acpx_plays_its_own_recording(
 ) -> None:
     """Acpx starts its agent for each prompt; each recording has another session id."""
     clients = []
-    for word in ("one", "two", "three"):
+    for word in ("one", "two"):
         (tmp_path / word).mkdir()
         clients.append(Client("acpx", tmp_path / word, npm_packages, f"hello, {word}"))
     recordings = [client.directory / "talk.db" for client in clients]
