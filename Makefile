@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 600
 JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recordings test fast check style types docs bench mutants fuzz soak agents lock clean
+.PHONY: help demo recordings test fast check style types docs bench mutants fuzz soak agents dist lock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,11 @@ soak: $(COMPILED) ## the long runs: hundreds of kills, a million frames
 
 agents: $(READY) ## read the known agents anew from the official registry, or from REGISTRY=FILE
 	@$(BIN)/python -m tests.known_agents $(REGISTRY)
+
+# The same files give the same bytes: without SOURCE_DATE_EPOCH, times are those of 2020.
+dist: $(READY) ## the wheel and the source distribution, in dist/
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build
 
 # One lock for all Pythons and systems; no name of a registry gets into it.
 lock: ## choose the newest versions of all that tests need, with hashes, for Python and npm
