@@ -172,6 +172,7 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
         yield inspect, name, path, "--json"
     yield inspect, "audit", path, "--markdown"
     yield inspect, "transcript", path
+    yield inspect, "transcript", path, "--json"
     yield inspect, "bundle", path, "-o", out / "bug.zip"
     yield inspect, "bundle", path, "-o", out / "private.zip", "--level", "private"
     yield inspect, "transcript", path, "--full", "-o", out / "transcript.md"

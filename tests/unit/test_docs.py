@@ -51,6 +51,13 @@ from acp_proxy.inspection.frames import FRAME_MEMBERS, event_json
 from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics
 from acp_proxy.inspection.measures.turn_times import TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
+from acp_proxy.inspection.transcript.values import (
+    CutText,
+    EntryChoice,
+    TextBlock,
+    TranscriptEntry,
+    TranscriptSection,
+)
 from acp_proxy.inspection.waits import PendingRequest, Silence
 from acp_proxy.recording import Recording
 from acp_proxy.store.stored_views import STORED_VIEWS
@@ -370,6 +377,11 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (CallStatistics, "Tool call"),
         (TurnWaterfall, "Waterfall"),
         (WaterfallStep, "Step"),
+        (TranscriptSection, "Transcript section"),
+        (TranscriptEntry, "Transcript entry"),
+        (TextBlock, "Text block"),
+        (CutText, "Cut text"),
+        (EntryChoice, "Choice"),
         (Audit, "inspect audit"),
         (AuditedSession, "Audited session"),
         (AuditedServer, "MCP server"),

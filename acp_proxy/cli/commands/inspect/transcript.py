@@ -1,6 +1,6 @@
 """``acp-proxy inspect transcript``: the conversation as Markdown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -9,15 +9,21 @@ from acp_proxy.cli.options import file_option, filter_argument, number_option, r
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
-from acp_proxy.cli.render.output import Writer, warn
+from acp_proxy.cli.render.output import Writer, encode_json, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.transcript_markdown import markdown
 from acp_proxy.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.inspection.choice import of_turn
 from acp_proxy.inspection.transcript.transcript import TranscriptReader
-from acp_proxy.inspection.transcript.values import FULL, TextLimits
+from acp_proxy.inspection.transcript.values import (
+    FULL,
+    TextLimits,
+    TranscriptEntry,
+    TranscriptSection,
+)
 from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.text_form.spelling import make_visible
 from acp_proxy.wording import byte_size
 
 _LONGEST_ISSUE = 65_536
@@ -39,6 +45,7 @@ _LONGEST_ISSUE = 65_536
 @read_argument
 @filter_argument
 @number_option("--turn", text="Only turn N, and stderr meanwhile.")
+@click.option("--json", is_flag=True, help="One JSON object per section and entry.")
 @click.option("--full", is_flag=True, help="Cut nothing, wrap nothing and leave nothing out.")
 @file_option(
     "-o", "--output", text="Where to write, in place of standard output. The file must not exist."
@@ -50,6 +57,7 @@ def transcript(
     rec: str,
     filter_words: tuple[str, ...],
     turn: int | None,
+    json: bool,
     full: bool,
     output: Path | None,
     force: bool,
@@ -79,16 +87,22 @@ def transcript(
         if words and next(iter(reader.heads(chosen)), None) is None:
             warn(why_nothing(reader, words))
         shown = ", ".join(filter(None, (f"turn {turn}" if turn else "", words)))
-        found = TranscriptReader(reader, chosen, limits, turn)
-        lines = markdown(reader.recording, found.read(), limits, live=reader.live, shown=shown)
-        if output is None or str(output) == "-":
-            writer = Writer()
+        items = TranscriptReader(reader, chosen, limits, turn).read()
+        lines = markdown(reader.recording, items, limits, live=reader.live, shown=shown)
+        is_printed = output is None or str(output) == "-"
+        if output is not None and not is_printed:
+            write_files({output: _json_lines(items) if json else _encoded(lines)}, force=force)
+            if not json:
+                _warn_of_size(output)
+            return
+        writer = Writer()
+        if json:
+            for part in _json_lines(items):
+                writer.raw(part)
+        else:
             for line in lines:
                 writer.line(line)
-            writer.flush()
-        else:
-            write_files({output: _encoded(lines)}, force=force)
-            _warn_of_size(output)
+        writer.flush()
 
 
 def transcript_parts(reader: RecordingReader) -> Iterator[bytes]:
@@ -100,6 +114,14 @@ def transcript_parts(reader: RecordingReader) -> Iterator[bytes]:
     limits = TextLimits()
     found = TranscriptReader(reader, EVERYTHING, limits).read()
     return _encoded(markdown(reader.recording, found, limits, live=reader.live))
+
+
+def _json_lines(items: Iterable[TranscriptSection | TranscriptEntry]) -> Iterator[bytes]:
+    from acp_proxy.forms import converter  # late: Markdown needs no converter
+
+    for item in items:
+        what = "section" if isinstance(item, TranscriptSection) else "entry"
+        yield make_visible(encode_json({"type": what, **converter.unstructure(item)})) + b"\n"
 
 
 def _encoded(lines: Iterator[str]) -> Iterator[bytes]:

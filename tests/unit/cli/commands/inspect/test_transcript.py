@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import stat
 from pathlib import Path
@@ -152,3 +153,23 @@ def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.Mon
     again = run("inspect", "transcript", path, "-o", output, "--force")
     assert again.exit_code == 0
     assert "an issue on GitHub takes 100 characters" in again.stderr
+
+
+def test_json_has_the_sections_and_their_entries(tmp_path: Path) -> None:
+    """Line by line, without Markdown; a file has the same bytes."""
+    talk = Talk()
+    talk.update("agent_message_chunk", content=text("Hel"))
+    talk.update("agent_message_chunk", content=text("lo\u202e"))
+    path, output = write(talk, tmp_path / "x.jsonl"), tmp_path / "t.jsonl"
+    shown = run("inspect", "transcript", "--json", path)
+    found = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert [(one["type"], one.get("kind")) for one in found] == [
+        ("section", None), ("entry", "request"), ("entry", "request"), ("section", None),
+        ("entry", "prompt"), ("entry", "message"), ("entry", "end"),
+    ]  # fmt: skip
+    assert found[-2]["blocks"] == [
+        {"form": "text", "text": {"start": "Hello\u202e", "end": "", "characters": 6}, "label": ""}
+    ]
+    assert "\u202e" not in shown.stdout
+    run("inspect", "transcript", "--json", path, "-o", output)
+    assert output.read_bytes() == shown.stdout_bytes
