@@ -20,6 +20,7 @@ _COMMANDS = {
     "verify": "acp_proxy.cli.commands.verify:verify",
     "inspect": "acp_proxy.cli.commands.inspect:inspect",
     "setup": "acp_proxy.cli.commands.setup:setup",
+    "doctor": "acp_proxy.cli.commands.doctor:doctor",
     "faults": "acp_proxy.cli.commands.faults:faults",
 }
 
@@ -37,6 +38,7 @@ _ELSEWHERE = {
     "rm": "acp-proxy prune",
     "play": "acp-proxy replay",
     "test": "acp-proxy verify",
+    "diagnose": "acp-proxy doctor",
     "help": "acp-proxy --help",
     "version": "acp-proxy --version",
 }

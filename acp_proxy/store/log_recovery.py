@@ -18,12 +18,12 @@ from pathlib import Path
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.log_format import BASE_SIZE, HEADER_SIZE, START
 from acp_proxy.errors import NotARecording, UnreadableRecording
-from acp_proxy.plain_files import kind_at
+from acp_proxy.plain_files import kind_at, reason
 from acp_proxy.store import damaged_log, database
 from acp_proxy.store.checked_values import check_labels, limited
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogMoved, LogReader
-from acp_proxy.store.side_files import check_side_files, real_path
+from acp_proxy.store.side_files import check_plain, check_side_files, real_path
 
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _BATCH = 1 << 20
@@ -132,6 +132,42 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
             why = f"it is damaged at byte {BASE_SIZE:,}, so {why}"
         raise UnreadableRecording(log_path, why)
     return log
+
+
+def check_unfinished(path: Path) -> bool:
+    """Whether a log waits to be finished by a reader; neither changes nor creates a file.
+
+    Args:
+        path: the database's path.
+
+    Returns:
+        False if there is no log, its recorder lives, or another reader finishes it.
+
+    Raises:
+        UnreadableRecording: no reader can finish it.
+    """
+    log_path = Path(f"{path}{LOG_SUFFIX}")
+    try:
+        fd = open_log(log_path)
+    except FileNotFoundError:
+        return False
+    except OSError as e:
+        raise NotARecording(log_path, reason(e)) from None
+    try:
+        if not is_free(fd):
+            return False
+        read_log(path, fd, log_path)
+        check_plain(path)
+        check_side_files(real_path(path), to_write=True)
+        if path.exists() and path.stat().st_size:
+            database.open_readonly(path, immutable=True).close()
+    except LogMoved:
+        raise NotARecording(log_path, "it has no whole record") from None
+    except OSError as e:
+        raise UnreadableRecording(path, reason(e)) from None
+    finally:
+        os.close(fd)
+    return True
 
 
 def finish_dead(path: Path, fd: int, log_path: Path) -> bool:

@@ -146,7 +146,8 @@ class Recorded:
 
     def printed(self, *words: str | Path) -> list[str]:
         """Returns what leaked into the output of a command."""
-        result = run(*words, home=self.path.parent, TMPDIR=str(self.temporary))
+        where = str(self.temporary)  # where no client has settings
+        result = run(*words, home=self.path.parent, TMPDIR=where, HOME=where, XDG_CONFIG_HOME=None)
         assert result.exit_code in (0, 1, 2), words  # 2: an exported test does not pass
         leaks = self.leaks.found(result.stdout_bytes + result.stderr_bytes)
         return [f"{' '.join(map(str, words))}: {leak}" for leak in leaks] + self.files()
@@ -167,6 +168,8 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
     yield ()
     yield inspect, "list"
     yield inspect, "list", "--json"
+    yield ("doctor",)
+    yield "doctor", "--json"
     for name in ("show", "log", "stats", "audit"):
         yield inspect, name, path
         yield inspect, name, path, "--json"
@@ -258,7 +261,7 @@ def test_no_command_shows_a_secret(
 def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str) -> None:
     """Neither what is indexed nor what only the log has; nor what a killed recorder leaves."""
     recorded = record(conversation("unstable", large=0, hidden=9), "--redact", level)
-    chosen = ("list", "show", "log", "export", "transcript", "bundle")
+    chosen = ("doctor", "list", "show", "log", "export", "transcript", "bundle")
     assert everything(recorded, chosen=chosen) == []
     recorded.kill()
     shutil.rmtree(recorded.home / "out")

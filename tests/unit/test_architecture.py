@@ -50,6 +50,8 @@ TESTED_BY = {
     "cli/render/transcript_*": "unit/cli/commands/inspect/test_transcript.py",
     "cli/render/diff_*": "unit/cli/commands/inspect/test_diff.py",
     "cli/render/*": "integration/test_inspecting.py",
+    "doctor/context": "unit/doctor/test_checks.py",
+    "doctor/values": "unit/doctor/test_checks.py",
     "difference/alignment": "property/test_alignment.py",
     "difference/rules": "property/test_place_rules.py",
     "difference/*": "unit/difference/test_pairs.py",

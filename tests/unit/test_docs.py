@@ -21,6 +21,7 @@ from acp_proxy.capture.options import RECORD
 from acp_proxy.cli.main import cli
 from acp_proxy.cli.render.diff_reports import DiffJson
 from acp_proxy.cli.render.setup_screen import ListedAgent, ListedClient
+from acp_proxy.doctor.values import CheckResult, Examination
 from acp_proxy.inspection.audit.values import (
     Action,
     Audit,
@@ -356,6 +357,8 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (Recording, "Recording"),
         (ListedClient, "setup"),
         (ListedAgent, "Configured agent"),
+        (Examination, "doctor"),
+        (CheckResult, "Result of a check"),
         (Summary, "inspect show"),
         (TurnSummary, "Turn"),
         (OpenRequest, "Unanswered request"),

@@ -190,6 +190,12 @@ def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) ->
     assert offered(monkeypatch, "inspect", "redact", "x", "--level", "p") == ["private"]
 
 
+def test_a_command_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the beginning of its name; so are its options."""
+    assert offered(monkeypatch, "doc") == ["doctor"]
+    assert offered(monkeypatch, "doctor", "--j") == ["--json"]
+
+
 def test_words_that_bash_splits_are_joined() -> None:
     """A colon and an equals sign do not end a word."""
     assert joined(["a", "b", ":", "c"]) == (["a", "b:c"], "c")

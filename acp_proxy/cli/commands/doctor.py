@@ -1,0 +1,102 @@
+"""``acp-proxy doctor``: what is installed, configured and running, and what is wrong with it."""
+
+import sys
+import time
+from collections.abc import Sequence
+
+import click
+
+from acp_proxy.capture.options import RECORD, Ignored
+from acp_proxy.cli.commands.inspect import INSPECT
+from acp_proxy.cli.group import recordings
+from acp_proxy.cli.own_command import is_temporary, own_command, this_machine
+from acp_proxy.cli.redaction import is_unredacted, unredacted_option
+from acp_proxy.cli.render.doctor_screen import masked, show_examination
+from acp_proxy.cli.render.output import say_json
+from acp_proxy.doctor.checks import examine
+from acp_proxy.doctor.context import DoctorContext
+from acp_proxy.doctor.values import CheckStatus
+from acp_proxy.errors import AcpProxyError
+from acp_proxy.wording import did_you_mean
+
+_COMMANDS = frozenset({*INSPECT, "replay", "verify", "faults"})
+
+_EXAMPLES = """\b
+Examples:
+  acp-proxy doctor
+  acp-proxy doctor --json | jq -r '.results[] | select(.status == "error").text'
+"""
+
+
+@click.command(short_help="Check the installation, recordings and editors.", epilog=_EXAMPLES)
+@click.option("--json", is_flag=True, allow_from_autoenv=False, help="Print one JSON object.")
+@unredacted_option
+def doctor(json: bool) -> None:
+    """Check what is installed, configured and running, and what is wrong with it.
+
+    A line begins with ✓ if all is well, with ! if something is worth knowing, and with ✗ if it is
+    wrong; below it is what helps. No agent is started, and no file is created or changed. Exit
+    code 1 if something is wrong.
+    """
+    machine = this_machine()
+    own = own_command(machine)
+    found = masked(
+        examine(
+            DoctorContext(
+                machine,
+                own,
+                is_temporary(own),
+                recordings(),
+                read_record,
+                _COMMANDS,
+                time.time(),
+                time.monotonic_ns(),
+                is_unredacted(),
+            )
+        )
+    )
+    if json:
+        say_json(found)
+    else:
+        show_examination(found)
+    if found.status is CheckStatus.ERROR:
+        sys.exit(1)
+
+
+def read_record(arguments: Sequence[str]) -> list[str]:
+    """Reads arguments of ``record`` without variables, and returns the agent's command.
+
+    Raises:
+        ValueError: they are wrong.
+    """
+    from acp_proxy.cli.commands.record import record
+    from acp_proxy.faults.plan import chosen_plan
+
+    context = click.Context(record, **record.context_settings)
+    try:
+        values, _, _ = record.make_parser(context).parse_args([*arguments])
+        for option in RECORD:
+            text = values.get(option.attribute)
+            if isinstance(text, str) and isinstance(found := option.value(text, option.flag), str):
+                _refuse_ignored(found)
+        plan = values.get("faults")
+        if plan is not None and not plan.startswith(("/", "@")):
+            plan = None  # it is found from the client's directory
+        chosen_plan(values.get("fault") or (), plan, None)
+    except click.NoSuchOption as e:
+        near = did_you_mean(e.option_name, e.possibilities or [])
+        raise ValueError(f"record has no option {e.option_name!r}{near}") from None
+    except click.UsageError as e:
+        text = e.format_message().rstrip(".")
+        raise ValueError(f"{text[:1].lower()}{text[1:]}") from None
+    except AcpProxyError as e:
+        raise ValueError(str(e)) from None
+    command = values.get("command")
+    if not isinstance(command, tuple) or not command:
+        raise ValueError("there is no agent after record")
+    return [*command]
+
+
+def _refuse_ignored(found: str) -> None:
+    if isinstance(found, Ignored):
+        raise ValueError(found)

@@ -1,0 +1,37 @@
+"""All checks of `doctor`, in the order in which they are shown."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from acp_proxy import __version__
+from acp_proxy.doctor.client_settings import client_settings
+from acp_proxy.doctor.context import DoctorContext
+from acp_proxy.doctor.directory import recordings_directory
+from acp_proxy.doctor.installation import start_script, version
+from acp_proxy.doctor.leftovers import leftovers
+from acp_proxy.doctor.recorders import running
+from acp_proxy.doctor.values import CheckResult, CheckStatus, Examination
+from acp_proxy.doctor.variables import variables
+
+CHECKS: Sequence[Callable[[DoctorContext], Iterator[CheckResult]]] = (
+    version,
+    start_script,
+    recordings_directory,
+    variables,
+    running,
+    client_settings,
+    leftovers,
+)
+"""Each yields a result or more, and neither creates nor changes a file."""
+_ORDER = [CheckStatus.OK, CheckStatus.WARNING, CheckStatus.ERROR]
+
+
+def examine(context: DoctorContext) -> Examination:
+    """Makes all checks."""
+    results = [result for check in CHECKS for result in check(context)]
+    return Examination(
+        __version__,
+        [*context.own],
+        str(context.recordings),
+        max((result.status for result in results), key=_ORDER.index),
+        results,
+    )

@@ -1,0 +1,116 @@
+"""Whether recordings can be made: their directory, its permissions, and the room that is left."""
+
+import os
+import shlex
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from acp_proxy.doctor.context import DoctorContext, error, ok, warning
+from acp_proxy.doctor.values import CheckResult
+from acp_proxy.plain_files import reason
+from acp_proxy.store.library import disk_size, paths
+from acp_proxy.wording import byte_size, counted
+
+_SCARCE = 1_000_000_000
+_TOO_LITTLE = 50_000_000
+"""Bytes that a recording of an hour may well take."""
+
+
+def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
+    """The directory that `record` writes into."""
+    where = context.recordings
+    try:
+        status = where.stat()
+    except FileNotFoundError:
+        yield _missing(where)
+        return
+    except OSError as e:
+        yield error("recordings", f"{where} cannot be read: {reason(e)}")
+        return
+    if not stat.S_ISDIR(status.st_mode):
+        yield error(
+            "recordings",
+            f"{where} is not a directory, so nothing is recorded",
+            advice="move it away; the next recording makes the directory",
+        )
+        return
+    troubles = [*_permissions(where, status), *_room(where)]
+    if not troubles:
+        found = paths(where)
+        size = byte_size(sum(map(disk_size, found)))
+        takes = "takes" if len(found) == 1 else "take"
+        number = f"{counted(len(found), 'recording')} {takes} {size}" if found else "it is empty"
+        yield ok("recordings", f"{where}: {number}, {byte_size(_free(where))} are free")
+    yield from troubles
+
+
+def _missing(where: Path) -> CheckResult:
+    if where.is_symlink():
+        return error("recordings", f"{where} is a symbolic link to nothing")
+    above = next(parent for parent in where.parents if parent.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        return error(
+            "recordings",
+            f"{where} cannot be made, since {above} cannot be written to",
+            advice="nothing is recorded until that is allowed, or ACP_PROXY_RECORDINGS names"
+            " another directory",
+        )
+    return ok("recordings", f"{where} is not there yet; the first recording makes it")
+
+
+def _permissions(where: Path, status: os.stat_result) -> Iterator[CheckResult]:
+    mode, uid, quoted = stat.S_IMODE(status.st_mode), os.getuid(), shlex.quote(str(where))
+    if status.st_uid != uid and uid:
+        yield error(
+            "recordings",
+            f"{where} belongs to user {status.st_uid}, and you are {uid}",
+            f"sudo chown -R {uid} {quoted}",
+        )
+        return
+    if status.st_uid != uid:
+        yield warning(
+            "recordings", f"{where} belongs to user {status.st_uid}, and you are the superuser"
+        )
+    if mode & stat.S_IRWXU != stat.S_IRWXU:
+        yield error(
+            "recordings",
+            f"{where} has mode {mode:04o}, so recordings cannot be made or read",
+            f"chmod 700 {quoted}",
+        )
+    elif mode & (stat.S_IWGRP | stat.S_IWOTH):
+        yield error(
+            "recordings",
+            f"{where} has mode {mode:04o}: others can remove recordings, or put files there",
+            f"chmod 700 {quoted}",
+        )
+    elif mode & (stat.S_IRWXG | stat.S_IRWXO):
+        yield warning(
+            "recordings",
+            f"{where} has mode {mode:04o}: others can see the names of recordings",
+            f"chmod 700 {quoted}",
+        )
+    elif not os.access(where, os.W_OK):
+        yield error("recordings", f"{where} cannot be written to; is its file system read-only?")
+
+
+def _room(where: Path) -> Iterator[CheckResult]:
+    free = _free(where)
+    if free >= _SCARCE:
+        return
+    total = sum(map(disk_size, paths(where)))
+    commands = []
+    advice = ""
+    if total:
+        unit, name = (10**6, "MB") if total > 10**8 else (1000, "kB")
+        half = f"{-(-total // (2 * unit))}{name}"
+        commands = [f"acp-proxy inspect prune --larger-than {half}"]
+        advice = "this deletes the oldest half of them; --dry-run lists what would be deleted"
+    make = error if free < _TOO_LITTLE else warning
+    text = f"{byte_size(free)} are free in {where}; its recordings take {byte_size(total)}"
+    yield make("recordings", text, *commands, advice=advice)
+
+
+def _free(where: Path) -> int:
+    found = os.statvfs(where)
+    return found.f_bavail * found.f_frsize

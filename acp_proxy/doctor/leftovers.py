@@ -1,0 +1,198 @@
+"""What ended recorders and killed commands have left: logs, what was damaged, files half written.
+
+A log is looked at without the database being opened for writing, so nothing is finished here. What
+a program may be writing at this moment is left out.
+"""
+
+import os
+import re
+import shlex
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from acp_proxy.capture.files import DAMAGED_SUFFIX, LOG_SUFFIX, SQLITE_SUFFIXES
+from acp_proxy.clients.known_clients import CLIENTS
+from acp_proxy.doctor.context import DoctorContext, error, ok, warning
+from acp_proxy.doctor.values import CheckResult
+from acp_proxy.errors import UnreadableRecording
+from acp_proxy.store.log_recovery import check_unfinished
+from acp_proxy.wording import counted
+
+_RECENT_S = 60.0
+"""Seconds within which a program may still be at work on a file."""
+_MOST = 3
+"""Files of one kind that are named."""
+_DAMAGED = re.compile(rf"\.db{re.escape(DAMAGED_SUFFIX)}(-\d+)?$")
+_PARTIAL = re.compile(
+    r"\.[a-z0-9_]{8}\.(import|upgrade)(-journal|-wal|-shm)?|\..+\.(db|jsonl)\.[a-z0-9_]{8}"
+)
+_PARTIAL_SETTINGS = re.compile(r"\.acp-proxy-[a-z0-9_]{8}")
+
+
+def leftovers(context: DoctorContext) -> Iterator[CheckResult]:
+    """What is left in the recordings directory, and beside settings."""
+    names = _names(context.recordings)
+    found = [
+        *_logs(context, names),
+        *_damaged(context, names),
+        *_empty(context, names),
+        *_side_files(context, names),
+        *_partial(context, names),
+    ]
+    yield from found
+    if not found:
+        yield ok("leftovers", "no log without its recorder, and nothing half written")
+
+
+def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
+    """Logs whose recorder is gone: an `inspect` that reads their recording finishes it."""
+    unfinished = []
+    for name in sorted(names):
+        path = context.recordings / name.removesuffix(LOG_SUFFIX)
+        if not name.endswith(f".db{LOG_SUFFIX}") or _is_recent_and_empty(context, name):
+            continue
+        if not _size(context.recordings / name) and not _size(path):
+            files = [one for one in (path.name, name) if one in names]
+            yield warning(
+                "leftovers",
+                f"{name} is empty: its recorder was killed before it had recorded anything",
+                _remove(context, files),
+            )
+            continue
+        try:
+            if check_unfinished(path):
+                unfinished.append(path)
+        except UnreadableRecording as e:
+            yield error("leftovers", str(e))
+    if len(unfinished) == 1:
+        path = unfinished[0]
+        text = f"the log of {path.stem} is not in its database yet; its recorder is gone"
+        show = f"acp-proxy inspect show {shlex.quote(str(path))}"
+        yield warning("leftovers", text, show)
+    elif unfinished:
+        stems = _listed([path.stem for path in unfinished])
+        text = f"the logs of {counted(len(unfinished), 'recording')} are not in their databases"
+        list_ = f"acp-proxy inspect list {shlex.quote(str(context.recordings))}"
+        yield warning("leftovers", f"{text} yet; their recorders are gone: {stems}", list_)
+
+
+def _damaged(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
+    found = sorted(name for name in names if _DAMAGED.search(name))
+    if found:
+        what = "holds what" if len(found) == 1 else "hold what"
+        yield warning(
+            "leftovers",
+            f"{_listed(found)} {what} could not be read of a damaged log, unmasked",
+            _remove(context, found),
+            advice="nothing can bring it back into the recording, which has all the rest",
+        )
+
+
+def _empty(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
+    found = [
+        name
+        for name in sorted(names)
+        if name.endswith(".db")
+        and f"{name}{LOG_SUFFIX}" not in names
+        and not _size(context.recordings / name)
+        and _is_old(context, context.recordings / name)
+    ]
+    if found:
+        verb = "is" if len(found) == 1 else "are"
+        yield warning(
+            "leftovers",
+            f"{_listed(found)} {verb} empty, and no log is there",
+            _remove(context, found),
+        )
+
+
+def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
+    """What SQLite keeps beside a database while it is open."""
+    lone = []
+    for name in sorted(names):
+        database, dash, suffix = name.rpartition("-")
+        if not database.endswith(".db") or f"{dash}{suffix}" not in SQLITE_SUFFIXES:
+            continue
+        if not _is_old(context, context.recordings / name):
+            continue
+        if database in names or f"{database}{LOG_SUFFIX}" in names:
+            if f"{database}{LOG_SUFFIX}" not in names and suffix == "wal":
+                path = context.recordings / database
+                show = f"acp-proxy inspect show {shlex.quote(str(path))}"
+                yield warning("leftovers", f"{name} is not in its database yet", show)
+        else:
+            lone.append(name)
+    if lone:
+        verb, its = ("is", "its database") if len(lone) == 1 else ("are", "their databases")
+        yield warning("leftovers", f"{_listed(lone)} {verb} without {its}", _remove(context, lone))
+
+
+def _partial(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
+    """Files that a killed command had not finished; each would have got another name."""
+    found = [context.recordings / name for name in names if _PARTIAL.fullmatch(name)]
+    for directory in {context.recordings / "setup", *_settings_directories(context)}:
+        inside = _names(directory)
+        found += [directory / name for name in inside if _PARTIAL_SETTINGS.fullmatch(name)]
+    found = sorted(path for path in found if _is_old(context, path))
+    if found:
+        verb = "was" if len(found) == 1 else "were"
+        yield warning(
+            "leftovers",
+            f"{_listed([path.name for path in found])} {verb} not finished by a command that was"
+            " killed",
+            shlex.join(["rm", "--", *map(str, found)]),
+        )
+
+
+def _settings_directories(context: DoctorContext) -> Iterator[Path]:
+    for client in CLIENTS:
+        if client.section:
+            for path in client.files(context.machine):
+                yield Path(os.path.realpath(path)).parent
+
+
+def _names(directory: Path) -> frozenset[str]:
+    """The plain files of a directory."""
+    try:
+        with os.scandir(directory) as entries:
+            return frozenset(entry.name for entry in entries if _is_file(entry))
+    except OSError:
+        return frozenset()
+
+
+def _is_file(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_file(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _is_recent_and_empty(context: DoctorContext, name: str) -> bool:
+    """Whether a log may get its first record just now."""
+    path = context.recordings / name
+    return not _size(path) and not _is_old(context, path)
+
+
+def _is_old(context: DoctorContext, path: Path) -> bool:
+    try:
+        return context.now - path.stat().st_mtime > _RECENT_S
+    except OSError:
+        return False
+
+
+def _size(path: Path) -> int:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def _remove(context: DoctorContext, names: list[str]) -> str:
+    return shlex.join(["rm", "--", *(str(context.recordings / name) for name in names)])
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more

@@ -1,0 +1,51 @@
+"""The recorders that run now, and what each waits for."""
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.doctor.context import DoctorContext, error, ok, warning
+from acp_proxy.doctor.values import CheckResult
+from acp_proxy.errors import UnreadableRecording
+from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.store.library import paths
+from acp_proxy.store.log_recovery import has_recorder
+from acp_proxy.store.reader import RecordingReader
+
+_MOST = 3
+"""Waits of one recording that are named."""
+
+
+def running(context: DoctorContext) -> Iterator[CheckResult]:
+    """The running recorders of the recordings directory."""
+    found = False
+    for path in paths(context.recordings):
+        if not os.path.lexists(f"{path}{LOG_SUFFIX}") or not has_recorder(path):
+            continue
+        result = _running(context, path)
+        if result is not None:
+            found = True
+            yield result
+    if not found:
+        yield ok("running", "no recorder is running")
+
+
+def _running(context: DoctorContext, path: Path) -> CheckResult | None:
+    """Says what a recorder waits for; None if it has ended meanwhile."""
+    try:
+        with RecordingReader(path, unredacted=context.unredacted) as reader:
+            summary = summarize(reader, context.monotonic_ns)
+    except UnreadableRecording as e:
+        return error("running", str(e))
+    if not summary.live:
+        return None
+    problems = [finding.text for finding in summary.findings if finding.severity == PROBLEM]
+    if problems:
+        more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
+        show = f"acp-proxy inspect show {shlex.quote(str(path))}"
+        return warning("running", f"{path.stem}: {problems[0]}{more}", show)
+    waits = "; ".join(wait.text for wait in summary.waiting[:_MOST])
+    return ok("running", f"{path.stem}: {waits or 'nothing is open'}")

@@ -1,0 +1,98 @@
+"""Variables of acp-proxy that are set, and what they change without being seen."""
+
+from collections.abc import Iterator
+
+from acp_proxy.capture.option_values import read_truth
+from acp_proxy.capture.options import RECORD, Ignored
+from acp_proxy.doctor.context import DoctorContext, error, ok, warning
+from acp_proxy.doctor.values import CheckResult
+from acp_proxy.wording import did_you_mean
+
+PREFIX = "ACP_PROXY_"
+_OPTIONS = {option.variable: option for option in RECORD}
+_SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PROXY_SECRETS",
+            "ACP_PROXY_PAGER")  # fmt: skip
+_UNUSUAL = {
+    "ACP_PROXY_OUTPUT": "every recording goes to this file, or to one beside it with a number",
+    "ACP_PROXY_NAME": "every recording has this name, with a number",
+    "ACP_PROXY_FAULT": "every agent that is recorded gets these faults",
+    "ACP_PROXY_FAULTS": "every agent that is recorded gets the faults of this plan",
+    "ACP_PROXY_REQUIRE_RECORDING": "an agent that cannot be recorded does not start",
+    "ACP_PROXY_FSYNC": "recording is slow, since every chunk is flushed to the disk",
+    "ACP_PROXY_PARENT": "this runs within a recording, as a part of it",
+    "ACP_PROXY_SECRETS": "verify has started this",
+}
+
+
+def variables(context: DoctorContext) -> Iterator[CheckResult]:
+    """The variables that this shell has; an editor may have others."""
+    environ = context.machine.environ
+    usual = []
+    for name in sorted(name for name in environ if name.startswith(PREFIX)):
+        value = environ[name]
+        if not value:  # as good as not set
+            continue
+        if (result := _unusual(context, name, value)) is None:
+            usual.append(f"{name}={value}")
+        else:
+            yield result
+    if usual:
+        yield ok("variables", ", ".join(usual))
+    elif not any(environ[name] for name in environ if name.startswith(PREFIX)):
+        yield ok("variables", f"no {PREFIX}* is set")
+
+
+def is_off(value: str) -> bool:
+    """Whether a value of ``ACP_PROXY_OFF`` switches recording off."""
+    try:
+        return read_truth(value)
+    except ValueError:
+        return True
+
+
+def complaint(name: str, value: str) -> str:
+    """Returns what is wrong with the value of a variable of ``record``; empty if nothing is.
+
+    Args:
+        name: of the variable.
+        value: its value.
+    """
+    option = _OPTIONS.get(name)
+    if option is None or not value:
+        return ""
+    try:
+        found = option.value(value, name)
+    except ValueError as e:
+        return f"{name}: {e}; record does not start with it"
+    return found if isinstance(found, Ignored) else ""
+
+
+def _unusual(context: DoctorContext, name: str, value: str) -> CheckResult | None:
+    unset = f"unset {name}"
+    if name == "ACP_PROXY_OFF":
+        if not is_off(value):
+            return None
+        text = "what is started from here is not recorded"
+        return error("variables", f"ACP_PROXY_OFF={value}: {text}", unset)
+    if problem := complaint(name, value):
+        return error("variables", problem, unset)
+    if name == "ACP_PROXY_RECORDINGS":
+        how = "" if value.startswith(("/", "~")) else " within the directory of each program"
+        text = f"{name}={value}: an editor that has not got it records elsewhere"
+        return warning("variables", f"recordings are looked for{how} as {text}")
+    if name == "ACP_PROXY_REDACT" and value == "none":
+        return warning("variables", f"{name}=none: secrets are recorded as they are", unset)
+    if name in _UNUSUAL:
+        if name in _OPTIONS and _OPTIONS[name].read is None and not read_truth(value):
+            return None
+        return warning("variables", f"{name}={value}: {_UNUSUAL[name]}", unset)
+    if name in _OPTIONS or name in _SPECIAL or _is_of_command(context, name):
+        return None
+    near = did_you_mean(name, [*_OPTIONS, *_SPECIAL])
+    return warning("variables", f"{name} is no variable of acp-proxy{near}", unset)
+
+
+def _is_of_command(context: DoctorContext, name: str) -> bool:
+    """Whether a variable may be that of an option of another command than ``record``."""
+    word = name.removeprefix(PREFIX).partition("_")[0].lower()
+    return word in context.commands

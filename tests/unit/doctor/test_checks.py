@@ -1,0 +1,31 @@
+"""All checks are made in one order, and the worst result is that of the whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from attrs import evolve
+
+from acp_proxy.doctor.checks import CHECKS, examine
+from acp_proxy.doctor.values import CheckStatus
+from tests.examined import machine, with_environment
+
+MANUAL = Path(__file__).parents[3] / "docs/commands/doctor.md"
+
+
+def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
+    """A warning is none of the worst."""
+    context = machine(tmp_path)
+    assert examine(context).status is CheckStatus.WARNING
+    assert examine(with_environment(context, ACP_PROXY_OFF="1")).status is CheckStatus.ERROR
+    assert examine(evolve(context, own=("a", "-m", "b"))).status is CheckStatus.WARNING
+
+
+def test_every_check_is_in_the_manual(tmp_path: Path) -> None:
+    """In the order in which they are made; each has a result or more, under one name."""
+    context = machine(tmp_path)
+    names = [{result.check for result in check(context)} for check in CHECKS]
+    listed = re.findall(r"^\| `(\w+)` \|", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)
+    assert names == [{name} for name in listed]
+    assert examine(context).results[0].check == listed[0]

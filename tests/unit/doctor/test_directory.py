@@ -1,0 +1,101 @@
+"""The recordings directory: whether it is there, private, writable, and has room."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.doctor.directory import recordings_directory
+from tests.commands import run
+from tests.examined import lines, machine
+from tests.log_writer import record_conversation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
+    """It says how much the recordings take, and how much is free."""
+    context = machine(tmp_path)
+    (line,) = lines(recordings_directory(context))
+    assert line.startswith(f"✓ {context.recordings}: it is empty, ")
+    record_conversation(context.recordings / "x.db")
+    (line,) = lines(recordings_directory(context))
+    assert line.startswith(f"✓ {context.recordings}: 1 recording takes ")
+    assert line.endswith(" are free")
+
+
+def test_a_directory_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first recording makes it, if it may."""
+    context = machine(tmp_path)
+    context.recordings.rmdir()
+    assert lines(recordings_directory(context)) == [
+        f"✓ {context.recordings} is not there yet; the first recording makes it"
+    ]
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    (found,) = lines(recordings_directory(context))
+    assert found.startswith(f"✗ {context.recordings} cannot be made, since ")
+    context.recordings.symlink_to("nothing")
+    assert lines(recordings_directory(context)) == [
+        f"✗ {context.recordings} is a symbolic link to nothing"
+    ]
+    context.recordings.unlink()
+    context.recordings.touch()
+    (found,) = lines(recordings_directory(context))
+    assert found == f"✗ {context.recordings} is not a directory, so nothing is recorded"
+
+
+@pytest.mark.parametrize(
+    ("mode", "mark", "text"),
+    [
+        (0o755, "!", "others can see the names"),
+        (0o770, "✗", "others can remove recordings"),
+        (0o500, "✗", "recordings cannot be made or read"),
+    ],
+)
+def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
+    """The command that is named mends them."""
+    context = machine(tmp_path)
+    context.recordings.chmod(mode)
+    (found,) = recordings_directory(context)
+    (line,) = lines([found])
+    assert line.startswith(f"{mark} {context.recordings} has mode {mode:04o}")
+    assert text in line
+    subprocess.run(found.commands[0], shell=True, check=True)
+    assert lines(recordings_directory(context))[0].startswith("✓")
+
+
+def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is wrong, but for the superuser, who may write there; so is what cannot be written to."""
+    context = machine(tmp_path)
+    owner = context.recordings.stat().st_uid
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    (found,) = lines(recordings_directory(context))
+    assert found == f"✗ {context.recordings} belongs to user {owner}, and you are {owner + 1}"
+    monkeypatch.setattr(os, "getuid", lambda: owner)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    (found,) = lines(recordings_directory(context))
+    assert found.endswith("cannot be written to; is its file system read-only?")
+
+
+def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that is named deletes the oldest half."""
+    context = machine(tmp_path)
+    statvfs = SimpleNamespace(f_bavail=500, f_frsize=10**6)
+    monkeypatch.setattr(os, "statvfs", lambda _: statvfs)
+    (found,) = lines(recordings_directory(context))
+    assert found == f"! 500 MB are free in {context.recordings}; its recordings take 0 B"
+    for number in range(4):
+        path = record_conversation(context.recordings / f"{number}.db", id=f"c0ffee00000{number}")
+        os.utime(path, (number, number))
+    statvfs.f_bavail = 40
+    (wrong,) = recordings_directory(context)
+    assert lines([wrong])[0].startswith(f"✗ 40.0 MB are free in {context.recordings}; its")
+    program, *words = wrong.commands[0].split()
+    assert program == "acp-proxy"
+    assert run(*words, home=context.recordings).exit_code == 0
+    assert sorted(path.name for path in context.recordings.iterdir()) == ["2.db", "3.db"]

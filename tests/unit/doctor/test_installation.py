@@ -1,0 +1,84 @@
+"""The version, and the path of the start script as an editor would need it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from attrs import evolve
+
+from acp_proxy import __version__
+from acp_proxy.doctor import installation
+from acp_proxy.doctor.installation import start_script, version
+from tests.examined import lines, machine, program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def system_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a graphical editor looks through has a directory with acp-proxy."""
+    monkeypatch.setattr(installation, "SYSTEM_PATH", f"{tmp_path}/bin")
+
+
+def test_the_versions(tmp_path: Path) -> None:
+    """Of acp-proxy, Python, SQLite and the system, in one line."""
+    (line,) = lines(version(machine(tmp_path)))
+    assert line.startswith(f"✓ acp-proxy {__version__}, Python 3.")
+
+
+def test_a_path_that_all_is_well_with(tmp_path: Path) -> None:
+    """It is absolute, and nothing else is said."""
+    assert lines(start_script(machine(tmp_path))) == [f"✓ {tmp_path}/bin/acp-proxy"]
+
+
+@pytest.mark.parametrize("is_linked", [False, True], ids=["plain", "linked"])
+def test_a_virtual_environment_may_go(tmp_path: Path, is_linked: bool) -> None:
+    """Also where a link elsewhere leads into it."""
+    context = machine(tmp_path)
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv/pyvenv.cfg").touch()
+    script = program(tmp_path / "venv/bin/acp-proxy")
+    if is_linked:
+        (tmp_path / "bin/acp-proxy").unlink()
+        (tmp_path / "bin/acp-proxy").symlink_to(script)
+    else:
+        context = evolve(context, own=(str(script),))
+    found = lines(start_script(context))
+    assert f"! it is in the virtual environment {tmp_path}/venv and goes with it" in found
+    assert any("is another one" in line for line in found) is not is_linked
+
+
+def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
+    """Those of pipx and of uv tool."""
+    context = machine(tmp_path)
+    for place in (".local/share/pipx/venvs/acp-proxy", ".local/share/uv/tools/acp-proxy"):
+        script = program(tmp_path / place / "bin/acp-proxy")
+        (tmp_path / place / "pyvenv.cfg").touch()
+        (tmp_path / "bin/acp-proxy").unlink()
+        (tmp_path / "bin/acp-proxy").symlink_to(script)
+        for own in (script, tmp_path / "bin/acp-proxy"):
+            assert len(lines(start_script(evolve(context, own=(str(own),))))) == 1
+
+
+def test_what_an_editor_may_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory of uvx, a PATH without it, a file without permission, no start script."""
+    monkeypatch.setattr(installation, "SYSTEM_PATH", "/nowhere")
+    context = machine(tmp_path)
+    path = context.own[0]
+    fine, absent = lines(start_script(context))
+    assert absent == ("! a graphical editor may look through /nowhere only, where acp-proxy is not")
+    assert lines(start_script(evolve(context, is_temporary=True))) == [
+        fine,
+        f"! {path} may be removed some day",
+        absent,
+    ]
+    (found,) = lines(start_script(evolve(context, own=("/python", "-m", "acp_proxy"))))
+    assert found.startswith("! /python -m acp_proxy: no start script was found")
+    (tmp_path / "bin/acp-proxy").chmod(0o600)
+    (wrong,) = start_script(context)
+    assert (lines([wrong]), wrong.commands) == (
+        [f"✗ {path} cannot be executed"],
+        [f"chmod u+x {path}"],
+    )

@@ -1,0 +1,58 @@
+"""Variables that change what is recorded without being seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.doctor.variables import variables
+from tests.examined import lines, machine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_usual_ones(tmp_path: Path) -> None:
+    """They are named in one line; an empty one, or one that says no, is as good as not set."""
+    nothing = ["✓ no ACP_PROXY_* is set"]
+    assert lines(variables(machine(tmp_path))) == nothing
+    assert lines(variables(machine(tmp_path, ACP_PROXY_OFF=""))) == nothing
+    found = {
+        "ACP_PROXY_OFF": "0", "ACP_PROXY_KEEP": "30d", "ACP_PROXY_LIST_CWD": "x",
+        "ACP_PROXY_FSYNC": "no",
+    }  # fmt: skip
+    assert lines(variables(machine(tmp_path, **found))) == [
+        "✓ ACP_PROXY_FSYNC=no, ACP_PROXY_KEEP=30d, ACP_PROXY_LIST_CWD=x, ACP_PROXY_OFF=0"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("OFF", "1", "✗ ACP_PROXY_OFF=1: what is started from here is not recorded"),
+        ("OFF", "maybe", "✗ ACP_PROXY_OFF=maybe: what is started from here is not recorded"),
+        ("KEEP", "30", "✗ ACP_PROXY_KEEP: '30' is neither an age (30s, 10m, 8h, 30d, 4w) nor a "
+                       "size (500kB, 500MB, 2GB, 2GiB); nothing is deleted"),
+        ("GRACE", "x", "✗ ACP_PROXY_GRACE: 'x' is not a time: expected seconds, such as 5 or 0.5; "
+                       "record does not start with it"),
+        ("FSYNC", "x", "✗ ACP_PROXY_FSYNC: 'x' is neither yes nor no; record does not start with "
+                       "it"),
+        ("FSYNC", "1", "! ACP_PROXY_FSYNC=1: recording is slow, since every chunk is flushed to "
+                       "the disk"),
+        ("FAULTS", "@agent-hangs", "! ACP_PROXY_FAULTS=@agent-hangs: every agent that is recorded "
+                                   "gets the faults of this plan"),
+        ("REDACT", "none", "! ACP_PROXY_REDACT=none: secrets are recorded as they are"),
+        ("RECORDINGS", "/x", "! recordings are looked for as ACP_PROXY_RECORDINGS=/x: an editor "
+                             "that has not got it records elsewhere"),
+        ("RECORDINGS", "x", "! recordings are looked for within the directory of each program as "
+                            "ACP_PROXY_RECORDINGS=x: an editor that has not got it records "
+                            "elsewhere"),
+        ("KEPP", "1", "! ACP_PROXY_KEPP is no variable of acp-proxy; did you mean ACP_PROXY_KEEP?"),
+    ],
+)  # fmt: skip
+def test_unusual_ones(tmp_path: Path, name: str, value: str, line: str) -> None:
+    """What is wrong, and what is worth knowing."""
+    (found,) = variables(machine(tmp_path, **{f"ACP_PROXY_{name}": value}))
+    assert lines([found]) == [line]
+    assert found.commands in ([], [f"unset ACP_PROXY_{name}"])
