@@ -7,7 +7,6 @@ are looked up by their index. A request is shown with its answer.
 
 import json
 from collections.abc import Iterable, Iterator
-from heapq import merge
 
 from attrs import evolve
 
@@ -16,27 +15,19 @@ from acp_proxy.inspection.choice import row_of
 from acp_proxy.inspection.describe.content import content as describe
 from acp_proxy.inspection.describe.sessions import prompt_result
 from acp_proxy.inspection.describe.values import Value, message_of, part
-from acp_proxy.inspection.diagnosis.messages import (
-    LARGEST,
-    StoredMessage,
-    messages_of_exchanges,
-    read_messages,
-)
 from acp_proxy.inspection.fault_effects import mark
-from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.inspection.transcript import requests
-from acp_proxy.inspection.transcript.calls import CallMessages
 from acp_proxy.inspection.transcript.contents import blocks_of
+from acp_proxy.inspection.transcript.lookup import MessageLookup
+from acp_proxy.inspection.transcript.runs import MessageRun
 from acp_proxy.inspection.transcript.sections import SectionFrames, parts_of
-from acp_proxy.inspection.transcript.terminals import TerminalMessages
 from acp_proxy.inspection.transcript.texts import TextCollector, text_block
 from acp_proxy.inspection.transcript.values import (
     EntryKind,
     TextBlock,
-    TextForm,
     TextLimits,
     TranscriptEntry,
     TranscriptSection,
@@ -47,7 +38,6 @@ from acp_proxy.protocol.updates import STATE_UPDATES, TOOL_CALLS, UPDATE, kind_a
 from acp_proxy.safe_text import plain
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.exchange_queries import LAST_SEQ
-from acp_proxy.store.frame_queries import batches_within, frames_of_call, frames_of_terminal
 from acp_proxy.store.reader import RecordingReader
 
 _LONGEST = 500
@@ -60,6 +50,8 @@ _CALLS = (*TOOL_CALLS, "tool_call_content_chunk")
 _TERMINALS = ("terminal_update", "terminal_output_chunk")
 _QUIET = ("start", "eof")
 """Events that say nothing about the conversation."""
+_ASKED_TO_END = ("SIGTERM", "SIGINT", "SIGHUP")
+"""Signals with which clients end an agent."""
 _TROUBLE = ("gap", "undelivered", "fault")
 
 
@@ -85,10 +77,10 @@ class TranscriptReader:
         self._chosen = chosen
         self._limits = limits
         self._only = turn
-        self._hints = HintReader(reader)
-        self._has_batches = bool(reader.first_of_kind("batch"))
+        self._lookup = MessageLookup(reader, limits)
+        self._hints = self._lookup.hints
         self._part: SectionFrames
-        self._run: _Run | None = None
+        self._run: MessageRun | None = None
         self._calls: set[tuple[str | None, str]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
         self._loading: dict[str | None, float] = {}
@@ -124,7 +116,8 @@ class TranscriptReader:
                 for entry in self._of(one):
                     yield from self._end_run()
                     is_empty = False
-                    yield entry if entry.session else evolve(entry, session=one.get("session"))
+                    is_own = entry.seq == one["seq"] and not entry.session
+                    yield evolve(entry, session=one.get("session")) if is_own else entry
         for entry in self._end_run():
             is_empty = False
             yield entry
@@ -170,13 +163,18 @@ class TranscriptReader:
         if row["kind"] in _QUIET and not self._limits.is_full:
             return
         data = json.loads(row["data"])
-        failed = row["kind"] in _TROUBLE or (
-            row["kind"] == "exit" and ("name" in data or data.get("code") not in (0, None))
-        )
+        is_asked = data.get("name", "SIGTERM") in _ASKED_TO_END and not data.get("code")
+        failed = row["kind"] in _TROUBLE or (row["kind"] == "exit" and not is_asked)
         seq = row["seq"]
         title = describe_event(row["kind"], data)[:_LONGEST]
         yield TranscriptEntry(
-            EntryKind.EVENT, seq, seq, row["t_ns"], title, is_failed=failed, detail=row["kind"]
+            EntryKind.EVENT,
+            seq,
+            seq,
+            row["t_ns"],
+            title,
+            is_failed=bool(failed),
+            detail=row["kind"],
         )
 
     def _notice(self, row: Row) -> TranscriptEntry:
@@ -223,7 +221,7 @@ class TranscriptReader:
             yield from self._end_run()
             is_said = kind is not EntryKind.STDERR
             most = self._limits.said if is_said else self._limits.output
-            run = self._run = _Run(
+            run = self._run = MessageRun(
                 (row["session"], key), row, TextCollector(most), kind, by, detail
             )
         run.add(row, text)
@@ -245,22 +243,8 @@ class TranscriptReader:
             return
         self._calls.add(key)
         section = self._part.section
-        span = (section.seq, LAST_SEQ if section.last_seq is None else section.last_seq)
-        numbers: Iterable[int] = frames_of_call(self._reader, *key, span)
-        if self._has_batches:
-            numbers = merge(numbers, batches_within(self._reader, span))
-        turn = section.turn
-        about = (
-            message
-            for message in read_messages(self._reader, numbers)
-            if (message.session, message.tool_call) == key
-            and message.turn == turn
-            and (message.kind == "notification" or message.method == PERMISSION)
-        )
-        call = CallMessages(self._limits, self._hints.of(row).title)
-        call.add_all(about)
-        entry = call.entry(row["seq"], row["t_ns"])
-        if turn is None:
+        entry = self._lookup.call(row, section)
+        if section.turn is None:
             is_history = row["seq"] < self._loading.get(row["session"], 0)
             entry.remarks.append("history" if is_history else "outside of a turn")
         yield entry
@@ -277,7 +261,7 @@ class TranscriptReader:
             return
         if method in HISTORY:
             self._loading[row["session"]] = row["response_seq"] or LAST_SEQ
-        asked = self._asked(row)
+        asked = self._lookup.asked(row)
         if method == PROMPT:
             entry = requests.prompt(asked, self._limits)
         elif method == PERMISSION:
@@ -287,28 +271,6 @@ class TranscriptReader:
         _add_mark(entry, row)
         yield entry
 
-    def _asked(self, row: Row) -> requests.AskedRequest:
-        answer = None
-        if row["response_seq"] is not None:
-            key = (row["response_seq"], row["exchange"])
-            answer = messages_of_exchanges(self._reader, [key], LARGEST).get(key)
-        return requests.AskedRequest(
-            row["seq"],
-            row["t_ns"],
-            row["stream"],
-            row["method"] or "",
-            bytes(row["raw"]),
-            message_of(row["raw"]),
-            {} if answer is None else answer.message,
-            b"" if answer is None else answer.raw,
-            "" if answer is None else answer.kind,
-            row["response_seq"],
-            row["latency_ns"],
-            self._hints.of(row).title,
-            self._reader.recording.dialect,
-            self._reader.live,
-        )
-
     def _terminal(self, row: Row, terminal: str) -> Iterator[TranscriptEntry]:
         """One entry for each terminal, at the first frame about it."""
         key = (row["session"], terminal)
@@ -316,28 +278,9 @@ class TranscriptReader:
         if key in self._terminals and not is_new:
             return
         self._terminals.add(key)
-        first = row["seq"] if is_new else 0
-        numbers = frames_of_terminal(self._reader, *key, first)
-        found = TerminalMessages(self._limits, terminal)
-        found.add_all(self._about_terminal(numbers, key))
-        entry = found.entry(row["seq"], row["t_ns"], live=self._reader.live)
+        entry = self._lookup.terminal(row, terminal, is_new=is_new)
         _add_mark(entry, row)
         yield entry
-
-    def _about_terminal(
-        self, numbers: Iterable[int], key: tuple[str | None, str]
-    ) -> Iterator[StoredMessage]:
-        for message in read_messages(self._reader, numbers):
-            if message.session != key[0]:
-                continue
-            if message.method == UPDATE:
-                is_about = message.tool_call is None
-            else:
-                named = message.part("params").get("terminalId")
-                is_about = named in (None, key[1])
-                is_about = is_about and (message.method or "").startswith("terminal/")
-            if is_about:
-                yield message
 
     def _answer(self, row: Row) -> Iterator[TranscriptEntry]:
         """An answer is shown with its request, but for that which ends a turn."""
@@ -366,53 +309,6 @@ class TranscriptReader:
             EntryKind.END, entry.seq, entry.seq, entry.t_ns, title or "ended",
             is_failed=is_failed or is_odd, took_ns=turn.duration_ns, remarks=entry.remarks,
         )  # fmt: skip
-
-
-class _Run:
-    """The pieces of one message, or lines on stderr, with nothing else shown between them."""
-
-    def __init__(
-        self,
-        key: tuple[str | None, str],
-        row: Row,
-        text: TextCollector,
-        kind: EntryKind,
-        by: str,
-        detail: str,
-    ) -> None:
-        self.key = key
-        self._first = row["seq"], row["t_ns"]
-        self._text = text
-        self._kind, self._by, self._detail = kind, by, detail
-        self._last, self._last_ns = self._first
-        self._remarks: list[str] = []
-
-    def add(self, row: Row, text: str) -> None:
-        """Adds a piece."""
-        is_line = self._kind is EntryKind.STDERR
-        self._text.add(f"\n{text}" if is_line and self._text.characters else text)
-        self._last, self._last_ns = row["seq"], row["t_ns"]
-        if len(self._remarks) < _MOST_REMARKS and not is_line and (found := mark(row)):
-            self._remarks.append(f"#{row['seq']} {found.strip()}")
-
-    def entry(self) -> TranscriptEntry | None:
-        """Returns the entry; None if nothing was said."""
-        text = self._text.text
-        if not text.characters and not self._remarks:
-            return None
-        seq, t_ns = self._first
-        return TranscriptEntry(
-            self._kind,
-            seq,
-            self._last,
-            t_ns,
-            took_ns=self._last_ns - t_ns,
-            session=self.key[0],
-            by=self._by,
-            detail=self._detail,
-            remarks=self._remarks,
-            blocks=[TextBlock(TextForm.TEXT, text)] if text.characters else [],
-        )
 
 
 def _entry(

@@ -1,0 +1,112 @@
+"""Looks up the other messages about what a frame is about: a tool call, a terminal, an answer."""
+
+from collections.abc import Iterable, Iterator
+from heapq import merge
+
+from acp_proxy.inspection.describe.values import message_of
+from acp_proxy.inspection.diagnosis.messages import (
+    LARGEST,
+    StoredMessage,
+    messages_of_exchanges,
+    read_messages,
+)
+from acp_proxy.inspection.hints import HintReader
+from acp_proxy.inspection.transcript.calls import CallMessages
+from acp_proxy.inspection.transcript.requests import AskedRequest
+from acp_proxy.inspection.transcript.terminals import TerminalMessages
+from acp_proxy.inspection.transcript.values import TextLimits, TranscriptEntry, TranscriptSection
+from acp_proxy.protocol.dialects import PERMISSION
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.store.checked_values import Row
+from acp_proxy.store.exchange_queries import LAST_SEQ
+from acp_proxy.store.frame_queries import batches_within, frames_of_call, frames_of_terminal
+from acp_proxy.store.reader import RecordingReader
+
+
+class MessageLookup:
+    """Finds messages by the indexes of a recording, and makes one entry of them.
+
+    Args:
+        reader: the recording.
+        limits: how much of each text is kept.
+    """
+
+    def __init__(self, reader: RecordingReader, limits: TextLimits) -> None:
+        self._reader = reader
+        self._limits = limits
+        self._has_batches = bool(reader.first_of_kind("batch"))
+        self.hints = HintReader(reader)
+
+    def call(self, row: Row, section: TranscriptSection) -> TranscriptEntry:
+        """Makes the entry of a tool call, of all that its section has about it.
+
+        Args:
+            row: the first frame about it.
+            section: where that is.
+        """
+        key = (row["session"], row["tool_call"])
+        span = (section.seq, LAST_SEQ if section.last_seq is None else section.last_seq)
+        numbers: Iterable[int] = frames_of_call(self._reader, *key, span)
+        if self._has_batches:
+            numbers = merge(numbers, batches_within(self._reader, span))
+        call = CallMessages(self._limits, self.hints.of(row).title)
+        call.add_all(
+            message
+            for message in read_messages(self._reader, numbers)
+            if (message.session, message.tool_call) == key
+            and message.turn == section.turn
+            and (message.kind == "notification" or message.method == PERMISSION)
+        )
+        return call.entry(row["seq"], row["t_ns"])
+
+    def terminal(self, row: Row, terminal: str, *, is_new: bool) -> TranscriptEntry:
+        """Makes the entry of a terminal, of all that the recording has about it.
+
+        Args:
+            row: the first frame about it.
+            terminal: its id.
+            is_new: whether that frame creates it: then earlier ones are about another terminal.
+        """
+        key = (row["session"], terminal)
+        numbers = frames_of_terminal(self._reader, *key, row["seq"] if is_new else 0)
+        found = TerminalMessages(self._limits, terminal)
+        found.add_all(self._about_terminal(numbers, key))
+        return found.entry(row["seq"], row["t_ns"], live=self._reader.live)
+
+    def asked(self, row: Row) -> AskedRequest:
+        """Returns a request with its answer."""
+        answer = None
+        if row["response_seq"] is not None:
+            key = (row["response_seq"], row["exchange"])
+            answer = messages_of_exchanges(self._reader, [key], LARGEST).get(key)
+        return AskedRequest(
+            row["seq"],
+            row["t_ns"],
+            row["stream"],
+            row["method"] or "",
+            bytes(row["raw"]),
+            message_of(row["raw"]),
+            {} if answer is None else answer.message,
+            b"" if answer is None else answer.raw,
+            "" if answer is None else answer.kind,
+            row["response_seq"],
+            row["latency_ns"],
+            self.hints.of(row).title,
+            self._reader.recording.dialect,
+            self._reader.live,
+        )
+
+    def _about_terminal(
+        self, numbers: Iterable[int], key: tuple[str | None, str]
+    ) -> Iterator[StoredMessage]:
+        for message in read_messages(self._reader, numbers):
+            if message.session != key[0]:
+                continue
+            if message.method == UPDATE:
+                is_about = message.tool_call is None
+            else:
+                named = message.part("params").get("terminalId")
+                is_about = named in (None, key[1])
+                is_about = is_about and (message.method or "").startswith("terminal/")
+            if is_about:
+                yield message
