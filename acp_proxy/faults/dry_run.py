@@ -21,6 +21,7 @@ from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction
 
+NEVER = "never arrives"
 _MS = 1_000_000
 
 
@@ -139,7 +140,7 @@ def _outcome(record: _FrameRecord, delivered: bytes | None, late: float) -> str:
     original = record.frame.raw + record.frame.newline
     parts = []
     if delivered is None:
-        parts.append("never arrives")
+        parts.append(NEVER)
     elif delivered != original:
         sizes = f"{len(original)} B become {len(delivered)} B"
         is_cut = original.startswith(delivered)

@@ -1,6 +1,7 @@
 """``acp-proxy faults explain``: describe a plan in words, and apply it to a recording."""
 
 from collections.abc import Iterator
+from itertools import groupby
 
 import click
 from attrs import asdict
@@ -10,10 +11,11 @@ from acp_proxy.cli.options import complete_plan, complete_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.cli.render.pager import pages
-from acp_proxy.faults.dry_run import DryRun, FaultHit, PassedFrame
+from acp_proxy.faults.dry_run import NEVER, DryRun, FaultHit, PassedFrame
 from acp_proxy.faults.manual import sentence
 from acp_proxy.faults.plan import Plan, joined, load_plan, parse_rule
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.wording import counted
 
 _ARROWS = {"to-agent": "→", "to-client": "←"}
 
@@ -98,15 +100,29 @@ def _say(plan: Plan, run: DryRun | None) -> None:
     if run is None:
         return
     say()
-    for hit in run.hits:
-        what = f"{hit.method or ''} {hit.kind}".strip()
-        names = ", ".join(hit.rules)
-        say(f"#{hit.seq} {_ARROWS[hit.direction]} {what}: {hit.outcome}  [{names}]")
+    for _, group in groupby(run.hits, _lost_by):
+        _say_hits([*group])
     if not run.hits:
         say("no frame of this recording would be affected")
     for name, count in run.fired.items():
         if not count:
             warn(f"{name} would never fire")
+
+
+def _lost_by(hit: FaultHit) -> object:
+    """What frames have in common that are told in one line: none of them arrives."""
+    is_lost = hit.outcome == NEVER and not hit.effects and not hit.injected
+    return hit.rules if is_lost else hit.seq
+
+
+def _say_hits(hits: list[FaultHit]) -> None:
+    names = f"  [{', '.join(hits[0].rules)}]"
+    if len(hits) > 1:
+        say(f"#{hits[0].seq}–#{hits[-1].seq}: {counted(len(hits), 'frame')} never arrive{names}")
+        return
+    for hit in hits:
+        what = f"{hit.method or ''} {hit.kind}".strip()
+        say(f"#{hit.seq} {_ARROWS[hit.direction]} {what}: {hit.outcome}{names}")
 
 
 def _frames(word: str) -> Iterator[PassedFrame]:

@@ -48,10 +48,13 @@ def list_(kinds: tuple[str, ...], json: bool) -> None:
         triggers = [] if kinds else list(trigger_manual())
         say_json({"kinds": manuals, "triggers": triggers, "plans": plans})
         return
+    if not kinds:
+        _say_plans(plans)
     for manual in manuals:
         _say_kind(manual)
     if not kinds:
-        _say_rest(plans)
+        say("triggers of every kind", bold=True)
+        _say_settings(trigger_manual())
 
 
 def _say_kind(manual: KindManual) -> None:
@@ -62,14 +65,12 @@ def _say_kind(manual: KindManual) -> None:
     say()
 
 
-def _say_rest(plans: dict[str, str]) -> None:
-    say("triggers of every kind", bold=True)
-    _say_settings(trigger_manual())
-    say()
+def _say_plans(plans: dict[str, str]) -> None:
     say("ready plans, for --faults", bold=True)
     longest = max(map(len, plans)) + 1
     for name, about in plans.items():
         _say_wrapped(about, f"  {pad(f'@{name}', longest)}  ")
+    say()
 
 
 def _say_settings(settings: tuple[Setting, ...]) -> None:

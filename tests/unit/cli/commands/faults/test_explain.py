@@ -43,6 +43,14 @@ def test_explain_on_a_recording() -> None:
     assert result.stderr == "acp-proxy: drop would never fire\n"
 
 
+def test_frames_that_are_lost_together_are_one_line() -> None:
+    """After a crash nothing arrives any more, which needs no line for each frame."""
+    said = run("faults", "explain", "@crash-mid-frame", TOUR).stdout.splitlines()
+    hits = [line for line in said if line.startswith("#")]
+    assert len(hits) == 2
+    assert hits[1] == "#11–#58: 48 frames never arrive  [crash]"
+
+
 def test_explain_as_json() -> None:
     """The same for a program, with what arrives."""
     found = json.loads(run("faults", "explain", "@duplicate-reply", TOUR, "--json").stdout)
