@@ -63,7 +63,8 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
     matches = (
         [one for one in known if one[1].name == word]
         or [one for one in known if one[1].id.startswith(word)]
-        or [one for one in known if _names_begin(one, word)]
+        or [one for one in known if one[0].name.startswith(word)]
+        or [one for one in known if one[1].name.startswith(word)]
     )
     if len(matches) == 1:
         return matches[0][0]
@@ -81,11 +82,6 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
         f"{word!r} fits {len(matches)} recordings: {named}{more}; give more of the name or the id,"
         " or the file"
     )
-
-
-def _names_begin(known: _Known, word: str) -> bool:
-    path, recording = known
-    return recording.name.startswith(word) or path.name.startswith(word)
 
 
 def latest(directory: Path, here: Path) -> LatestRecording:

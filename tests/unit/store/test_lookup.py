@@ -128,6 +128,7 @@ def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -
     with pytest.raises(NoSuchRecording, match=r"exp2\.db \(aaaa11\)"):
         resolve("aaaa", library, HERE)
     assert resolve("exp2", library, HERE) == library / "exp2.db"
+    assert resolve("fir", library, HERE) == library / "first.db"
 
 
 def test_few_recordings_are_read_to_find_the_newest(
