@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils
 
 from acp_proxy.capture.options import RECORD
+from acp_proxy.cli.commands.inspect import INSPECT
 from acp_proxy.cli.main import cli
 from acp_proxy.cli.render.diff_reports import DiffJson
 from acp_proxy.cli.render.setup_screen import ListedAgent, ListedClient
@@ -200,8 +201,10 @@ def test_documented_options_exist(path: Path) -> None:
     every = set(ELSEWHERE).union(*map(flags, COMMANDS.values()))
     for code in re.findall(r"`(--[^`]*)`", text):
         assert set(re.findall(r"(?<!\S)--[a-z][a-z-]*", code)) <= every, code
-    for line in re.findall(r"acp-proxy (?:record|inspect)[^`\n#]*", text):
+    for line in re.findall(rf"acp-proxy (?:record|inspect|{'|'.join(INSPECT)})\b[^`\n#]*", text):
         words = line.partition(" -- ")[0].split()
+        if words[1] in INSPECT:
+            words.insert(1, "inspect")
         name = " ".join(words[:3] if words[1] == "inspect" else words[:2])
         command = COMMANDS.get(name)
         if command is not None:
