@@ -36,9 +36,8 @@ def client_settings(context: DoctorContext) -> Iterator[CheckResult]:
                 seen.add(key)
                 yield from _Entry(context, found.client, agent).results()
     if not seen:
-        yield warning(
-            _CHECK, "no settings of an ACP client were found that name acp-proxy", "acp-proxy setup"
-        )
+        text = "no settings of an ACP client were found that name acp-proxy"
+        yield warning(_CHECK, text, context.command("setup"))
 
 
 @frozen

@@ -1,5 +1,6 @@
 """What the checks of `doctor` are given: the machine, and what only the command line knows."""
 
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -36,6 +37,29 @@ class DoctorContext:
     """Whether secrets of recordings are shown."""
     ask: Callable[[Sequence[str], Mapping[str, str]], VersionAnswer] = field(default=ask_version)
     """Asks an acp-proxy for its version."""
+
+    def command(self, *words: str | Path) -> str:
+        """Returns a line for a shell that starts this acp-proxy: by its name, where PATH has it.
+
+        Args:
+            *words: its arguments.
+        """
+        found = self.machine.find("acp-proxy")
+        is_named = found is not None and is_same(Path(found), Path(self.own[0]))
+        return shlex.join([*(("acp-proxy",) if is_named else self.own), *map(str, words)])
+
+
+def is_same(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file that is there.
+
+    Args:
+        one: a path.
+        other: another one.
+    """
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def ok(check: str, text: str) -> CheckResult:

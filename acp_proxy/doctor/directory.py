@@ -35,7 +35,7 @@ def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
             advice="move it away; the next recording makes the directory",
         )
         return
-    troubles = [*_permissions(where, status), *_room(where)]
+    troubles = [*_permissions(where, status), *_room(context)]
     if not troubles:
         found = paths(where)
         size = byte_size(sum(map(disk_size, found)))
@@ -94,7 +94,8 @@ def _permissions(where: Path, status: os.stat_result) -> Iterator[CheckResult]:
         yield error("recordings", f"{where} cannot be written to; is its file system read-only?")
 
 
-def _room(where: Path) -> Iterator[CheckResult]:
+def _room(context: DoctorContext) -> Iterator[CheckResult]:
+    where = context.recordings
     free = _free(where)
     if free >= _SCARCE:
         return
@@ -104,7 +105,7 @@ def _room(where: Path) -> Iterator[CheckResult]:
     if total:
         unit, name = (10**6, "MB") if total > 10**8 else (1000, "kB")
         half = f"{-(-total // (2 * unit))}{name}"
-        commands = [f"acp-proxy inspect prune --larger-than {half}"]
+        commands = [context.command("inspect", "prune", "--larger-than", half)]
         advice = "this deletes the oldest half of them; --dry-run lists what would be deleted"
     make = error if free < _TOO_LITTLE else warning
     text = f"{byte_size(free)} are free in {where}; its recordings take {byte_size(total)}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import evolve
 
 from acp_proxy import __version__
-from acp_proxy.doctor.context import SYSTEM_PATH, DoctorContext, error, ok, warning
+from acp_proxy.doctor.context import SYSTEM_PATH, DoctorContext, error, is_same, ok, warning
 from acp_proxy.doctor.values import CheckResult
 from acp_proxy.store.database import SQLITE_VERSION
 
@@ -60,7 +60,7 @@ def _by_name(context: DoctorContext, script: Path) -> Iterator[CheckResult]:
     """What is found by the name alone."""
     machine = context.machine
     first = machine.find("acp-proxy")
-    if first is not None and not _is_same(Path(first), script):
+    if first is not None and not is_same(Path(first), script):
         yield warning("path", f"`acp-proxy` in your PATH is another one, {first}")
     usual = evolve(machine, environ={**machine.environ, "PATH": SYSTEM_PATH})
     if usual.find("acp-proxy") is None:
@@ -83,10 +83,3 @@ def _virtual_environment(script: Path) -> Path | None:
     else:
         return None
     return None if any(part in f"{script.resolve()}" for part in _TOOLS) else found
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False

@@ -68,12 +68,11 @@ def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult
     if len(unfinished) == 1:
         path = unfinished[0]
         text = f"the log of {path.stem} is not in its database yet; its recorder is gone"
-        show = f"acp-proxy inspect show {shlex.quote(str(path))}"
-        yield warning("leftovers", text, show)
+        yield warning("leftovers", text, context.command("inspect", "show", path))
     elif unfinished:
         stems = _listed([path.stem for path in unfinished])
         text = f"the logs of {counted(len(unfinished), 'recording')} are not in their databases"
-        list_ = f"acp-proxy inspect list {shlex.quote(str(context.recordings))}"
+        list_ = context.command("inspect", "list", context.recordings)
         yield warning("leftovers", f"{text} yet; their recorders are gone: {stems}", list_)
 
 
@@ -118,8 +117,7 @@ def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[Check
             continue
         if database in names or f"{database}{LOG_SUFFIX}" in names:
             if f"{database}{LOG_SUFFIX}" not in names and suffix == "wal":
-                path = context.recordings / database
-                show = f"acp-proxy inspect show {shlex.quote(str(path))}"
+                show = context.command("inspect", "show", context.recordings / database)
                 yield warning("leftovers", f"{name} is not in its database yet", show)
         else:
             lone.append(name)

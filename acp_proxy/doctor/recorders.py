@@ -1,7 +1,6 @@
 """The recorders that run now, and what each waits for."""
 
 import os
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,7 +44,7 @@ def _running(context: DoctorContext, path: Path) -> CheckResult | None:
     problems = [finding.text for finding in summary.findings if finding.severity == PROBLEM]
     if problems:
         more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
-        show = f"acp-proxy inspect show {shlex.quote(str(path))}"
+        show = context.command("inspect", "show", path)
         return warning("running", f"{path.stem}: {problems[0]}{more}", show)
     waits = "; ".join(wait.text for wait in summary.waiting[:_MOST])
     return ok("running", f"{path.stem}: {waits or 'nothing is open'}")

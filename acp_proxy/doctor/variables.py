@@ -77,9 +77,10 @@ def _unusual(context: DoctorContext, name: str, value: str) -> CheckResult | Non
     if problem := complaint(name, value):
         return error("variables", problem, unset)
     if name == "ACP_PROXY_RECORDINGS":
-        how = "" if value.startswith(("/", "~")) else " within the directory of each program"
-        text = f"{name}={value}: an editor that has not got it records elsewhere"
-        return warning("variables", f"recordings are looked for{how} as {text}")
+        effect = "an editor without this variable records elsewhere"
+        if not value.startswith(("/", "~")):
+            effect = "it is relative, so each program records below its own directory"
+        return warning("variables", f"{name}={value}: {effect}")
     if name == "ACP_PROXY_REDACT" and value == "none":
         return warning("variables", f"{name}=none: secrets are recorded as they are", unset)
     if name in _UNUSUAL:

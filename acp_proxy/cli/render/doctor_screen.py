@@ -1,11 +1,13 @@
 """Shows what `doctor` has found: a line for each result, and below it what helps."""
 
+from collections.abc import Iterator
+
 from attrs import evolve
 
 from acp_proxy.cli.render.output import Page, stdout_screen
 from acp_proxy.cli.render.setup_screen import masker
-from acp_proxy.cli.render.styled_text import Ink, piece
-from acp_proxy.doctor.values import CheckStatus, Examination
+from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, piece
+from acp_proxy.doctor.values import CheckResult, CheckStatus, Examination
 from acp_proxy.wording import counted
 
 _LABEL = 12
@@ -54,21 +56,28 @@ def show_examination(found: Examination) -> None:
             if count == _MOST + 1:
                 page.print(piece(" " * (_LABEL + 2)), piece("... --json has all", Ink.FAINT))
             continue
-        mark, ink = _MARKS[result.status]
-        first = piece(f"{mark} ", ink, bold=True)
-        page.wrap(first, piece(shown.ljust(_LABEL)), piece(result.text), indent=_LABEL + 2)
-        indent = piece(" " * (_LABEL + 2))
-        if result.advice:
-            page.wrap(indent, piece(result.advice, Ink.FAINT))
-        for command in result.commands:
-            # A command that was broken into lines could not be copied.
-            page.line(page.screen.whole(indent, piece(command, bold=True)))
+        page.lines(_lines(result, shown, page.screen))
     page.line("")
     page.wrap(*_total(found))
     page.flush()
 
 
-def _total(found: Examination) -> list[tuple[str, int | None, bool]]:
+def _lines(result: CheckResult, label: str, screen: Screen) -> Iterator[str]:
+    """Yields the lines of a result; one of its check has a label, and the others none."""
+    mark, ink = _MARKS[result.status]
+    indent = piece(" " * (_LABEL + len(mark) + 1))
+    first, *rest = screen.wrapped(indent, piece(result.text))
+    head = screen.paint(piece(mark, ink, bold=True)) + f" {label.ljust(_LABEL)}"
+    yield head + first[len(indent[0]) :]
+    yield from rest
+    if result.advice:
+        yield from screen.wrapped(indent, piece(result.advice, Ink.FAINT))
+    for command in result.commands:
+        # A command that was broken into lines could not be copied.
+        yield screen.whole(indent, piece(command, bold=True))
+
+
+def _total(found: Examination) -> list[Piece]:
     wrong = sum(result.status is CheckStatus.ERROR for result in found.results)
     worth = sum(result.status is CheckStatus.WARNING for result in found.results)
     verdict = piece(f"✗ {counted(wrong, 'problem')}", Ink.TROUBLE, bold=True)

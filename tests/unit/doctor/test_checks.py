@@ -9,7 +9,7 @@ from attrs import evolve
 
 from acp_proxy.doctor.checks import CHECKS, examine
 from acp_proxy.doctor.values import CheckStatus
-from tests.examined import machine, with_environment
+from tests.examined import machine, program, with_environment
 
 MANUAL = Path(__file__).parents[3] / "docs/commands/doctor.md"
 
@@ -29,3 +29,13 @@ def test_every_check_is_in_the_manual(tmp_path: Path) -> None:
     listed = re.findall(r"^\| `(\w+)` \|", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)
     assert names == [{name} for name in listed]
     assert examine(context).results[0].check == listed[0]
+
+
+def test_commands_can_be_pasted(tmp_path: Path) -> None:
+    """By the name of the program if PATH has this one, else by its path."""
+    context = machine(tmp_path)
+    assert context.command("inspect", "show", Path("/a b.db")) == (
+        "acp-proxy inspect show '/a b.db'"
+    )
+    other = program(tmp_path / "other/acp-proxy")
+    assert evolve(context, own=(str(other),)).command("setup") == f"{other} setup"

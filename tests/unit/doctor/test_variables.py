@@ -43,11 +43,10 @@ def test_usual_ones(tmp_path: Path) -> None:
         ("FAULTS", "@agent-hangs", "! ACP_PROXY_FAULTS=@agent-hangs: every agent that is recorded "
                                    "gets the faults of this plan"),
         ("REDACT", "none", "! ACP_PROXY_REDACT=none: secrets are recorded as they are"),
-        ("RECORDINGS", "/x", "! recordings are looked for as ACP_PROXY_RECORDINGS=/x: an editor "
-                             "that has not got it records elsewhere"),
-        ("RECORDINGS", "x", "! recordings are looked for within the directory of each program as "
-                            "ACP_PROXY_RECORDINGS=x: an editor that has not got it records "
-                            "elsewhere"),
+        ("RECORDINGS", "/x", "! ACP_PROXY_RECORDINGS=/x: an editor without this variable records "
+                             "elsewhere"),
+        ("RECORDINGS", "x", "! ACP_PROXY_RECORDINGS=x: it is relative, so each program records "
+                            "below its own directory"),
         ("KEPP", "1", "! ACP_PROXY_KEPP is no variable of acp-proxy; did you mean ACP_PROXY_KEEP?"),
     ],
 )  # fmt: skip

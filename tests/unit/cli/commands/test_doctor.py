@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.cli.commands import doctor as command
+from acp_proxy.cli.commands import setup
 from tests.commands import run
 from tests.examined import RECORDINGS, SETTINGS, configure, machine, program
 from tests.homes import VALUE
@@ -91,6 +92,21 @@ def test_the_same_as_json(tmp_path: Path) -> None:
         "advice": "",
         "commands": ["unset ACP_PROXY_OFF"],
     }
+
+
+def test_what_setup_writes_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for a script, whose interpreter only a shell's PATH has."""
+    own = (str(answering(tmp_path)),)
+    monkeypatch.setattr(setup, "own_command", lambda _: own)
+    (tmp_path / SETTINGS).parent.mkdir(parents=True)
+    program(tmp_path / "bin/node")
+    script = program(tmp_path / "bin/opencode", "#!/usr/bin/env node\n")
+    words = ("setup", "zed", "--agent", "opencode", "--write", "--yes")
+    assert run(*words, **variables(tmp_path)).exit_code == 0
+    found = json.loads(doctor(tmp_path, "--json").stdout)["results"]
+    assert [one["text"] for one in found if one["check"] == "clients"] == [
+        f"Zed 'OpenCode (recorded)': acp-proxy 0.1.0 records {script}"
+    ]
 
 
 def test_secrets_are_masked(tmp_path: Path) -> None:
