@@ -11,7 +11,8 @@ from acp_proxy.known_agents import AGENTS, command_of
 
 SUFFIX = " (recorded)"
 """What the name of an agent that is recorded ends with."""
-_SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""What a graphical program looks through at least, on most systems."""
 
 
 @frozen
@@ -123,8 +124,8 @@ def recorded(
     interpreter = None if path is None or not is_graphical else machine.interpreter_of(path)
     if interpreter is not None and "PATH" not in env:
         directory = str(Path(interpreter).parent)
-        is_usual = directory in _SYSTEM_PATH.split(":")
-        env["PATH"] = _SYSTEM_PATH if is_usual else f"{directory}:{_SYSTEM_PATH}"
+        is_usual = directory in SYSTEM_PATH.split(":")
+        env["PATH"] = SYSTEM_PATH if is_usual else f"{directory}:{SYSTEM_PATH}"
     return RecordedAgent(
         f"{agent.name.removesuffix(SUFFIX)}{SUFFIX}",
         (*own, "record", "--", *command),

@@ -10,11 +10,11 @@ from pathlib import Path, PurePath
 from attrs import evolve, frozen
 
 from acp_proxy import __version__
-from acp_proxy.clients.agents import ConfiguredAgent
+from acp_proxy.clients.agents import SYSTEM_PATH, ConfiguredAgent
 from acp_proxy.clients.client import AcpClient
 from acp_proxy.clients.known_clients import find_clients
 from acp_proxy.clients.machine import Machine
-from acp_proxy.doctor.context import SYSTEM_PATH, DoctorContext, error, ok, warning
+from acp_proxy.doctor.context import DoctorContext, error, ok, warning
 from acp_proxy.doctor.values import CheckResult, CheckStatus
 from acp_proxy.doctor.variables import PREFIX, complaint, is_off
 from acp_proxy.known_agents import expanded, known_names
@@ -103,7 +103,10 @@ class _Entry:
             what = "cannot be executed" if Path(word).is_file() else "was not found"
             return None, [self._error(f"{word} {what}", f"put {own} in its place")]
         troubles = []
-        if not word.startswith("/"):
+        if word.startswith("~/"):
+            text = f"{word} begins with ~, which not every client replaces"
+            troubles.append(self._warning(text, f"put {found.path} in its place"))
+        elif not word.startswith("/"):
             if "/" in word:
                 text = f"{word} is not an absolute path"
                 return None, [self._error(text, f"put {own} in its place")]

@@ -10,9 +10,6 @@ from acp_proxy.clients.machine import Machine
 from acp_proxy.doctor.programs import VersionAnswer, ask_version
 from acp_proxy.doctor.values import CheckResult, CheckStatus
 
-SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-"""What a graphical program looks through at least, on most systems."""
-
 
 @frozen
 class DoctorContext:

@@ -64,7 +64,8 @@ def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult
             if check_unfinished(path):
                 unfinished.append(path)
         except UnreadableRecording as e:
-            yield error("leftovers", str(e))
+            advice = "no command can finish it; keep it for a bug report, or move it away"
+            yield error("leftovers", str(e), advice=advice)
     if len(unfinished) == 1:
         path = unfinished[0]
         text = f"the log of {path.stem} is not in its database yet; its recorder is gone"

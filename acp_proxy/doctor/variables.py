@@ -1,6 +1,7 @@
 """Variables of acp-proxy that are set, and what they change without being seen."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from acp_proxy.capture.option_values import read_truth
 from acp_proxy.capture.options import RECORD, Ignored
@@ -68,29 +69,50 @@ def complaint(name: str, value: str) -> str:
 
 
 def _unusual(context: DoctorContext, name: str, value: str) -> CheckResult | None:
-    unset = f"unset {name}"
+    make = partial(_result, name)
     if name == "ACP_PROXY_OFF":
         if not is_off(value):
             return None
-        text = "what is started from here is not recorded"
-        return error("variables", f"ACP_PROXY_OFF={value}: {text}", unset)
-    if problem := complaint(name, value):
-        return error("variables", problem, unset)
+        return make(error, f"{name}={value}: what is started from here is not recorded")
+    if problem := complaint(name, value) or _plan_complaint(context, name, value):
+        return make(error, problem)
     if name == "ACP_PROXY_RECORDINGS":
         effect = "an editor without this variable records elsewhere"
         if not value.startswith(("/", "~")):
             effect = "it is relative, so each program records below its own directory"
         return warning("variables", f"{name}={value}: {effect}")
     if name == "ACP_PROXY_REDACT" and value == "none":
-        return warning("variables", f"{name}=none: secrets are recorded as they are", unset)
+        return make(warning, f"{name}=none: secrets are recorded as they are")
     if name in _UNUSUAL:
         if name in _OPTIONS and _OPTIONS[name].read is None and not read_truth(value):
             return None
-        return warning("variables", f"{name}={value}: {_UNUSUAL[name]}", unset)
+        return make(warning, f"{name}={value}: {_UNUSUAL[name]}")
     if name in _OPTIONS or name in _SPECIAL or _is_of_command(context, name):
         return None
     near = did_you_mean(name, [*_OPTIONS, *_SPECIAL])
-    return warning("variables", f"{name} is no variable of acp-proxy{near}", unset)
+    return make(warning, f"{name} is no variable of acp-proxy{near}")
+
+
+def _result(name: str, make: Callable[..., CheckResult], text: str) -> CheckResult:
+    """Makes a result whose command removes a variable."""
+    advice = "this is for the shell; also remove it where it is set, such as in ~/.profile"
+    return make("variables", text, f"unset {name}", advice=advice)
+
+
+def _plan_complaint(context: DoctorContext, name: str, value: str) -> str:
+    """Returns what is wrong with faults; empty if nothing is."""
+    if name == "ACP_PROXY_FAULT":
+        rules = [line for line in value.split("\n") if line.strip()]
+        words = [word for rule in rules for word in ("--fault", rule)]
+    elif name == "ACP_PROXY_FAULTS":
+        words = ["--faults", value]
+    else:
+        return ""
+    try:
+        context.read_record([*words, "--", "agent"])
+    except ValueError as e:
+        return f"{name}: {e}; record does not start with it"
+    return ""
 
 
 def _is_of_command(context: DoctorContext, name: str) -> bool:

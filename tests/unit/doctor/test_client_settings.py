@@ -152,6 +152,13 @@ def never(_words: Sequence[str], _environ: Mapping[str, str]) -> VersionAnswer:
     raise AssertionError
 
 
+def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
+    """It is replaced by some clients, so this acp-proxy is asked."""
+    fine, line = found(tmp_path, "~/bin/acp-proxy", "record", "--", "HOME/bin/agent")
+    assert fine.startswith("✓")
+    assert line == ("! Zed 'Mine': ~/bin/acp-proxy begins with ~, which not every client replaces")
+
+
 def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
     """One that is gone, that does not answer, and that is another version."""
     entry = ("record", "--", "HOME/bin/agent")

@@ -42,6 +42,8 @@ def test_usual_ones(tmp_path: Path) -> None:
                        "the disk"),
         ("FAULTS", "@agent-hangs", "! ACP_PROXY_FAULTS=@agent-hangs: every agent that is recorded "
                                    "gets the faults of this plan"),
+        ("FAULT", "nope", "✗ ACP_PROXY_FAULT: --fault 'nope': kind: there is no 'nope'; did you "
+                          "mean noop?; record does not start with it"),
         ("REDACT", "none", "! ACP_PROXY_REDACT=none: secrets are recorded as they are"),
         ("RECORDINGS", "/x", "! ACP_PROXY_RECORDINGS=/x: an editor without this variable records "
                              "elsewhere"),

@@ -69,7 +69,8 @@ def test_a_sick_machine(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert (
         "✗ variables   ACP_PROXY_KEEP: '30' is neither an age (30s, 10m, 8h, 30d, 4w) nor a size"
-        " (500kB, 500MB, 2GB, 2GiB); nothing is deleted\n              unset ACP_PROXY_KEEP\n"
+        " (500kB, 500MB, 2GB, 2GiB); nothing is deleted\n              this is for the shell; also"
+        " remove it where it is set, such as in ~/.profile\n              unset ACP_PROXY_KEEP\n"
         "✗             ACP_PROXY_OFF=1: what is started from here is not recorded\n"
     ) in result.stdout
     assert f"              chmod 700 {tmp_path}/{RECORDINGS}\n" in result.stdout
@@ -89,7 +90,7 @@ def test_the_same_as_json(tmp_path: Path) -> None:
         "check": "variables",
         "status": "error",
         "text": "ACP_PROXY_OFF=1: what is started from here is not recorded",
-        "advice": "",
+        "advice": "this is for the shell; also remove it where it is set, such as in ~/.profile",
         "commands": ["unset ACP_PROXY_OFF"],
     }
 
