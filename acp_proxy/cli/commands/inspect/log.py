@@ -1,10 +1,10 @@
 """``acp-proxy inspect log``: the timeline."""
 
+import time as clock  # `time` is an option
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import partial
-from time import sleep
 
 import click
 from attrs import frozen
@@ -146,7 +146,7 @@ def _print(
     printed = form.print_last(chosen, lines) if lines is not None else form.print_all(chosen, 0)
     while follow and reader.live:
         form.out.flush()
-        sleep(_POLL)
+        clock.sleep(_POLL)
         reader.refresh()
         printed = form.print_all(chosen, printed)
     form.out.flush()
