@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from acp_proxy.doctor.context import DoctorContext, error, ok, warning
-from acp_proxy.doctor.values import CheckResult
+from acp_proxy.doctor.values import CheckResult, CheckStatus
 from acp_proxy.plain_files import reason
 from acp_proxy.store.library import disk_size, paths
 from acp_proxy.wording import byte_size, counted
@@ -36,7 +36,7 @@ def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
         )
         return
     troubles = [*_permissions(where, status), *_room(context)]
-    if not troubles:
+    if not any(trouble.status is CheckStatus.ERROR for trouble in troubles):
         found = paths(where)
         size = byte_size(sum(map(disk_size, found)))
         takes = "takes" if len(found) == 1 else "take"

@@ -61,7 +61,8 @@ def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
     """The command that is named mends them."""
     context = machine(tmp_path)
     context.recordings.chmod(mode)
-    (found,) = recordings_directory(context)
+    *fine, found = recordings_directory(context)
+    assert len(fine) == (mark == "!")  # what it holds is shown as well
     (line,) = lines([found])
     assert line.startswith(f"{mark} {context.recordings} has mode {mode:04o}")
     assert text in line
@@ -87,7 +88,7 @@ def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     context = machine(tmp_path)
     statvfs = SimpleNamespace(f_bavail=500, f_frsize=10**6)
     monkeypatch.setattr(os, "statvfs", lambda _: statvfs)
-    (found,) = lines(recordings_directory(context))
+    _, found = lines(recordings_directory(context))
     assert found == f"! 500 MB are free in {context.recordings}; its recordings take 0 B"
     for number in range(4):
         path = record_conversation(context.recordings / f"{number}.db", id=f"c0ffee00000{number}")
