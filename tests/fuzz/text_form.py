@@ -13,6 +13,7 @@ from acp_proxy.errors import UnreadableRecording
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
+from acp_proxy.store import rows
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.row_writer import RowWriter
@@ -115,9 +116,9 @@ def _written(text: bytes) -> bytes:
         return b"".join(write_text_form(reader))
 
 
-def reader_of(connection: sqlite3.Connection) -> RecordingReader:
-    """A reader of rows in memory, which no file is opened for."""
-    reader = object.__new__(RecordingReader)
+def reader_of(connection: sqlite3.Connection) -> rows.Rows:
+    """Returns what reads rows in memory, which no file is opened for."""
+    reader = rows.Rows()
     reader.path, reader.connection = _NAME, connection
     reader.tables = make_views(connection, tail=False)
     return reader
