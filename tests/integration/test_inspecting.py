@@ -144,7 +144,7 @@ def on_terminal(acp_proxy: Path, *command: str, columns: int, home: Path) -> lis
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env={**environment, "LC_ALL": "C.UTF-8", "TERM": "xterm"},
+        env={**environment, "LC_ALL": "C.UTF-8", "TERM": "xterm", "PAGER": "cat"},
         cwd=home,
     )
     watchdog = watch(process)
