@@ -24,6 +24,7 @@ pytest.register_assert_rewrite("tests.transcripts", "tests.playbook", "tests.fau
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=20, database=None)
 settings.register_profile("thorough", deadline=None, max_examples=2000, database=None)
 settings.load_profile("ci")
+os.environ["PAGER"] = "cat"  # nobody would quit a pager on the terminals of tests
 
 _MAY_LACK = ("expected jq", "expected node and npm on the PATH", "chattr failed")
 """What a plain Debian does not have, or root in a container; all else has to be tested there."""
