@@ -13,7 +13,7 @@ from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.plain_files import kind_of, trouble_with
 from acp_proxy.recording import Recording
 from acp_proxy.store.library import TEXT_SUFFIX, paths, read_recording, recording_at
-from acp_proxy.store.newest import newest_first
+from acp_proxy.store.newest import may_have, newest_first
 from acp_proxy.wording import did_you_mean
 
 _MOST_NAMED = 3
@@ -59,7 +59,9 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
 
 def _by_name_or_id(word: str, directory: Path) -> Path:
     """Finds the one recording with a name, or the start of an id, a name or a file's name."""
-    known = _without_texts_of_databases(_readable(paths(directory)))
+    every = paths(directory)
+    likely = (path for path in every if path.name.startswith(word) or may_have(path, word))
+    known = _without_texts_of_databases(_readable(likely))
     matches = (
         [one for one in known if one[1].name == word]
         or [one for one in known if one[1].id.startswith(word)]
@@ -69,7 +71,7 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
     if len(matches) == 1:
         return matches[0][0]
     if not matches:
-        names = [name for path, recording in known for name in (recording.name, path.stem)]
+        names = [*(path.stem for path in every), *(recording.name for _, recording in known)]
         near = did_you_mean(word, names)
         raise NoSuchRecording(
             _other(word, directory)
@@ -94,18 +96,17 @@ def latest(directory: Path, here: Path) -> LatestRecording:
     Raises:
         NoSuchRecording: there is none.
     """
-    newest: _Known | None = None
-    for path, recording in newest_first(directory):
-        if recording is None:
-            break
-        newest = newest or (path, recording)
-        if recording.cwd == str(here):
-            return _latest((path, recording), newest)
-    if newest is None:
+    newest, known = next(newest_first(directory), (directory, None))
+    if known is None:
         raise NoSuchRecording(
             f"no recording in {directory}; put `acp-proxy record --` before an agent's command"
         )
-    return LatestRecording(newest[0])
+    if known.cwd == str(here):
+        return LatestRecording(newest)
+    for path, recording in newest_first(directory, str(here)):
+        if recording is not None and recording.cwd == str(here):
+            return _latest((path, recording), (newest, known))
+    return LatestRecording(newest)
 
 
 def latest_running(directory: Path, here: Path) -> LatestRecording | None:

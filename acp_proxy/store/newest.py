@@ -8,31 +8,45 @@ seems older than any recording can be has lost its time, and is read first.
 
 import contextlib
 import heapq
+import os
 from collections.abc import Iterator
 from datetime import datetime
 from math import inf
 from pathlib import Path
 
-from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.errors import UnreadableRecording
+from acp_proxy.plain_files import open_plain
 from acp_proxy.recording import Recording
+from acp_proxy.store.database import MAGIC
 from acp_proxy.store.library import paths, read_recording
 
 _SLACK_S = 86400.0
+_SMALL = 4 << 20
+"""Bytes of a file that is too large to be looked through."""
+_UTF_8 = b"\0\0\0\1"
+"""In the header of a database: how its texts are written."""
 _FIRST_S = 1_577_836_800.0
 """The year 2020, before which nothing was recorded."""
 
 
-def newest_first(directory: Path) -> Iterator[tuple[Path, Recording | None]]:
+def newest_first(directory: Path, made_in: str = "") -> Iterator[tuple[Path, Recording | None]]:
     """Yields the recordings of a directory, newest first; unreadable ones are last, without rows.
 
     As few are read as are needed to know the next one.
+
+    Args:
+        directory: where they are.
+        made_in: leaves out recordings of other directories than this one, as far as a look at the
+            file can tell.
     """
     known: list[tuple[float, Path, Recording]] = []
     unreadable = []
     for negated_bound, path in sorted((-_bound(path), path) for path in paths(directory)):
         while known and known[0][0] <= negated_bound:
             yield heapq.heappop(known)[1:]
+        if made_in and not may_have(path, made_in, is_directory=True):
+            continue
         try:
             recording = read_recording(path)
         except UnreadableRecording:
@@ -43,6 +57,45 @@ def newest_first(directory: Path) -> Iterator[tuple[Path, Recording | None]]:
     while known:
         yield heapq.heappop(known)[1:]
     yield from ((path, None) for path in unreadable)
+
+
+def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
+    """Whether a text can be in a recording's row, as a look at the bytes of a small file shows.
+
+    SQLite writes a text as it is. To find it in the bytes takes a tenth of the time that it takes
+    to open the database.
+
+    Args:
+        path: the recording.
+        text: what its row may have.
+        is_directory: whether it is a directory itself that is looked for, not one below it.
+    """
+    if any(os.path.lexists(f"{path}{suffix}") for suffix in (LOG_SUFFIX, *SQLITE_SUFFIXES)):
+        return True
+    try:
+        with open_plain(path) as file:
+            data = file.read(_SMALL)
+    except OSError:
+        return True
+    if not data.startswith(MAGIC) or data[56:60] != _UTF_8 or len(data) == _SMALL:
+        return True
+    wanted = text.encode(errors="surrogatepass")
+    below = data.count(wanted + b"/") if is_directory else 0
+    return data.count(wanted) > below or _is_divided(data, wanted)
+
+
+def _is_divided(data: bytes, wanted: bytes) -> bool:
+    """Whether a text may begin in one page of a database and go on in another one.
+
+    A page with the rest of a row begins with the number of the next one, in four bytes.
+    """
+    size = int.from_bytes(data[16:18], "big") or 1
+    for start in range(max(size, 512) + 4, len(data), max(size, 512)):
+        if data[start] in wanted:
+            for rest in range(1, len(wanted)):
+                if data.startswith(wanted[-rest:], start) and wanted[:-rest] in data:
+                    return True
+    return False
 
 
 def _bound(path: Path) -> float:

@@ -11,7 +11,7 @@ import pytest
 from acp_proxy.errors import NoSuchRecording
 from acp_proxy.store.library import read_recording
 from acp_proxy.store.lookup import latest, latest_running, resolve
-from acp_proxy.store.newest import newest_first
+from acp_proxy.store.newest import may_have, newest_first
 from acp_proxy.store.text_import import import_text_form
 from tests.log_writer import LogWriter, record_conversation
 from tests.texts import text_of
@@ -107,6 +107,19 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
         "'aa' fits 2 recordings: second.db (aabb22), first.db (aaaa11); give more of the name or"
         " the id, or the file"
     )
+
+
+@pytest.mark.parametrize("length", [10, 300, 3000])
+@pytest.mark.parametrize("arguments", [1, 900, 1000])
+def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
+    """Wherever a row goes on in another page; and what is not there need not be read."""
+    here = "/" + "abcdefghij" * (length // 10)
+    command = ["x" * 3] * arguments
+    path = record_conversation(tmp_path / "x.db", cwd=here, arg=command, id="feedbeef0001")
+    assert may_have(path, here)
+    assert may_have(path, "feedbeef")
+    assert not may_have(path, "/no/such/directory")
+    assert may_have(write_text(tmp_path / "t.jsonl", "t"), "/no/such/directory")
 
 
 def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> None:

@@ -124,12 +124,14 @@ def list_(
     """
     where = directory_of_recordings(directory)
     is_filtered = cwd is not None or agent is not None or since is not None
-    if is_filtered or newest is not None:  # what is not listed is not read in full
+    if is_filtered:  # what is not listed is not read in full
         known = [*newest_first(where)]
-        wanted = [path for path, recording in known
-                  if not is_filtered or _matches(recording, cwd, agent, since)]  # fmt: skip
+        wanted = [path for path, recording in known if _matches(recording, cwd, agent, since)]
         found = checked_entries(wanted[:newest])
         readable = sum(recording is not None for _, recording in known)
+    elif newest is not None:
+        found = checked_entries(path for path, _ in islice(newest_first(where), newest))
+        readable = len(paths(where)) - sum(entry.recording is None for entry in found)
     else:
         found = checked_entries(paths(where))
         readable = sum(entry.recording is not None for entry in found)

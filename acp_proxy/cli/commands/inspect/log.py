@@ -84,7 +84,7 @@ def log(
     the first and the last number, how long they streamed, and the text in one piece. Below the line
     of a batch, each of its messages has one.
 
-    FILTER chooses among them: dir:to-client, kind:error, method:session/*, latency:>2s, text:"foo",
+    FILTER chooses among them: dir:to-client, kind:error, method:session/*, latency:2s.., turn:last,
     params.update.sessionUpdate=tool_call and more, joined by `or`, `not` and parentheses.
 
     On a terminal lines are coloured and cut to its width, each turn has a rule above it, and five
@@ -94,7 +94,7 @@ def log(
     Every message, page by page:
         acp-proxy inspect log latest
     What went wrong, and what took long:
-        acp-proxy inspect log latest 'kind:error|invalid or latency:>2s'
+        acp-proxy inspect log latest 'failed or unanswered or latency:2s..'
     The second turn without the text:
         acp-proxy inspect log latest --turn 2 'not params.update.content.type=text'
     What led to frame 42, and then frame 42 itself:
