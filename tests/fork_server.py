@@ -14,6 +14,7 @@ import importlib
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
 import subprocess
@@ -64,10 +65,21 @@ class Forked:
         """
         started = time.monotonic()
         while (code := self.poll()) is None:
-            if timeout is not None and time.monotonic() >= started + timeout:
+            left = None if timeout is None else timeout + started - time.monotonic()
+            if timeout is not None and (left or 0) <= 0:
                 raise subprocess.TimeoutExpired(["acp-proxy"], timeout)
-            time.sleep(POLL_S)
+            self._await_end(left)
         return code
+
+    def _await_end(self, timeout: float | None) -> None:
+        """Waits until it may have ended; elsewhere than on Linux, for a moment."""
+        if sys.platform != "linux":
+            time.sleep(POLL_S)
+            return
+        with contextlib.suppress(ProcessLookupError):
+            fd = os.pidfd_open(self.pid)
+            select.select([fd], [], [], timeout)
+            os.close(fd)
 
     def send_signal(self, signum: int) -> None:
         """Sends a signal, unless it has ended."""
@@ -124,7 +136,7 @@ class ForkServer:
 
         Args:
             arguments: what follows the program's name.
-            stdin: a descriptor, or `subprocess.PIPE`; None is ours.
+            stdin: a descriptor, `subprocess.PIPE` or `subprocess.DEVNULL`; None is ours.
             stdout: the same.
             stderr: a descriptor.
             env: the whole environment, but for the server's variables.
@@ -134,7 +146,10 @@ class ForkServer:
             ends: list[IO[bytes] | None] = [None, None]
             given = [0 if stdin is None else stdin, 1 if stdout is None else stdout, stderr]
             for number in (0, 1):
-                if given[number] == subprocess.PIPE:
+                if given[number] == subprocess.DEVNULL:
+                    given[number] = os.open(os.devnull, os.O_RDWR)
+                    theirs.callback(os.close, given[number])
+                elif given[number] == subprocess.PIPE:
                     reading, writing = os.pipe()
                     ours, given[number] = (reading, writing) if number else (writing, reading)
                     theirs.callback(os.close, given[number])

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from attrs import frozen
 
@@ -17,7 +17,9 @@ from tests.agents import puppet
 from tests.integration.processes import DEADLINE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tests.fork_server import Forked, ForkServer
 
 EXIT_CODE = 7
 """The puppet's; one that nobody else returns."""
@@ -54,26 +56,18 @@ class PuppetTalk:
 
     def __init__(
         self,
-        acp_proxy: Path,
+        program: Path | ForkServer,
         *options: str | Path,
         home: Path,
         command: list[str] = PUPPET,
         variables: Iterable[tuple[str, str]] = (),
     ) -> None:
-        self.process = subprocess.Popen(
-            [acp_proxy, "record", *options, "--", *command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=home,
+        self.process, self._stdin, self._stdout, self._stderr = start(
+            program,
+            ["record", *options, "--", *command],
+            home=home,
             env=environment_in(home, **dict(variables)),
         )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
-        self._stdin = self.process.stdin
-        self._stdout = self.process.stdout
-        self._stderr = self.process.stderr
         self._watchdog = watch(self.process)
         self._prompts = 0
         self._received: list[bytes] = []
@@ -105,6 +99,11 @@ class PuppetTalk:
         """Makes the agent stream chunks; returns what was sent, once they have arrived."""
         return self._send(puppet.tell(text, times, stderr))
 
+    def write(self, line: bytes) -> None:
+        """Sends a line, and expects nothing."""
+        self._stdin.write(line)
+        self._stdin.flush()
+
     def complaint(self) -> str:
         """Waits for the next line on stderr and returns it."""
         line = self._stderr.readline()
@@ -122,11 +121,42 @@ class PuppetTalk:
 
     def _send(self, line: bytes) -> bytes:
         answer, _ = puppet.reply(line)
-        self._stdin.write(line)
-        self._stdin.flush()
+        self.write(line)
         self._expected.append(answer)
         self._received.append(self._stdout.read(len(answer)))
         return line
+
+
+def start(
+    program: Path | ForkServer, words: Sequence[str | Path], *, home: Path, env: dict[str, str]
+) -> tuple[subprocess.Popen[bytes] | Forked, IO[bytes], IO[bytes], IO[bytes]]:
+    """Starts ``acp-proxy``; returns the process, and our ends of its standard streams.
+
+    Args:
+        program: the console script, or what forks one that has nothing to import. A fork gets no
+            limits and no umask of ours.
+        words: its arguments.
+        home: its directory.
+        env: its environment.
+    """
+    stdin, to_stdin = os.pipe()
+    from_stdout, stdout = os.pipe()
+    from_stderr, stderr = os.pipe()
+    process: subprocess.Popen[bytes] | Forked
+    if isinstance(program, Path):
+        process = subprocess.Popen(
+            [program, *words], stdin=stdin, stdout=stdout, stderr=stderr, cwd=home, env=env
+        )
+    else:
+        process = program.start(words, stdin=stdin, stdout=stdout, stderr=stderr, cwd=home, env=env)
+    for fd in (stdin, stdout, stderr):
+        os.close(fd)
+    return (
+        process,
+        os.fdopen(to_stdin, "wb"),
+        os.fdopen(from_stdout, "rb"),
+        os.fdopen(from_stderr, "rb"),
+    )
 
 
 def environment_in(home: Path, **more: str) -> dict[str, str]:
@@ -154,7 +184,7 @@ def inspect(
     )
 
 
-def watch(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> threading.Timer:
+def watch(process: subprocess.Popen[bytes] | subprocess.Popen[str] | Forked) -> threading.Timer:
     """Kills a process that takes too long, so that its reader gets an end of file."""
     timer = threading.Timer(DEADLINE_S, process.kill)
     timer.daemon = True

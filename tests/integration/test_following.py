@@ -6,7 +6,6 @@ import contextlib
 import json
 import signal
 import sqlite3
-import subprocess
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,29 +13,24 @@ import pytest
 
 from acp_proxy.runtime import indexing
 from tests.commands import run
-from tests.integration.processes import DEADLINE_S, plain_signals, wait_until
-from tests.integration.puppet_talk import PuppetTalk, environment_in, watch
+from tests.integration.processes import DEADLINE_S, wait_until
+from tests.integration.puppet_talk import PuppetTalk, environment_in, start, watch
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.fork_server import ForkServer
 
 
 class Follower:
     """One ``inspect log --follow``, whose lines are read as they come."""
 
-    def __init__(self, acp_proxy: Path, *arguments: str | Path, home: Path) -> None:
-        with plain_signals():
-            self.process = subprocess.Popen(
-                [acp_proxy, "inspect", "log", "--follow", *arguments],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=environment_in(home),
-                cwd=home,
-            )
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
-        self._stdout = self.process.stdout
-        self._stderr = self.process.stderr
+    def __init__(self, fork_server: ForkServer, *arguments: str | Path, home: Path) -> None:
+        words = ["inspect", "log", "--follow", *arguments]
+        self.process, stdin, self._stdout, self._stderr = start(
+            fork_server, words, home=home, env=environment_in(home)
+        )
+        stdin.close()
         self._watchdog = watch(self.process)
         self.lines: list[bytes] = []
         self.farewell = f"acp-proxy: the recording has ended: {arguments[-1]}\n"
@@ -72,12 +66,12 @@ def numbers(lines: list[bytes]) -> list[int]:
     return [json.loads(line)["seq"] for line in lines]
 
 
-def test_each_chunk_is_shown_while_the_turn_runs(acp_proxy: Path, tmp_path: Path) -> None:
+def test_each_chunk_is_shown_while_the_turn_runs(fork_server: ForkServer, tmp_path: Path) -> None:
     """Every chunk reaches a follower while the agent waits in the middle of its answer."""
     path = tmp_path / "x.db"
-    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
         talk.stream("hello")
-        with Follower(acp_proxy, "--json", path, home=tmp_path) as follower:
+        with Follower(fork_server, "--json", path, home=tmp_path) as follower:
             for number in range(15):
                 talk.stream(f"chunk-{number}-")
                 follower.wait_for(f"chunk-{number}- 0")
@@ -89,14 +83,16 @@ def test_each_chunk_is_shown_while_the_turn_runs(acp_proxy: Path, tmp_path: Path
     assert b"".join(follower.lines).decode() == everything
 
 
-def test_following_continues_when_the_log_is_indexed(acp_proxy: Path, tmp_path: Path) -> None:
+def test_following_continues_when_the_log_is_indexed(
+    fork_server: ForkServer, tmp_path: Path
+) -> None:
     """What was indexed meanwhile is neither printed twice nor left out."""
     path = tmp_path / "x.db"
-    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
         talk.stream("first")
         with (
-            Follower(acp_proxy, "--json", path, home=tmp_path) as early,
-            Follower(acp_proxy, "--raw", path, home=tmp_path) as raw,
+            Follower(fork_server, "--json", path, home=tmp_path) as early,
+            Follower(fork_server, "--raw", path, home=tmp_path) as raw,
         ):
             early.wait_for("first 0")
             raw.wait_for("first 0")
@@ -104,7 +100,7 @@ def test_following_continues_when_the_log_is_indexed(acp_proxy: Path, tmp_path: 
             talk.stream("second", times=50)
             early.wait_for("second 49")
             wait_until(lambda: indexed(path) > 50, "rows")
-            with Follower(acp_proxy, "--json", path, home=tmp_path) as late:
+            with Follower(fork_server, "--json", path, home=tmp_path) as late:
                 late.wait_for("second 49")
                 talk.stream("third")
                 for follower in (early, late, raw):
@@ -119,12 +115,14 @@ def test_following_continues_when_the_log_is_indexed(acp_proxy: Path, tmp_path: 
 
 
 @pytest.mark.slow
-def test_following_continues_when_the_log_is_emptied(acp_proxy: Path, tmp_path: Path) -> None:
+def test_following_continues_when_the_log_is_emptied(
+    fork_server: ForkServer, tmp_path: Path
+) -> None:
     """When all is indexed the log is emptied, and the follower continues without a gap."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
-    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
         talk.stream("first")
-        with Follower(acp_proxy, "--json", path, home=tmp_path) as follower:
+        with Follower(fork_server, "--json", path, home=tmp_path) as follower:
             for number in range(3):
                 talk.stream(f"round-{number}-" + "x" * 1000, times=indexing.TRIM // 1000)
                 follower.wait_for("x" * 1000 + f" {indexing.TRIM // 1000 - 1}")
@@ -140,10 +138,10 @@ def test_following_continues_when_the_log_is_emptied(acp_proxy: Path, tmp_path: 
     assert updates == [json.loads(line) for line in outcome.received.splitlines()]
 
 
-def test_a_summary_includes_the_newest_frame(acp_proxy: Path, tmp_path: Path) -> None:
+def test_a_summary_includes_the_newest_frame(fork_server: ForkServer, tmp_path: Path) -> None:
     """`inspect show` and `list` have the newest frame of a conversation that is still running."""
     path = tmp_path / "x.db"
-    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
         for number in range(1, 5):
             talk.stream("chunk", stderr=f"line {number}\n")
             summary = wait_until(partial(shown_with, path, number), "the last line")
@@ -160,15 +158,13 @@ def test_a_summary_includes_the_newest_frame(acp_proxy: Path, tmp_path: Path) ->
     assert shown(path)["live"] is False
 
 
-def test_an_unanswered_prompt_is_shown_as_open(acp_proxy: Path, tmp_path: Path) -> None:
+def test_an_unanswered_prompt_is_shown_as_open(fork_server: ForkServer, tmp_path: Path) -> None:
     """While the agent works on a prompt, the summary names who waits for whom."""
     hang = ["/bin/sh", "-c", "read line; echo '{\"half\": '; read line; exit 7"]
-    with PuppetTalk(acp_proxy, "-o", "x.db", home=tmp_path, command=hang) as talk:
-        assert talk.process.stdin is not None
-        talk.process.stdin.write(
+    with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path, command=hang) as talk:
+        talk.write(
             b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}\n'
         )
-        talk.process.stdin.flush()
         path = tmp_path / "x.db"
         wait_until((tmp_path / "x.db.log").exists, "a log")
         wait_until(lambda: shown(path)["frames"].get("to-client"), "half an answer")
@@ -177,12 +173,14 @@ def test_an_unanswered_prompt_is_shown_as_open(acp_proxy: Path, tmp_path: Path) 
         talk.end()
 
 
-def test_following_ends_when_the_recorder_is_killed(acp_proxy: Path, tmp_path: Path) -> None:
+def test_following_ends_when_the_recorder_is_killed(
+    fork_server: ForkServer, tmp_path: Path
+) -> None:
     """A follower prints what the killed recorder had read, and ends as at any other end."""
     path = tmp_path / "x.db"
-    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
         talk.stream("first")
-        with Follower(acp_proxy, "--json", path, home=tmp_path) as follower:
+        with Follower(fork_server, "--json", path, home=tmp_path) as follower:
             follower.wait_for("first 0")
             talk.stream("last")
             talk.process.kill()
@@ -195,14 +193,17 @@ def test_following_ends_when_the_recorder_is_killed(acp_proxy: Path, tmp_path: P
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
 
 
-def test_readers_at_the_end_leave_one_plain_file(acp_proxy: Path, tmp_path: Path) -> None:
+def test_readers_at_the_end_leave_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
     """However many readers there are at the end, one file is left with everything in it."""
     path = tmp_path / "x.db"
-    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk, contextlib.ExitStack() as stack:
+    with (
+        PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk,
+        contextlib.ExitStack() as stack,
+    ):
         talk.stream("first")
         wait_until(lambda: indexed(path) > 0, "rows")
         followers = [
-            stack.enter_context(Follower(acp_proxy, path, home=tmp_path)) for _ in range(3)
+            stack.enter_context(Follower(fork_server, path, home=tmp_path)) for _ in range(3)
         ]
         for follower in followers:
             follower.wait_for("first 0")
@@ -215,13 +216,13 @@ def test_readers_at_the_end_leave_one_plain_file(acp_proxy: Path, tmp_path: Path
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
 
 
-def test_following_can_be_stopped(acp_proxy: Path, tmp_path: Path) -> None:
+def test_following_can_be_stopped(fork_server: ForkServer, tmp_path: Path) -> None:
     """Ctrl-C ends a follower silently with code 130, and the recording is not affected."""
-    with PuppetTalk(acp_proxy, "-o", "x.db", home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as talk:
         talk.stream("first")
-        with Follower(acp_proxy, "latest.db", home=tmp_path) as nobody:
+        with Follower(fork_server, "latest.db", home=tmp_path) as nobody:
             assert nobody.process.wait(DEADLINE_S) == 2
-        with Follower(acp_proxy, tmp_path / "x.db", home=tmp_path) as follower:
+        with Follower(fork_server, tmp_path / "x.db", home=tmp_path) as follower:
             follower.wait_for("first 0")
             follower.process.send_signal(signal.SIGINT)
             follower.farewell = ""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.fork_server import ForkServer
+
 needs_prlimit = pytest.mark.skipif(
     not hasattr(resource, "prlimit"), reason="expected prlimit, to make room on a full disk"
 )
@@ -95,10 +97,10 @@ def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["x.db"]
 
 
-def test_a_database_that_is_locked_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
+def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path: Path) -> None:
     """If the lock is released before the end, one plain file is left with everything in it."""
     path = tmp_path / "x.db"
-    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
         talk.prompt("one")
         wait_until(lambda: has_rows(path), "rows")
         with locked(path):
@@ -113,10 +115,10 @@ def test_a_database_that_is_locked_for_a_while(acp_proxy: Path, tmp_path: Path) 
     assert state(path) == "complete"
 
 
-def test_a_foreign_file_in_place_of_the_database(acp_proxy: Path, tmp_path: Path) -> None:
+def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_path: Path) -> None:
     """A file of another program that appears in its place is kept, and so is the log."""
     path = tmp_path / "x.db"
-    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "-o", path, home=tmp_path) as talk:
         wait_until(path.exists, "the file that is to be the database")
         path.write_text("somebody's words, and not a database\n" * 100)
         talk.prompt("one")

@@ -23,15 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tests.fork_server import ForkServer
+
 
 def names(directory: Path) -> list[str]:
     """Returns the names of the files of a directory."""
     return sorted(entry.name for entry in directory.iterdir())
 
 
-def record_talk(acp_proxy: Path, *options: str | Path, home: Path) -> list[str]:
+def record_talk(program: Path | ForkServer, *options: str | Path, home: Path) -> list[str]:
     """Records a short conversation, which succeeds, and returns the complaints on stderr."""
-    with PuppetTalk(acp_proxy, *options, home=home) as talk:
+    with PuppetTalk(program, *options, home=home) as talk:
         talk.prompt("one")
         outcome = talk.end()
     assert outcome.is_unharmed
@@ -55,14 +57,14 @@ def events(path: Path, kind: str) -> list[dict[str, Any]]:
 # Names
 
 
-def test_an_existing_recording_is_never_touched(acp_proxy: Path, tmp_path: Path) -> None:
+def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_path: Path) -> None:
     """An editor that starts its agent again with the same -o gets NAME-2, then NAME-3."""
     first = record_conversation(tmp_path / "x.db")
     before = (first.read_bytes(), first.stat().st_mtime_ns)
-    assert record_talk(acp_proxy, "-o", first, home=tmp_path) == [
+    assert record_talk(fork_server, "-o", first, home=tmp_path) == [
         f"{first} exists; recording into {tmp_path}/x-2.db"
     ]
-    assert record_talk(acp_proxy, "-o", first, home=tmp_path) == [
+    assert record_talk(fork_server, "-o", first, home=tmp_path) == [
         f"{first} exists; recording into {tmp_path}/x-3.db"
     ]
     assert (first.read_bytes(), first.stat().st_mtime_ns) == before
@@ -72,7 +74,7 @@ def test_an_existing_recording_is_never_touched(acp_proxy: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("what", ["text", "directory", "dangling link", "empty file", "journal"])
 def test_other_files_in_its_place_are_never_touched(
-    acp_proxy: Path, tmp_path: Path, what: str
+    fork_server: ForkServer, tmp_path: Path, what: str
 ) -> None:
     """A file, a directory, a dangling link, and files that SQLite would use are kept."""
     path = tmp_path / "x.db"
@@ -89,7 +91,7 @@ def test_other_files_in_its_place_are_never_touched(
             path.with_name("x.db-journal").touch()
     place = next(tmp_path.iterdir())
     before = place.lstat()
-    assert record_talk(acp_proxy, "-o", path, home=tmp_path) == [
+    assert record_talk(fork_server, "-o", path, home=tmp_path) == [
         f"{path} exists; recording into {tmp_path}/x-2.db"
     ]
     assert place.lstat()[:9] == before[:9]
@@ -98,26 +100,26 @@ def test_other_files_in_its_place_are_never_touched(
     assert received(tmp_path / "x-2.db")
 
 
-def test_a_log_alone_counts_as_a_recording(acp_proxy: Path, tmp_path: Path) -> None:
+def test_a_log_alone_counts_as_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
     """If only NAME.db.log exists, running or left behind, the new recording gets another name."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         before = recorder.log_path.read_bytes()
         complaint = f"{path} exists; recording into {tmp_path}/x-2.db"
-        assert record_talk(acp_proxy, "-o", path, home=tmp_path) == [complaint]
+        assert record_talk(fork_server, "-o", path, home=tmp_path) == [complaint]
         assert recorder.log_path.read_bytes() == before
-    assert record_talk(acp_proxy, "-o", path, home=tmp_path) == [
+    assert record_talk(fork_server, "-o", path, home=tmp_path) == [
         complaint.replace("x-2.db", "x-3.db")
     ]
     assert recorder.log_path.read_bytes() == before
 
 
-def test_two_recorders_do_not_share_a_file(acp_proxy: Path, tmp_path: Path) -> None:
+def test_two_recorders_do_not_share_a_file(fork_server: ForkServer, tmp_path: Path) -> None:
     """Two recorders with the same -o at the same time have a file each."""
     path = tmp_path / "x.db"
     with (
-        PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as one,
-        PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as two,
+        PuppetTalk(fork_server, "-o", path, home=tmp_path) as one,
+        PuppetTalk(fork_server, "-o", path, home=tmp_path) as two,
     ):
         one.prompt("first")
         two.prompt("second")
@@ -141,9 +143,9 @@ def test_name_names_file_and_recording(acp_proxy: Path, tmp_path: Path) -> None:
         assert reader.recording.name == "my run"
 
 
-def test_a_default_name_has_time_and_agent(acp_proxy: Path, tmp_path: Path) -> None:
+def test_a_default_name_has_time_and_agent(fork_server: ForkServer, tmp_path: Path) -> None:
     """A fresh name is the time in UTC, the agent and four characters of the id."""
-    assert record_talk(acp_proxy, home=tmp_path) == []
+    assert record_talk(fork_server, home=tmp_path) == []
     (path,) = (tmp_path / "recordings").glob("*.db")
     name = path.stem
     found = re.fullmatch(r"(\d{8}-\d{6})-puppet-([0-9a-f]{4})", name)
@@ -265,7 +267,7 @@ def age(path: Path, days: float) -> None:
 
 @pytest.mark.parametrize("keep", ["5d", "size"])
 def test_keep_deletes_old_recordings_at_the_start(
-    acp_proxy: Path, tmp_path: Path, keep: str
+    fork_server: ForkServer, tmp_path: Path, keep: str
 ) -> None:
     """Those beyond the age or size; never one that is running, or a file that is no recording."""
     directory = tmp_path / "recordings"
@@ -282,7 +284,7 @@ def test_keep_deletes_old_recordings_at_the_start(
         size = sum(entry.stat().st_size for entry in directory.iterdir())
         limit = keep if keep == "5d" else f"{(size - 50_000) / 1000}kB"
         options = ["--keep", limit, "--name", "new"]
-        with PuppetTalk(acp_proxy, *options, home=tmp_path) as talk:
+        with PuppetTalk(fork_server, *options, home=tmp_path) as talk:
             talk.prompt("one")
             wait_until(lambda: not old.exists(), "the old recording to be deleted")
             outcome = talk.end()
@@ -297,12 +299,12 @@ def test_keep_deletes_old_recordings_at_the_start(
     assert note["reason"].endswith("), as --keep asks: old.db")
 
 
-def test_a_bad_keep_does_not_stop_the_agent(acp_proxy: Path, tmp_path: Path) -> None:
+def test_a_bad_keep_does_not_stop_the_agent(fork_server: ForkServer, tmp_path: Path) -> None:
     """The agent starts, nothing is deleted, and stderr and the recording have the complaint."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     age(record_conversation(directory / "old.db"), 10)
-    with PuppetTalk(acp_proxy, "--keep", "30", "--name", "new", home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "--keep", "30", "--name", "new", home=tmp_path) as talk:
         talk.prompt("one")
         outcome = talk.end()
     assert received(directory / "new.db") == outcome.received
@@ -314,9 +316,9 @@ def test_a_bad_keep_does_not_stop_the_agent(acp_proxy: Path, tmp_path: Path) -> 
     assert outcome.stderr == f"acp-proxy: {note['reason']}\n"
 
 
-def test_a_finished_recording_is_one_plain_file(acp_proxy: Path, tmp_path: Path) -> None:
+def test_a_finished_recording_is_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
     """If the recorder could finish, there is no log and no write-ahead log."""
-    with PuppetTalk(acp_proxy, "-o", "x.db", home=tmp_path) as talk:
+    with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as talk:
         talk.prompt("one")
         wait_until(lambda: (tmp_path / "x.db").stat().st_size, "the database")
         outcome = talk.end()
