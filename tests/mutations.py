@@ -6,7 +6,6 @@ import atexit
 import copy
 import json
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,12 +21,11 @@ from tests.conversations import reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from acp_proxy.difference.result import Diff, DiffEntry
 
     Choice = Callable[[list[tuple[Path, "Line"]]], list[tuple[Path, "Line"]]]
-
-RECORDINGS = sorted((Path(__file__).parent.parent / "recordings").glob("*.db"))
 
 
 @define

@@ -1,8 +1,8 @@
 """Makes the recordings that the documentation and the tests use, with a client and an agent.
 
-Run it with ``python -m tests.agents.make_recordings PATH_TO_ACP_PROXY DIR``. The proxy runs in a
-directory with an invented name and the agent's command is relative, so that a recording tells
-nothing about the machine it was made on.
+Run it with ``python -m tests.agents.make_recordings PATH_TO_ACP_PROXY DIR [NAME...]``. The proxy
+runs in a directory with an invented name and the agent's command is relative, so that a recording
+tells nothing about the machine it was made on.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
 PROJECT = Path("/tmp/acp-proxy-demo")
 """The session's directory; a recording holds its path."""
 
+SICK_AGENT = ["python", "-m", "tests.agents.sick_agent"]
+SICK_CLIENT = ["python", "-m", "tests.agents.sick_client"]
+
 RECORDINGS = {
     "hello": ["--scenario", "hello"],
     "edit-allowed": ["--scenario", "edit"],
@@ -28,19 +31,39 @@ RECORDINGS = {
 }
 """What the client is told to do, by the name of the recording."""
 
+SICK = {
+    "hang": ("tests", "hang"),
+    "lost-permission": ("edit", "edit"),
+    "crash": ("tests", "crash"),
+    "late-updates": ("tests", "late"),
+    "wrong-params": ("wrong-params", "hello"),
+}
+"""What the client is told to do, and the agent, where something goes wrong."""
+
 
 def main() -> None:
-    """Makes every recording anew; exits with 1 if one cannot be made."""
-    proxy, directory = (Path(argument).absolute() for argument in sys.argv[1:])
+    """Makes every recording anew, or those that are named; exits with 1 if one cannot be made."""
+    proxy, directory = (Path(argument).absolute() for argument in sys.argv[1:3])
     directory.mkdir(parents=True, exist_ok=True)
-    for name, options in RECORDINGS.items():
-        recording = directory / f"{name}.db"
-        make(recording, proxy, options)
-        refuse_paths_of_this_machine(recording)
-        print(f"made {recording.name}")
+    for name, (client, agent) in conversations().items():
+        if name in (sys.argv[3:] or [name]):
+            recording = directory / f"{name}.db"
+            make(recording, proxy, client, agent)
+            refuse_paths_of_this_machine(recording)
+            print(f"made {recording.name}")
 
 
-def make(recording: Path, proxy: Path, options: list[str]) -> None:
+def conversations() -> dict[str, tuple[list[str], list[str]]]:
+    """The commands of the client and of the agent, by the name of the recording."""
+    healthy = {name: ([*CLIENT, *options, "--"], AGENT) for name, options in RECORDINGS.items()}
+    sick = {
+        name: ([*SICK_CLIENT, script], [*SICK_AGENT, scenario])
+        for name, (script, scenario) in SICK.items()
+    }
+    return healthy | sick
+
+
+def make(recording: Path, proxy: Path, client: list[str], agent: list[str]) -> None:
     """Records one conversation in a fresh project; the recording replaces an older one."""
     for old in recording.parent.glob(f"{recording.name}*"):
         old.unlink()
@@ -48,8 +71,7 @@ def make(recording: Path, proxy: Path, options: list[str]) -> None:
     PROJECT.mkdir(mode=0o700)
     try:
         (PROJECT / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
-        record = [proxy.name, "record", "-o", str(recording), "--", *AGENT]
-        run([*CLIENT, *options, "--", *record], proxy)
+        run([*client, proxy.name, "record", "-o", str(recording), "--", *agent], proxy)
         if Path(f"{recording}.log").exists():  # the conversation was over before the indexer was up
             run([proxy.name, "inspect", "show", str(recording)], proxy)
     finally:

@@ -31,7 +31,7 @@ OPTIONS = [
     {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
 ]
 
-CODES = {"Method not found": -32601, "Internal error": -32603}
+CODES = {"Method not found": -32601, "Invalid params": -32602, "Internal error": -32603}
 
 
 class RefusedError(Exception):

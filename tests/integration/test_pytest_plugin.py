@@ -18,6 +18,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.marker import NAMES
 from acp_proxy.testing.rehearsal import rehearse
 from tests.commands import run
+from tests.shipped import HEALTHY
 from tests.texts import text_of
 
 ROOT = Path(__file__).parents[2]
@@ -729,7 +730,7 @@ def test_the_manual_names_every_setting() -> None:
         assert re.search(f"`(pytest )?{name}\\b", page), name
 
 
-EXPORTED = [(path, ()) for path in sorted(RECORDINGS.glob("*.db"))]
+EXPORTED = [(path, ()) for path in HEALTHY]
 CUT = [(path, ("--turn", "1")) for path, _ in EXPORTED]
 Export = tuple[Path, tuple[str, ...]]
 

@@ -16,7 +16,6 @@ from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import STATE_UPDATES
 from acp_proxy.store.reader import RecordingReader
 from tests.mutations import (
-    RECORDINGS,
     WITH_SOME_OR_ALL,
     Line,
     are_open_at_once,
@@ -28,6 +27,7 @@ from tests.mutations import (
     lines_of,
     with_leaf,
 )
+from tests.shipped import HEALTHY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ RULE = compiled(RULES)
 NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 @pytest.mark.parametrize("expect", Expect)
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_recording_equals_itself(path: Path, expect: Expect, exact: bool) -> None:

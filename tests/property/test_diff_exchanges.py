@@ -13,7 +13,6 @@ from acp_proxy.difference.result import Change, Counts, Field
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.updates import STATE_UPDATES
 from tests.mutations import (
-    RECORDINGS,
     WITH_SOME_OR_ALL,
     are_open_at_once,
     changed,
@@ -27,6 +26,7 @@ from tests.mutations import (
     opened,
     with_leaf,
 )
+from tests.shipped import HEALTHY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,7 +170,7 @@ def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:
     assert len(tried) >= 6
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_half_a_handshake_is_a_difference(path: Path) -> None:
     """A response that never came, and one without a request."""
     request, answer = handshake_of(path)
@@ -183,7 +183,7 @@ def test_half_a_handshake_is_a_difference(path: Path) -> None:
     assert [what(one) for one in entries] == [(Change.ONLY_B, NO_ANSWER, None, answer.seq - 1)]
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
     """The first one is the handshake."""
     request, answer = handshake_of(path)
@@ -195,7 +195,7 @@ def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
     assert [what(one) for one in entries] == [(Change.ONLY_B, NO_ANSWER, None, answer.seq + 1)]
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_another_ending_is_exactly_that_field(path: Path) -> None:
     """An exit code, or a signal instead of one; it counts only if it is compared."""
     found, entries = compare(path, ended(path, 3))
@@ -211,4 +211,4 @@ def test_another_ending_is_exactly_that_field(path: Path) -> None:
 @pytest.mark.parametrize("state", ["incomplete", "recording"])
 def test_an_unknown_ending_is_no_difference(state: str) -> None:
     """The recording of a killed recorder does not know how its agent ended."""
-    assert compare(RECORDINGS[0], ended(RECORDINGS[0], 3, state=state))[0].is_equal
+    assert compare(HEALTHY[0], ended(HEALTHY[0], 3, state=state))[0].is_equal

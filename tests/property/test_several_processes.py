@@ -16,8 +16,8 @@ from acp_proxy.engine.shared.divergence import Rank
 from acp_proxy.events import EndOfInput, LineReceived
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
-from tests.mutations import RECORDINGS
 from tests.reactive import Conversation
+from tests.shipped import SHIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ class Client:
 @pytest.fixture(scope="module")
 def conversations(every_recording: list[Path]) -> Iterator[list[Conversation]]:
     """The captured conversations of real agents."""
-    found = [path for path in every_recording if path not in RECORDINGS]
+    found = [path for path in every_recording if path not in SHIPPED]
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(RecordingReader(path)) for path in found]
         yield [Conversation.load(reader) for reader in readers]

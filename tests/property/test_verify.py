@@ -14,6 +14,7 @@ from acp_proxy.engine.shared.playback_options import Order
 from tests import captures, conversations
 from tests.reactive import record_capture
 from tests.scripted_agent import AgentFrame, Verified, verify, verify_reader
+from tests.shipped import HEALTHY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,19 +22,18 @@ if TYPE_CHECKING:
 
     from acp_proxy.engine.shared.steps import Step
 
-RECORDINGS = sorted((captures.ROOT.parents[2] / "recordings").glob("*.db"))
 CAPTURES = captures.all_captures()
 NAMELESS = ("gemini-0.61.0-parallel.db", "gemini-0.61.0-perm_allow.db", "gemini-0.61.0-plan.db")
 """Those in which leave is given that is asked for by a title alone, which only lenient repeats."""
 
 
 @pytest.fixture(
-    scope="module", params=[*RECORDINGS, *CAPTURES], ids=lambda p: p.parent.name[:12] + "-" + p.name
+    scope="module", params=[*HEALTHY, *CAPTURES], ids=lambda p: p.parent.name[:12] + "-" + p.name
 )
 def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Each recording of the repository, and each captured conversation."""
+    """Each healthy recording of the repository, and each captured conversation."""
     path: Path = request.param
-    return path if path in RECORDINGS else record_capture(path, tmp_path_factory.mktemp("capture"))
+    return path if path in HEALTHY else record_capture(path, tmp_path_factory.mktemp("capture"))
 
 
 def check(played: Verified) -> None:

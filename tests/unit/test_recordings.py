@@ -1,41 +1,95 @@
 """The recordings that are shipped with the code."""
 
+from __future__ import annotations
+
+import io
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from acp_proxy.store.reader import RecordingReader
-from tests.agents.make_recordings import RECORDINGS
+from tests.agents import sick_agent
+from tests.agents.make_recordings import RECORDINGS, SICK
+from tests.agents.sick_client import SCRIPTS
+from tests.shipped import DIRECTORY, HEALTHY, SHIPPED
+from tests.shipped import SICK as SICK_PATHS
 
-DIRECTORY = Path(__file__).parents[2] / "recordings"
-KEPT = sorted(DIRECTORY.glob("*.db"))
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLACES = ("/home/", "/work/", "/root/", str(Path.cwd()))
+"""What no recording may name."""
 
 
 def test_each_is_made_by_make_recordings() -> None:
     """And no other is."""
-    assert {path.stem for path in KEPT} == {*RECORDINGS}
+    assert {path.stem for path in SHIPPED} == {*RECORDINGS, *SICK}
 
 
 def test_each_is_explained() -> None:
     """The README of the directory has a row for each recording, and none for another."""
-    readme = (DIRECTORY / "README.md").read_text()
-    assert KEPT
-    assert [path.name for path in KEPT if f"`{path.name}`" not in readme] == []
-    assert readme.count(".db` |") == len(KEPT)
+    readme = (DIRECTORY / "README.md").read_text(encoding="utf-8")
+    assert SHIPPED
+    assert [path.name for path in SHIPPED if f"| `{path.name}` |" not in readme] == []
+    assert readme.count(".db` |") == len(SHIPPED)
 
 
-@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
+def test_each_healthy_one_ended_well(path: Path) -> None:
+    """Its turns have ended, and nothing failed but what is meant to."""
+    with RecordingReader(path) as reader:
+        assert reader.recording.command == '["python", "-m", "tests.agents.sdk_agent"]'
+        outcomes = {row["outcome"] for row in reader.query("SELECT outcome FROM exchanges")}
+        assert outcomes == ({"result", "error"} if path.stem == "tour" else {"result"})
+        turns = list(reader.query("SELECT * FROM turns"))
+        assert turns
+        assert all(turn["stop_reason"] for turn in turns)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_each_is_complete(path: Path) -> None:
     """Correlated, and without a person's directory."""
     with RecordingReader(path) as reader:
         recording = reader.recording
         assert recording.state == "complete"
         assert recording.cwd == "/tmp/acp-proxy-demo"
-        assert recording.command == '["python", "-m", "tests.agents.sdk_agent"]'
         assert (recording.dialect, recording.agent_name) == ("v1", "demo-agent")
-        outcomes = {row["outcome"] for row in reader.query("SELECT outcome FROM exchanges")}
-        assert outcomes == ({"result", "error"} if path.stem == "tour" else {"result"})
-        turns = list(reader.query("SELECT * FROM turns"))
-        assert turns
-        assert all(turn["stop_reason"] for turn in turns)
-        assert not any(b"/home/" in bytes(row["raw"]) for row in reader.frames())
+        text = b"\n".join(bytes(row["raw"]) for row in reader.frames()).decode()
+        assert [place for place in PLACES if place in text] == []
+
+
+@pytest.mark.parametrize("path", SICK_PATHS, ids=lambda path: path.stem)
+def test_each_sick_one_can_be_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its client sends what the script says, and its agent answers with the recorded bytes."""
+    monkeypatch.setattr(sick_agent, "LATE_S", 0)
+    script, scenario = SICK[path.stem]
+    out, expected, requests = io.BytesIO(), bytearray(), []
+
+    def lines() -> Iterator[bytes]:
+        for stream, line in said:
+            if stream == "to-agent":
+                assert out.getvalue() == expected
+                yield line
+            elif stream == "to-client":
+                expected.extend(line)
+
+    with RecordingReader(path) as reader:
+        assert reader.recording.redaction == "secrets"
+        said = [(row["stream"], bytes(row["raw"]) + b"\n") for row in reader.frames()]
+    for stream, line in said:
+        message = json.loads(line) if stream == "to-agent" else {}
+        if "method" in message and "id" in message:
+            requests.append((message["method"], message["params"]))
+    assert requests[2:] == SCRIPTS[script]
+    agent = sick_agent.SickAgent(lines(), out, scenario)
+    if path.stem in ("hang", "crash"):
+        with pytest.raises((sick_agent.HangError, sick_agent.CrashError)):
+            agent.serve()
+        expected.extend(b"".join(line for stream, line in said[5:] if stream == "to-client"))
+    else:
+        agent.serve()
+    assert out.getvalue() == expected != b""
+    stderr = b"".join(line for stream, line in said if stream == "stderr")
+    assert stderr == (sick_agent.LAST_WORDS if path.stem == "crash" else b"")

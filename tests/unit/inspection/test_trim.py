@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,9 +14,12 @@ from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.rehearsal import rehearse
 from tests.conversations import HEADER, reader_of
+from tests.shipped import HEALTHY
 from tests.transcripts import frame
 
-RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
+if TYPE_CHECKING:
+    from pathlib import Path
+
 STREAMS = {"->": "to-agent", "<-": "to-client", "!!": "stderr"}
 
 HANDSHAKE = """
@@ -202,8 +205,8 @@ def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
     )
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
-def test_every_recording_replays_after_trimming(path: Path) -> None:
+@pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
+def test_every_healthy_recording_replays_after_trimming(path: Path) -> None:
     """The replay of one turn is clean, and ends with the turn."""
     with RecordingReader(path) as reader:
         assert rehearse(reader).verdict == "clean"

@@ -146,8 +146,10 @@ def joined(reader: RecordingReader) -> list[Row]:
         session, method = row["session"], line.get("method")
         chunk = chunk_of(row["raw"]) if row["kind"] == "notification" else None
         if method == "session/prompt":
-            said = [block.get("text", "") for block in line["params"]["prompt"]]
-            messages.append(new(row, "user", "".join(said)))
+            prompt = line["params"]["prompt"]
+            blocks = [{"text": prompt}] if isinstance(prompt, str) else prompt
+            said = "".join(block.get("text", "") for block in blocks)
+            messages.append(new(row, "user", said))
             last[session] = None
         elif method in OPENING:
             last[session] = None

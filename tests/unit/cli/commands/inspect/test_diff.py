@@ -41,6 +41,7 @@ from tests.log_writer import (
     text,
     update,
 )
+from tests.shipped import HEALTHY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -418,10 +419,10 @@ def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Pat
     assert dead.stderr == note
 
 
-@pytest.mark.parametrize("path", sorted(RECORDINGS.glob("*.db")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_each_demonstration_is_itself_and_no_other(path: Path) -> None:
     """All that comes with the program can be compared, also as JSON and for a test runner."""
-    for other in sorted(RECORDINGS.glob("*.db")):
+    for other in HEALTHY:
         shown = run("inspect", "diff", path, other)
         assert shown.exit_code == (path != other)
         head, *lines = values(path, other, code=int(path != other))

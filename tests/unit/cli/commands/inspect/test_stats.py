@@ -14,10 +14,10 @@ import pytest
 from acp_proxy.cli.render.styled_text import columns_of
 from tests.commands import complaint, run
 from tests.log_writer import MS, WALL_NS, LogWriter, handshake, record_conversation, request, text
+from tests.shipped import SHIPPED
 from tests.waiting_chat import SECOND, record_waiting_chat
 
 SCREENS = Path(__file__).parents[4] / "data" / "stats"
-RECORDINGS = sorted((Path(__file__).parents[5] / "recordings").glob("*.db"))
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
     assert not [line for line in out.splitlines() if line.startswith("forged")]
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_demonstrations_are_explained(path: Path) -> None:
     """The parts of each turn add up in every recording that comes with the program."""
     found = values(path)
@@ -241,7 +241,7 @@ def test_the_demonstrations_are_explained(path: Path) -> None:
     for turn in found["turns"]:
         parts = ("streaming", "silent", "person", "terminals", "files", "other")
         assert sum(turn[f"{part}_ns"] for part in parts) == turn["duration_ns"]
-        assert turn["first_chunk_ns"] is not None
+        assert (turn["first_chunk_ns"] is None) == (path.stem == "wrong-params")
     assert run("inspect", "stats", path).exit_code == 0
 
 

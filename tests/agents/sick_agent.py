@@ -1,0 +1,122 @@
+"""The agent of the recordings in which something goes wrong: it hangs, crashes or updates late.
+
+Its first argument names what it does at a prompt, whatever the prompt says. It refuses parameters
+that are not those of the protocol, and asks for permission before it edits, which its client may
+never answer. Standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tests.agents.plain_agent import SAMPLE_NAME, Agent, RefusedError, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LATE_S = 0.2
+"""Seconds from the end of a turn to its last updates, and from the last update to a crash."""
+
+LAST_WORDS = (
+    b"[demo-agent] model context: 131072 tokens\n"
+    b"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n"
+)
+"""What the agent writes on stderr before it crashes."""
+
+
+class HangError(Exception):
+    """The agent reads and says nothing more."""
+
+
+class CrashError(Exception):
+    """The agent ends at once, by a signal."""
+
+
+class SickAgent(Agent):
+    """Serves one client, and fails it.
+
+    Args:
+        lines: the client's messages.
+        out: where the agent's messages go.
+        scenario: what it does at a prompt.
+    """
+
+    def __init__(self, lines: Iterator[bytes], out: BinaryIO, scenario: str) -> None:
+        super().__init__(lines, out)
+        self._scenarios |= {"hang": self.hang, "crash": self.crash, "late": self.late}
+        self._scenario = scenario
+        self._late: Session | None = None
+
+    def prompt(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answers ``session/prompt``, or refuses a prompt that is not a list of blocks."""
+        if not isinstance(params["prompt"], list):
+            raise RefusedError("Invalid params", {"prompt": "expected an array of content blocks"})
+        return {"stopReason": self._scenarios[self._scenario](self._sessions[params["sessionId"]])}
+
+    def set_mode(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answers ``session/set_mode``, or refuses to switch to a mode without its id."""
+        if "modeId" not in params:
+            raise RefusedError("Invalid params", {"modeId": "missing"})
+        return super().set_mode(params)
+
+    def hang(self, session: Session) -> str:
+        """Begins to run the tests, and hangs.
+
+        Raises:
+            HangError: always.
+        """
+        self._start_tests(session)
+        raise HangError
+
+    def crash(self, session: Session) -> str:
+        """Begins to run the tests, and crashes.
+
+        Raises:
+            CrashError: always.
+        """
+        self._start_tests(session)
+        raise CrashError
+
+    def late(self, session: Session) -> str:
+        """Ends the turn while the tests run; what remains to be said comes later."""
+        self._start_tests(session)
+        self._late = session
+        return "end_turn"
+
+    def _start_tests(self, session: Session) -> None:
+        self.say(session, "I will run ", "the tests first.\n")
+        self.update(
+            session, "tool_call", toolCallId=self._next_call(session), title="pytest -q",
+            kind="execute", status="in_progress",
+        )  # fmt: skip
+
+    def _take_in(self) -> None:
+        super()._take_in()
+        if self._late is not None:
+            time.sleep(LATE_S)
+            self.update(self._late, "tool_call_update", toolCallId="call-1", status="completed")
+            self.say(self._late, "All tests pass; ", f"{SAMPLE_NAME} is as it was.\n")
+            self._late = None
+
+
+def main() -> None:
+    """Serves one client on stdin and stdout; a crash leaves no core file."""
+    agent = SickAgent(iter(sys.stdin.buffer.readline, b""), sys.stdout.buffer, sys.argv[1])
+    try:
+        agent.serve()
+    except HangError:
+        signal.pause()
+    except CrashError:
+        time.sleep(LATE_S)  # what came before on stdout is recorded before
+        os.write(2, LAST_WORDS)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.kill(os.getpid(), signal.SIGABRT)
+
+
+if __name__ == "__main__":
+    main()
