@@ -159,11 +159,12 @@ _REC, _SOURCE, _DIR, _PLAN, _KIND = (
 )  # fmt: skip
 _Complete = Callable[[Any, str], list[CompletionItem]]
 _ARGUMENTS: dict[str, tuple[_Complete | None, ...]] = {
-    **dict.fromkeys(("show", "redact", "note", "rename", "upgrade", "verify"), (_REC, None)),
+    **dict.fromkeys(("show", "bundle", "redact", "note", "rename", "upgrade"), (_REC, None)),
     **dict.fromkeys(("log", "transcript", "stats", "audit", "export"), (_REC, filters_like)),
     "diff": (_REC, _REC, filters_like),
     "secrets": (_REC,),
     "replay": (_REC,),
+    "verify": (_REC, None),
     "search": (None, _SOURCE),
     "list": (_DIR, None),
     "prune": (_DIR, None),

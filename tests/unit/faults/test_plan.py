@@ -175,6 +175,16 @@ def test_a_text_setting_takes_a_number_as_text() -> None:
             "fault[0].where: fault: cannot be asked of a frame that passes: a fault is not known"
             " then",
         ),
+        (
+            "[[fault]]\nkind = 'drop'\nwhere = 'is:unanswered'",
+            "fault[0].where: is: cannot be asked of a frame that passes: what becomes of a frame is"
+            " not known then",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\nwhere = 'turn:last'",
+            "fault[0].where: bad filter at column 6: the last turn is that of one recording;"
+            " expected a number",
+        ),
         ("[[fault]]\nkind = 'drop'\nwhere = 5", "fault[0].where: expected a text, got 5"),
         (
             "[[fault]]\nkind = 'drop'\nprobability = 1.5",

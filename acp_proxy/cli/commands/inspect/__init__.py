@@ -29,6 +29,9 @@ INSPECT = {word: f"{__name__}.{place}" for word, place in _COMMANDS.items()}
 """Where each command lives; the root has them as well."""
 
 
+_OF_ROOT = ("record", "replay", "verify", "setup", "doctor", "faults")
+
+
 _EXAMPLES = """\b
 Examples:
   acp-proxy inspect                       the newest recordings, and what to type next
@@ -42,7 +45,7 @@ Examples:
     cls=LazyGroup,
     epilog=_EXAMPLES,
     lazy=INSPECT,
-    elsewhere={word: f"acp-proxy {word}" for word in ("record", "replay", "verify", "faults")},
+    elsewhere={word: f"acp-proxy {word}" for word in _OF_ROOT},
     invoke_without_command=True,
     context_settings=CONTEXT,
 )
@@ -52,8 +55,9 @@ Examples:
 def inspect(ctx: click.Context) -> None:
     """Look at recordings.
 
-    REC is a recording's path, its name, the start of its id, or `latest`: the newest one, of the
-    current directory where there is one. `-` is the text form on standard input.
+    REC is a recording's path, the start of its name or id, or `latest`: the newest one, of the
+    current directory where there is one. What only reads takes that without REC. `-` is the
+    text form on standard input.
     """
     if ctx.invoked_subcommand is None:
         from acp_proxy.cli.commands.inspect.list_ import overview
