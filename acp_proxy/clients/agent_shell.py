@@ -4,10 +4,10 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent
-from acp_proxy.clients.client import AcpClient
+from acp_proxy.clients.agents import RecordedAgent
+from acp_proxy.clients.client import ScriptClient
 from acp_proxy.clients.machine import Machine
-from acp_proxy.clients.quoting import agents_in, elisp
+from acp_proxy.clients.quoting import elisp
 from acp_proxy.errors import BadSettings
 
 _VARIABLES = {
@@ -26,12 +26,11 @@ _VARIABLES = {
 """What the names of its variables have for an agent, by the ids of known agents."""
 
 
-class AgentShell(AcpClient):
+class AgentShell(ScriptClient):
     """The package agent-shell."""
 
     name = "agent-shell"
     title = "agent-shell"
-    owns_files = False
 
     def signs(self, machine: Machine) -> Iterable[Path]:
         """The package, as package.el, straight and Doom install it."""
@@ -47,15 +46,6 @@ class AgentShell(AcpClient):
         found = [config / "doom/config.el", *(home / name for name in names)]
         found = [file for file in [*found, config / "emacs/init.el"] if os.path.isfile(file)]  # noqa: PTH113  which raises nothing
         return found or [home / ".emacs.d/init.el"]
-
-    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Finds commands of agents.
-
-        Args:
-            path: the file.
-            data: what it has.
-        """
-        return agents_in(path, data, self.name)
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns settings of the variables of each agent, and a comment on one that has none.
@@ -81,11 +71,3 @@ class AgentShell(AcpClient):
                 lines += [f"         {elisp(name)} {elisp(value)}" for name, value in pairs]
                 lines += ["         :inherit-env t))"]
         return "\n".join([*lines, "  )"])
-
-    def place(self, path: Path) -> str:
-        """Names the file.
-
-        Args:
-            path: its settings file.
-        """
-        return f"for {path}"

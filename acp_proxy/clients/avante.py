@@ -1,41 +1,20 @@
 """avante.nvim."""
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
-from acp_proxy.clients import neovim
-from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent
-from acp_proxy.clients.client import AcpClient
-from acp_proxy.clients.machine import Machine
-from acp_proxy.clients.quoting import agents_in, lua, lua_key, lua_list
+from acp_proxy.clients.agents import RecordedAgent
+from acp_proxy.clients.neovim import NeovimPlugin
+from acp_proxy.clients.quoting import lua, lua_key, lua_list
 
 _PASSED_ON = ("HOME", "XDG_DATA_HOME")
 """Variables that an agent or acp-proxy needs, and that avante does not pass on by itself."""
 
 
-class Avante(AcpClient):
+class Avante(NeovimPlugin):
     """The plugin avante.nvim."""
 
     name = "avante"
     title = "avante"
-    owns_files = False
-
-    def signs(self, machine: Machine) -> Iterable[Path]:
-        """The plugin."""
-        return neovim.plugin(machine, "avante.nvim")
-
-    def files(self, machine: Machine) -> Sequence[Path]:
-        """The settings that name it."""
-        return neovim.settings(machine, self.name)
-
-    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Finds commands of agents.
-
-        Args:
-            path: the file.
-            data: what it has.
-        """
-        return agents_in(path, data, self.name)
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns a provider for each agent, the first of which is chosen."""
@@ -57,11 +36,3 @@ class Avante(AcpClient):
                 "    },",
             ]
         return "\n".join([*lines, "  },", "})"])
-
-    def place(self, path: Path) -> str:
-        """Names the call that has the settings.
-
-        Args:
-            path: its settings file.
-        """
-        return f'for require("avante").setup in {path}'

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent
 from acp_proxy.clients.edits import entries, format_json
 from acp_proxy.clients.machine import Machine
+from acp_proxy.clients.quoting import agents_in
 
 
 class AcpClient(ABC):
@@ -47,13 +48,28 @@ class AcpClient(ABC):
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns settings, ready to paste."""
 
-    @abstractmethod
     def place(self, path: Path) -> str:
         """Says where the settings belong.
 
         Args:
             path: its settings file.
         """
+        return f"for {path}"
+
+
+class ScriptClient(AcpClient):
+    """A client whose settings are a program, in which commands of agents are looked for."""
+
+    owns_files = False
+
+    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
+        """Finds commands of agents.
+
+        Args:
+            path: the file.
+            data: what it has.
+        """
+        return agents_in(path, data, self.name)
 
 
 class JsonClient(AcpClient):
@@ -84,14 +100,6 @@ class JsonClient(AcpClient):
         """Returns a document with the section."""
         value = {self.agents_section: {agent.name: self.entry(agent) for agent in agents}}
         return "\n".join(format_json(value, "  "))
-
-    def place(self, path: Path) -> str:
-        """Names the file.
-
-        Args:
-            path: its settings file.
-        """
-        return f"for {path}"
 
 
 def agent_of(name: str, value: Any, path: Path) -> ConfiguredAgent:

@@ -1,13 +1,10 @@
 """CodeCompanion.nvim."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from acp_proxy.clients import neovim
-from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent
-from acp_proxy.clients.client import AcpClient
-from acp_proxy.clients.machine import Machine
-from acp_proxy.clients.quoting import agents_in, lua, lua_key, lua_list
+from acp_proxy.clients.agents import RecordedAgent
+from acp_proxy.clients.neovim import NeovimPlugin
+from acp_proxy.clients.quoting import lua, lua_key, lua_list
 
 _ADAPTERS = {
     "auggie": "auggie_cli",
@@ -22,29 +19,11 @@ _ADAPTERS = {
 """The adapters that it has, by the ids of known agents."""
 
 
-class CodeCompanion(AcpClient):
+class CodeCompanion(NeovimPlugin):
     """The plugin codecompanion.nvim."""
 
     name = "codecompanion"
     title = "CodeCompanion"
-    owns_files = False
-
-    def signs(self, machine: Machine) -> Iterable[Path]:
-        """The plugin."""
-        return neovim.plugin(machine, "codecompanion.nvim")
-
-    def files(self, machine: Machine) -> Sequence[Path]:
-        """The settings that name it."""
-        return neovim.settings(machine, self.name)
-
-    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Finds commands of agents.
-
-        Args:
-            path: the file.
-            data: what it has.
-        """
-        return agents_in(path, data, self.name)
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns an adapter for each agent; one that it does not have extends that of OpenCode."""
@@ -60,14 +39,6 @@ class CodeCompanion(AcpClient):
                 "})",
             ]
         )
-
-    def place(self, path: Path) -> str:
-        """Names the call that has the settings.
-
-        Args:
-            path: its settings file.
-        """
-        return f'for require("codecompanion").setup in {path}'
 
 
 def _adapter(agent: RecordedAgent) -> Iterable[str]:
