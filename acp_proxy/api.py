@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
+from acp_proxy import system
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.protocol.json_text import json_or_none
@@ -373,7 +374,7 @@ class OpenRecording:
             FileExistsError: it exists.
             OSError: it cannot be written; nothing is left of it then.
         """
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.flags(), 0o600)
         try:
             with os.fdopen(fd, "wb") as file:
                 file.writelines(self.text_form())

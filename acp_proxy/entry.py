@@ -2,11 +2,18 @@
 
 import os
 import sys
-from _signal import SIG_BLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask
 
 from acp_proxy import capture
 from acp_proxy.capture.options import parse
-from acp_proxy.capture.starter import record
+
+try:
+    from _signal import SIG_BLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask
+
+    from acp_proxy.capture.starter import record
+except ImportError:  # on Windows, where `cli.group` says what does not run
+    _IS_POSIX = False
+else:
+    _IS_POSIX = True
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +24,9 @@ if TYPE_CHECKING:
 def main() -> None:
     """Runs ``acp-proxy``."""
     capture.leave_at_once()
-    if sys.argv[1:2] == ["record"]:
+    if not _IS_POSIX:
+        pass
+    elif sys.argv[1:2] == ["record"]:
         options = parse(sys.argv[2:], os.environ)
         if options is not None and _is_command(options):
             record(options, _supervise, _without_secrets)

@@ -1,10 +1,10 @@
 """The events of an engine; each carries the time at which it happened."""
 
-import signal
-
 from attrs import frozen
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+from acp_proxy import system
+
+STOP_SIGNALS = system.signals("SIGTERM", "SIGINT", "SIGHUP")
 """Signals with which a client stops its agent; an engine gets an `EndOfInput` for them."""
 
 

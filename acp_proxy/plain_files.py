@@ -10,6 +10,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from acp_proxy import system
+
 _KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a pipe",
@@ -72,7 +74,7 @@ def open_plain(path: Path) -> BinaryIO:
     """
     if (kind := kind_of(path)) is not None:
         raise OSError(errno.EINVAL, f"it is {kind}")
-    return open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")  # noqa: PTH123
+    return open(os.open(path, os.O_RDONLY | system.flags("O_NONBLOCK")), "rb")  # noqa: PTH123
 
 
 def _mode(path: Path) -> int | str | None:

@@ -181,6 +181,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
     """Makes the agent from the marker, the command line and the configuration."""
+    from acp_proxy import system
+
+    if not system.CAN_START_AGENTS:
+        pytest.fail(
+            "acp_agent does not run on this system; it does on Linux and macOS", pytrace=False
+        )
     settings = _settings(item)
     if isinstance(settings, str):
         pytest.fail(settings, pytrace=False)

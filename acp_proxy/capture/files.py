@@ -32,6 +32,9 @@ def recordings_directory(environ: "Mapping[str, str]") -> str:
         return os.path.abspath(os.path.expanduser(chosen))
     if sys.platform == "darwin":
         return os.path.expanduser("~/Library/Application Support/acp-proxy")
+    if sys.platform == "win32":
+        data = environ.get("LOCALAPPDATA") or os.path.expanduser(r"~\AppData\Local")
+        return os.path.join(data, "acp-proxy")
     data = environ.get("XDG_DATA_HOME", "")
     if not os.path.isabs(data):  # which the specification of these variables calls invalid
         data = os.path.join(_home(environ), ".local", "share")

@@ -22,8 +22,8 @@ def take_stdio() -> "tuple[int, int]":
     moved: list[int] = []
     try:
         for fd in (0, 1):
-            moved.append(_high_dup(fd))
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            moved.append(os.dup(fd))  # not inherited; 3 or higher, since 0, 1 and 2 are open
+        null = os.open(os.devnull, os.O_RDWR)
     except OSError:
         for fd in moved:
             os.close(fd)
@@ -33,12 +33,6 @@ def take_stdio() -> "tuple[int, int]":
     os.dup2(2, 1)
     os.close(null)
     return client_in, client_out
-
-
-def _high_dup(fd: int) -> int:
-    import fcntl
-
-    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
 
 
 def warn(text: str) -> None:
@@ -66,6 +60,8 @@ def _has_room(fd: int) -> bool:
     try:
         import select
     except (ImportError, MemoryError):
+        return True
+    if not hasattr(select, "poll"):  # Windows
         return True
     poller = select.poll()
     poller.register(fd, select.POLLOUT)

@@ -5,11 +5,13 @@ import errno
 import importlib
 import os
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from acp_proxy import system
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.cli.interruption import interruptible, is_interruption, uninterruptible
 from acp_proxy.errors import AcpProxyError
@@ -40,6 +42,7 @@ class LazyGroup(click.Group):
         lazy: where each command lives, ``module:name``, by its word.
         also: commands of a group below that are found here as well, likewise.
         elsewhere: what to type for a word that is no command here.
+        starters: commands that start agents, or are about that, and do not run on Windows.
     """
 
     def __init__(
@@ -48,12 +51,14 @@ class LazyGroup(click.Group):
         lazy: dict[str, str],
         also: dict[str, str] | None = None,
         elsewhere: dict[str, str] | None = None,
+        starters: Collection[str] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self._lazy = lazy
         self._also = also or {}
         self._elsewhere = elsewhere or {}
+        self._starters = starters
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Reads the group's own options.
@@ -81,6 +86,8 @@ class LazyGroup(click.Group):
         place = self._lazy.get(cmd_name) or self._also.get(cmd_name)
         if place is None:
             return None
+        if cmd_name in self._starters and not system.CAN_START_AGENTS:
+            return _unavailable(cmd_name)
         module, _, name = place.partition(":")
         with uninterruptible(ctx):
             command: click.Command = getattr(importlib.import_module(module), name)
@@ -156,6 +163,25 @@ class LazyGroup(click.Group):
             with contextlib.suppress(BrokenPipeError):
                 sys.stdout.flush()
             sys.exit(130)
+
+
+def _unavailable(name: str) -> click.Command:
+    """Returns a command that takes any arguments and refuses to run."""
+
+    def refuse(**_: object) -> None:
+        raise Refusal(
+            f"`{name}` does not run on this system: it needs process groups, as Linux and macOS"
+            " have them; replay and inspect do run"
+        )
+
+    return click.Command(
+        name,
+        callback=refuse,
+        params=[click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)],
+        context_settings={"ignore_unknown_options": True},
+        add_help_option=False,
+        short_help="Not on this system.",
+    )
 
 
 def _refusal(error: click.UsageError) -> Refusal:

@@ -5,9 +5,11 @@ Before a command has begun, and while its module is imported, the process ends a
 over, it is ignored.
 """
 
+import _thread
 import atexit
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 _LEAVES = f"{__name__}.leaves"
 """In the context of a process that Ctrl-C ends, unless a command is running."""
 _SOON_S = 0.01
+_HAS_TIMER = hasattr(signal, "setitimer")
+"""Windows has none."""
 
 
 @contextmanager
@@ -39,7 +43,8 @@ def interruptible(ctx: click.Context) -> Iterator[None]:
         with _handled_by(signal.default_int_handler):
             yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        if _HAS_TIMER:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         sys.unraisablehook = hook
 
 
@@ -74,8 +79,10 @@ def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[No
 
 def _raise_soon(unraisable: "UnraisableHookArgs") -> None:
     """Raises Ctrl-C again that came where Python cannot raise, such as within an import."""
-    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+    elif _HAS_TIMER:
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         signal.setitimer(signal.ITIMER_REAL, _SOON_S)
     else:
-        sys.__unraisablehook__(unraisable)
+        threading.Timer(_SOON_S, _thread.interrupt_main).start()

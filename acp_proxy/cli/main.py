@@ -50,6 +50,7 @@ _ELSEWHERE = {
     lazy=_COMMANDS,
     also=INSPECT,
     elsewhere=_ELSEWHERE,
+    starters=("record", "verify", "setup", "doctor"),
     invoke_without_command=True,
     context_settings=CONTEXT,
 )

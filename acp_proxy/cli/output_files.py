@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from acp_proxy import system
 from acp_proxy.capture.files import DAMAGED_SUFFIX, LOG_SUFFIX
 from acp_proxy.cli.group import Refusal
 from acp_proxy.plain_files import reason
@@ -91,7 +92,7 @@ def write_text(path: Path, text: str) -> None:
         write_files({path: [data]}, force=True)
         return
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK)
+        fd = os.open(path, os.O_WRONLY | system.PLAIN | system.flags("O_NOCTTY"))
         with open(fd, "wb") as device:  # noqa: PTH123  a descriptor
             device.write(data)
     except OSError as e:

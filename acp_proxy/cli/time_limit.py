@@ -30,8 +30,12 @@ class TimeLimit:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Applies the limit while the block runs; does nothing outside the main thread."""
-        if threading.current_thread() is not threading.main_thread():
+        """Applies the limit while the block runs.
+
+        It does nothing outside the main thread, or on a system without such a timer.
+        """
+        is_main = threading.current_thread() is threading.main_thread()
+        if not (is_main and hasattr(signal, "setitimer")):
             yield
             return
         before = signal.signal(signal.SIGVTALRM, self._tick)

@@ -8,11 +8,11 @@ what would end the agent ends the replay, and is in `fate`; a pause stops the ou
 
 import contextlib
 import os
-import signal
 from collections.abc import Awaitable, Callable, Iterable
 
 import trio
 
+from acp_proxy import system
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.events import STOP_SIGNALS
@@ -126,7 +126,7 @@ class ReplayFaults:
     def _add(self, outputs: Iterable[Output]) -> None:
         for output in outputs:
             match output:
-                case RuleEffect(effect=SignalEffect(signum)) if signum == signal.SIGCONT:
+                case RuleEffect(effect=SignalEffect(signum)) if signum == system.SIGCONT:
                     self._pause(is_paused=False)  # at once, since earlier output waits for it
                 case _:
                     if (outlet := self._schedule.add(output, self._clock())) is not None:
@@ -166,7 +166,7 @@ class ReplayFaults:
         """Carries out the side effects and the ends that waited for bytes that are gone now."""
         for wanted in self._schedule.take_effects(self._clock()):
             match wanted.effect:
-                case SignalEffect(signum) if signum == signal.SIGSTOP:
+                case SignalEffect(signum) if signum == system.SIGSTOP:
                     self._pause(is_paused=True)
                 case SignalEffect() | ExitEffect() as effect:
                     self.fate = self.fate or effect

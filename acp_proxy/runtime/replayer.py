@@ -7,13 +7,13 @@ the client does not read it for as long as a stall takes, the engine gets `Write
 
 import contextlib
 import os
-import signal
 import time
 from collections.abc import Awaitable, Callable
 from math import inf
 
 import trio
 
+from acp_proxy import system
 from acp_proxy.capture.pumps import CHUNK, wait_until_ready
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
@@ -132,7 +132,7 @@ class Replayer:
         The signals were blocked until here, so none of them was lost.
         """
         with received(*STOP_SIGNALS) as signals:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+            system.unblock(STOP_SIGNALS)
             async for _ in signals:
                 self.was_stopped = True
                 await into.send(None)

@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from acp_proxy import system
 from acp_proxy.capture.files import DAMAGED_SUFFIX
 from acp_proxy.store.log_reader import LogReader
 
@@ -76,7 +77,7 @@ def keep(path: Path, connection: sqlite3.Connection, log: LogReader) -> Path | N
             end = stop
     if not found:
         return None
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.flags("O_NOFOLLOW")
     for file in _names(path):
         try:
             fd = os.open(file, flags, 0o600)
@@ -139,7 +140,7 @@ def _pieces(log: LogReader, found: list[tuple[int, int]]) -> Iterator[bytes]:
 def _holds(file: Path, log: LogReader, found: list[tuple[int, int]]) -> bool:
     """Whether a file has these places of a log and nothing else."""
     try:
-        fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+        fd = os.open(file, os.O_RDONLY | system.PLAIN)
     except OSError:
         return False
     try:

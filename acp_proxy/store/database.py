@@ -8,6 +8,7 @@ import os
 import sqlite3
 from pathlib import Path
 
+from acp_proxy import system
 from acp_proxy.errors import (
     DamagedRecording,
     NewerRecording,
@@ -53,7 +54,7 @@ def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
     """
     check_plain(path)
     if not path.exists():
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | system.PLAIN
         os.close(os.open(path, flags, 0o600))
     connection = open_for_writing(path, timeout=0.1)
     try:

@@ -9,12 +9,12 @@ of the log into temporary tables.
 
 import contextlib
 import errno
-import fcntl
 import os
 import sqlite3
 import stat
 from pathlib import Path
 
+from acp_proxy import system
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.log_format import BASE_SIZE, HEADER_SIZE, START
 from acp_proxy.errors import NotARecording, UnreadableRecording
@@ -27,23 +27,28 @@ from acp_proxy.store.side_files import check_plain, check_side_files, real_path
 
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _BATCH = 1 << 20
+_NO_LOCKS = (
+    "it was not finished, and this system has no locks to tell whether its recorder still runs; "
+    "open it on Linux or macOS, which finishes it"
+)
 
 
 def open_log(path: Path) -> int:
     """Opens a log, for writing where we may, since only then its lock can be had everywhere.
 
     Raises:
-        OSError: there is none, it is no plain file, or we may not read it.
+        OSError: there is none, it is no plain file, we may not read it, or the system has no locks.
     """
     if (kind := kind_at(path)) is not None:
         raise OSError(errno.EINVAL, f"it is {kind}")
-    flags = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+    if not system.HAS_LOCKS and path.exists():
+        raise OSError(errno.ENOTSUP, _NO_LOCKS)
     try:
-        return os.open(path, os.O_RDWR | flags)
+        return os.open(path, os.O_RDWR | system.PLAIN)
     except FileNotFoundError:
         raise
     except OSError:
-        return os.open(path, os.O_RDONLY | flags)
+        return os.open(path, os.O_RDONLY | system.PLAIN)
 
 
 def has_recorder(path: Path) -> bool:
@@ -65,21 +70,9 @@ def is_live(fd: int) -> bool:
 
 def is_free(fd: int) -> bool:
     """Whether the log's lock is free, so that its recorder is gone."""
-    if is_shared := share_lock(fd):
-        fcntl.flock(fd, fcntl.LOCK_UN)
+    if is_shared := system.share_lock(fd):
+        system.unlock(fd)
     return is_shared
-
-
-def share_lock(fd: int) -> bool:
-    """Takes the log's lock as a reader, until ``fd`` is closed; False if it is not free.
-
-    Readers share it, and none can finish the recording meanwhile.
-    """
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def is_finished_or_dead(path: Path) -> bool:
@@ -190,8 +183,10 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
         return False
     try:
         os.fchmod(fd, mode & ~_WRITABLE)
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_ours = system.take_lock(fd)
     except OSError:
+        is_ours = False
+    if not is_ours:
         _give_back(fd, mode)
         return False
     try:
@@ -211,12 +206,12 @@ def _give_back(fd: int, mode: int) -> None:
 
     Readers share the lock for a moment, and a shared lock is never a recorder's.
     """
-    if not share_lock(fd):
+    if not system.share_lock(fd):
         return
     if mode & _WRITABLE:
         with contextlib.suppress(OSError):
             os.fchmod(fd, mode)
-    fcntl.flock(fd, fcntl.LOCK_UN)
+    system.unlock(fd)
 
 
 def is_at(path: Path, fd: int) -> bool:

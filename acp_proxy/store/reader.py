@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acp_proxy import system
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import is_plain, open_plain, reason
@@ -227,7 +228,7 @@ class RecordingReader(Rows):
             self._open_plain()
             return
         # A database that somebody else may write to must not be opened as one that never changes.
-        in_use = not log_recovery.share_lock(fd)
+        in_use = not system.share_lock(fd)  # until it is closed; none finishes it meanwhile
         if not in_use and not log_recovery.is_at(log_path, fd):
             raise LogMoved
         self.live = in_use and log_recovery.is_live(fd)

@@ -11,6 +11,7 @@ import os
 import struct
 from pathlib import Path
 
+from acp_proxy import system
 from acp_proxy.capture.files import SQLITE_SUFFIXES
 from acp_proxy.plain_files import kind_at
 
@@ -124,13 +125,15 @@ def _read(path: Path, size: int) -> bytes:
     Nothing is read from a file that is too short for such an end: while a journal is being made, it
     gets its start.
     """
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
     try:
-        fd = os.open(path, flags)
+        fd = os.open(path, os.O_RDONLY | system.PLAIN)
     except FileNotFoundError:
         return b""
     try:
         place = os.fstat(fd).st_size + size if size < 0 else 0
-        return os.pread(fd, abs(size), place) if place >= 0 else b""
+        if place < 0:
+            return b""
+        os.lseek(fd, place, os.SEEK_SET)
+        return os.read(fd, abs(size))
     finally:
         os.close(fd)

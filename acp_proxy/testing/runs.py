@@ -1,7 +1,6 @@
 """Finds the starts of an agent: which still run, and the reports of those that have ended."""
 
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -55,6 +54,8 @@ class AgentRun:
 
     def is_over(self) -> bool:
         """Whether its process has ended."""
+        import fcntl  # late: the plugin is loaded on Windows too, where no test gets an agent
+
         fd = os.open(self._base.with_suffix(".lock"), os.O_RDWR)
         try:
             if not os.read(fd, 20):

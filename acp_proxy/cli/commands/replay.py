@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import select
 import shlex
 import signal
 import sys
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from acp_proxy import system
 from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.capture.stdio import explain_terminal, take_stdio
 from acp_proxy.cli.group import Refusal
@@ -234,9 +234,7 @@ def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes
         What was read and not fed; and what is still to be written, since more than the few bytes
         that every pipe takes at first might block.
     """
-    poller = select.poll()
-    poller.register(source, select.POLLIN)
-    if not poller.poll(0):
+    if not system.is_readable(source):
         return b"", b""
     try:
         received = os.read(source, CHUNK)

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
+from acp_proxy import system
 from acp_proxy.faults.effects import NS_PER_MS, Effect, SignalEffect
 from acp_proxy.faults.fault import Fault, PassingFrame, at_least
 
@@ -32,7 +33,7 @@ class KillFault(_SignalFault):
     """The agent is killed; all that it has sent arrives first."""
 
     kind = "kill"
-    signum = signal.SIGKILL
+    signum = system.SIGKILL
     outcome = "passes, and the agent is killed"
 
 
@@ -41,7 +42,7 @@ class PauseFault(_SignalFault):
     """The agent is stopped, and stays so until something resumes it."""
 
     kind = "pause"
-    signum = signal.SIGSTOP
+    signum = system.SIGSTOP
     outcome = "passes, and the agent is stopped"
 
 
@@ -50,7 +51,7 @@ class ResumeFault(_SignalFault):
     """A stopped agent goes on."""
 
     kind = "resume"
-    signum = signal.SIGCONT
+    signum = system.SIGCONT
     outcome = "passes, and the agent is resumed"
 
 

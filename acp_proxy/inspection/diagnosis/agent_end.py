@@ -1,13 +1,14 @@
 """Finds how the agent ended, and in the middle of what."""
 
 from collections.abc import Iterator
-from signal import SIGKILL, SIGTERM
+from signal import SIGTERM
 
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, Finding, TurnSummary
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.recorded_events import is_stopping_signal
+from acp_proxy.system import SIGKILL
 from acp_proxy.wording import counted
 
 

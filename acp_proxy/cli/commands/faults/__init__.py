@@ -11,6 +11,7 @@ _COMMANDS = {"list": "list_:list_", "explain": "explain:explain", "sweep": "swee
 @click.group(
     cls=LazyGroup,
     lazy={word: f"{__name__}.{place}" for word, place in _COMMANDS.items()},
+    starters=("sweep",),
     context_settings={"help_option_names": CONTEXT["help_option_names"]},
 )
 @no_pager_option
