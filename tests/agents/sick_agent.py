@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LATE_S = 0.2
-"""Seconds from the end of a turn to its last updates, and from the last update to a crash."""
+"""Seconds from the end of a turn to its last updates; also before and after the last words."""
 
 LAST_WORDS = (
     b"[demo-agent] model context: 131072 tokens\n"
@@ -114,6 +114,7 @@ def main() -> None:
     except CrashError:
         time.sleep(LATE_S)  # what came before on stdout is recorded before
         os.write(2, LAST_WORDS)
+        time.sleep(LATE_S)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.kill(os.getpid(), signal.SIGABRT)
 

@@ -202,7 +202,7 @@ def test_documented_options_exist(path: Path) -> None:
     for code in re.findall(r"`(--[^`]*)`", text):
         assert set(re.findall(r"(?<!\S)--[a-z][a-z-]*", code)) <= every, code
     for line in re.findall(rf"acp-proxy (?:record|inspect|{'|'.join(INSPECT)})\b[^`\n#]*", text):
-        words = line.partition(" -- ")[0].split()
+        words = re.split(r" -- | \| ", line)[0].split()
         if words[1] in INSPECT:
             words.insert(1, "inspect")
         name = " ".join(words[:3] if words[1] == "inspect" else words[:2])

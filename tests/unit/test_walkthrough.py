@@ -1,0 +1,28 @@
+"""The walkthrough shows what the program prints about the recordings that come with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.shipped import SHIPPED
+from tests.walkthrough import PAGE, Shown, commands, output
+
+
+@pytest.mark.parametrize("shown", [*commands()], ids=lambda shown: shown.command)
+def test_a_command_prints_what_is_shown(shown: Shown) -> None:
+    """Otherwise ``python -m tests.walkthrough`` writes the page anew."""
+    assert shown.output == output(shown.command)
+
+
+def test_it_goes_through_every_recording() -> None:
+    """A command shows something of each."""
+    words = {word for shown in commands() for word in shown.command.split()}
+    assert [path.name for path in SHIPPED if f"recordings/{path.name}" not in words] == []
+
+
+def test_everything_in_its_blocks_is_compared() -> None:
+    """Each line of a block is a command or in the output of one."""
+    text = PAGE.read_text(encoding="utf-8")
+    blocks = text.split("```console\n")[1:]
+    lines = sum(block.split("```\n")[0].count("\n") for block in blocks)
+    assert lines == sum(1 + shown.output.count("\n") for shown in commands())
