@@ -1,6 +1,7 @@
 """Records a real client talking to a real agent, then shows the recording, as in a shell session.
 
-Run it with ``python -m tests.agents.demo PATH_TO_ACP_PROXY``.
+Run it with ``python -m tests.agents.demo PATH_TO_ACP_PROXY``. The recording stays in the recordings
+directory.
 """
 
 from __future__ import annotations
@@ -8,11 +9,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from acp_proxy.capture.files import recordings_directory
 from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
 
 ROOT = Path(__file__).parents[2]
@@ -23,29 +26,62 @@ CLIENT = ["python", "-m", "tests.agents.sdk_client"]
 def main() -> None:
     """Plays the demo; exits with 1 as soon as a step fails."""
     proxy = Path(sys.argv[1]).absolute()
+    recordings = Path(recordings_directory(os.environ))
+    name = free_name(recordings)
     with tempfile.TemporaryDirectory(prefix="acp-proxy-demo-") as directory:
-        work, recordings = Path(directory, "project"), Path(directory, "recordings")
+        work = Path(directory, "project")
         work.mkdir()
         (work / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
-        environment = environment_for(proxy, ACP_PROXY_RECORDINGS=str(recordings))
-        shell = Shell(work, environment)
-        shell.comment("recordings go to a directory of their own")
-        print(f"$ export ACP_PROXY_RECORDINGS={recordings}")
-        play(shell, proxy.name)
+        places = {"ACP_PROXY_RECORDINGS": str(recordings), "ACP_PROXY_PAGER": "cat"}
+        play(Shell(work, environment_for(proxy, **places)), proxy.name, name)
+    say_what_next(typed(proxy), name, recordings)
 
 
-def play(shell: Shell, proxy: str) -> None:
+def free_name(recordings: Path) -> str:
+    """Returns the name of a new recording: each demo keeps its own."""
+    names = ("demo", *(f"demo-{number}" for number in range(2, 10_000)))
+    return next(name for name in names if not any(recordings.glob(f"{name}.db*")))
+
+
+def typed(proxy: Path) -> str:
+    """Returns what starts this acp-proxy when it is typed in the current directory."""
+    found = shutil.which("acp-proxy")
+    if found and Path(found).resolve() == proxy.resolve():
+        return "acp-proxy"
+    return os.path.relpath(proxy) if proxy.is_relative_to(Path.cwd()) else str(proxy)
+
+
+def play(shell: Shell, proxy: str, name: str) -> None:
     """Goes through the steps."""
     shell.comment("a client takes the agent's tour and cancels a slow turn, through the proxy")
-    record = [proxy, "record", "--name", "demo", "--", *AGENT]
+    record = [proxy, "record", "--name", name, "--", *AGENT]
     seen = shell.run(*CLIENT, "--scenario", "tour", "--scenario", "slow", "--", *record, quiet=True)
     print(summary(seen))
     shell.comment("what is there?")
-    shell.run(proxy, "inspect", "list")
+    shell.run(proxy, "list", "--newest", "1")
     shell.comment("what did they say to each other?")
-    shell.run(proxy, "inspect", "show", "demo")
+    shell.run(proxy, "show", name)
     shell.comment("and frame by frame?")
-    shell.run(proxy, "inspect", "log", "demo")
+    shell.run(proxy, "log", name)
+
+
+def say_what_next(proxy: str, name: str, recordings: Path) -> None:
+    """Prints commands to try, each with what it is for."""
+    print(f"\n# the recording is kept: {recordings / name}.db; what to type next")
+    for words, purpose in next_commands(name):
+        print(f"{shlex.join([proxy, *words]):<50}  # {purpose}")
+    print("docs/walkthrough.md goes through what can go wrong.", flush=True)
+
+
+def next_commands(name: str) -> list[tuple[list[str], str]]:
+    """Returns the arguments of acp-proxy and their purpose, for the directory of the checkout."""
+    return [
+        (["log", name, "--seq", "17"], "one message in full"),
+        (["transcript", name], "the conversation, as Markdown"),
+        (["stats", name, "--turn", "1"], "where the time of a turn went"),
+        (["show", "recordings/hang.db"], "what a hang looks like"),
+        (["setup"], "record your own agent"),
+    ]
 
 
 def summary(transcript: str) -> str:
