@@ -46,7 +46,7 @@ def output(command: str) -> str:
     cut = _CUT.search(command)
     program, *words = shlex.split(_CUT.sub("", command))
     assert program == "acp-proxy"
-    with contextlib.chdir(ROOT), _in_utc():
+    with contextlib.chdir(ROOT), in_utc():
         done = run(*words)
     assert done.stderr == "", f"{command}: {done.stderr}"
     lines = done.stdout.splitlines(keepends=True)
@@ -57,7 +57,8 @@ def output(command: str) -> str:
 
 
 @contextlib.contextmanager
-def _in_utc() -> Iterator[None]:
+def in_utc() -> Iterator[None]:
+    """Sets the time zone of this process."""
     before = os.environ.get("TZ")
     try:
         os.environ["TZ"] = "UTC"

@@ -1,0 +1,47 @@
+"""The pictures of the README are what the program prints."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.pictures import PICTURED, PICTURES, ROOT, color_of, picture, pieces, printed
+
+
+@pytest.mark.parametrize("name", PICTURED)
+def test_it_shows_what_is_printed(name: str) -> None:
+    """Otherwise ``python -m tests.pictures`` draws it anew."""
+    drawn = (PICTURES / name).read_text(encoding="utf-8")
+    assert drawn == picture(*PICTURED[name])
+    shown = "".join(ElementTree.fromstring(drawn).itertext()).split("}\n  ")[-1]
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", printed(*PICTURED[name]))
+    assert "".join(shown.split()).endswith("".join(plain.split()))
+
+
+def test_each_is_in_the_readme() -> None:
+    """And there is no other."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in PICTURED if f"(docs/pictures/{name})" not in readme] == []
+    assert {path.name for path in PICTURES.iterdir()} == {*PICTURED}
+
+
+def test_colours_are_read() -> None:
+    """Numbers beyond the named colours, bold, and their end."""
+    line = "a \x1b[1;38;5;196mb\x1b[0m c\x1b[38;5;244md\x1b[0m"
+    assert [piece for piece in pieces(line) if piece[0]] == [
+        ("a ", None, False),
+        ("b", "#ff0000", True),
+        (" c", None, False),
+        ("d", "#808080", False),
+    ]
+    assert [color_of(number) for number in (32, 28, 130, 163)] == [
+        "#0087d7", "#008700", "#af5f00", "#d700af",
+    ]  # fmt: skip
+
+
+def test_other_codes_are_refused() -> None:
+    """What the program never prints is not drawn as something else."""
+    with pytest.raises(ValueError, match="expected codes of ours, got '4'"):
+        list(pieces("\x1b[4mx"))
