@@ -5,7 +5,7 @@ import click
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.options import recording_argument, recording_name
 from acp_proxy.cli.recordings import find_recording
-from acp_proxy.cli.redaction import is_unredacted, unredacted_option
+from acp_proxy.cli.redaction import is_unredacted, unredacted_option, without_secrets
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.store import annotations
 from acp_proxy.store.reader import RecordingReader
@@ -31,7 +31,8 @@ def note(rec: str, text: str | None, clear: bool) -> None:
     """Write a note into a recording; without TEXT, print the one that is there.
 
     A note is stored in the recording itself and goes where it goes. It may be written while the
-    recorder runs. A recording that has a note is not pruned.
+    recorder runs. A recording that has a note is not pruned. Secrets in TEXT are masked, unless
+    --unredacted is given.
     """
     path = find_recording(rec)
     if text is not None and clear:
@@ -41,7 +42,10 @@ def note(rec: str, text: str | None, clear: bool) -> None:
     if text is not None and text.encode(errors="replace").decode() != text:
         raise Refusal(f"expected a note in UTF-8, got {text[:60]!r}")
     if text is not None or clear:
-        annotations.set_note(path, None if clear else text)
+        masked = None if text is None else without_secrets(text)
+        if masked != text:
+            warn("the note had a secret in it, which is masked; --unredacted keeps it")
+        annotations.set_note(path, masked)
         return
     with RecordingReader(path, unredacted=is_unredacted()) as reader:
         words = reader.recording.note

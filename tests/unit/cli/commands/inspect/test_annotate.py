@@ -44,6 +44,23 @@ def test_a_note_is_written_read_and_cleared(home: Path) -> None:
     assert result.stderr == f"acp-proxy: {home}/run.db has no note\n"
 
 
+def test_a_secret_in_a_note_is_masked(home: Path) -> None:
+    """It would go wherever the recording goes; whoever wants that has to say so."""
+    token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+    result = run("inspect", "note", "run", f"fails with {token}", home=home)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == (
+        "acp-proxy: the note had a secret in it, which is masked; --unredacted keeps it\n"
+    )
+    assert token.encode() not in (home / "run.db").read_bytes()
+    for command in ("note", "show", "export"):
+        shown = run("inspect", command, "run", home=home).stdout
+        assert "fails with [redacted:token:" in shown, command
+        assert token not in shown
+    assert run("inspect", "note", "run", "--unredacted", token, home=home).output == ""
+    assert run("inspect", "note", "run", "--unredacted", home=home).stdout == f"{token}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "answer"),
     [
