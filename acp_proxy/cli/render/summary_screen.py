@@ -313,9 +313,15 @@ def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
 def _stderr(page: RecordingPage, summary: Summary) -> None:
     if not summary.stderr_tail:
         return
+    shown, lines = len(summary.stderr_tail), counted(summary.frames["stderr"], "line")
     page.print()
     page.print(
-        piece("stderr", bold=True), piece(f"  (the last lines of {summary.frames['stderr']:,})")
+        piece("stderr", bold=True),
+        piece(
+            f"  ({lines})"
+            if shown == summary.frames["stderr"]
+            else f"  (the last {shown} of {lines})"
+        ),
     )
     for line in summary.stderr_tail:
         page.wrap(piece("  "), piece(line, Ink.STDERR), indent=4)

@@ -84,7 +84,7 @@ problems
   ! the agent exited with 3 (#23)
   ! fs/read_text_file was answered with error -32001: no such file (#12)
 
-stderr  (the last lines of 1)
+stderr  (1 line)
   agent: careful
 """
     )
@@ -339,6 +339,20 @@ def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
     header["started_at"] = "2025-01-01T00:00:00Z"
     path.write_text(json.dumps({"acp_proxy": 1, "recording": header}) + "\n")
     assert shown(path)["dialect"] == "draft-1.0"
+
+
+@pytest.mark.parametrize(("count", "heading"), [(2, "(2 lines)"), (99, "of 99 lines)")])
+def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading: str) -> None:
+    """All of a few lines, and how many there are of more."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        for number in range(count):
+            recorder.stderr(f"line {number}")
+    page = run("inspect", "show", recorder.path).stdout
+    title, *lines = page.partition("\nstderr  ")[2].splitlines()
+    shown = len([line for line in lines if line.startswith("  line ")])
+    assert title == (heading if shown == count else f"(the last {shown} {heading}")
+    assert f"line {count - 1}" in page
 
 
 def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
