@@ -175,7 +175,8 @@ def overview(directory: Path) -> None:
     if newest is not None and newest.recording is not None:
         name = shlex.quote(newest.path.stem)  # two recordings may have one name, never one path
         follow = " --follow" if newest.live else ""
-        say(f"Next: acp-proxy inspect show {name}    or    acp-proxy inspect log {name}{follow}")
+        say(f"Next: acp-proxy inspect show {name}")
+        say(f"      acp-proxy inspect log {name}{follow}")
 
 
 def checked_entries(found: Iterable[Path]) -> list[ListedRecording]:

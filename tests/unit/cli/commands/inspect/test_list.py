@@ -323,7 +323,8 @@ def test_the_overview_shows_the_newest_and_the_next_command(
     assert lines[6:] == [
         "... and 2 more: acp-proxy inspect list",
         "",
-        "Next: acp-proxy inspect show r6    or    acp-proxy inspect log r6",
+        "Next: acp-proxy inspect show r6",
+        "      acp-proxy inspect log r6",
     ]
 
 
@@ -350,10 +351,10 @@ def test_the_next_command_means_the_newest(home: Path) -> None:
     """Of two recordings with one name the suggestion finds the newest, and can be pasted."""
     record_conversation(home / "my run.db", id="aaaa", wall=10**18, name="my run")
     record_conversation(home / "my run-2.db", id="bbbb", name="my run")
-    last = run(home=home).stdout.splitlines()[-1]
-    assert last == (
-        "Next: acp-proxy inspect show 'my run-2'    or    acp-proxy inspect log 'my run-2'"
-    )
+    assert run(home=home).stdout.splitlines()[-2:] == [
+        "Next: acp-proxy inspect show 'my run-2'",
+        "      acp-proxy inspect log 'my run-2'",
+    ]
     assert "(bbbb)" in run("inspect", "show", "my run-2", home=home).stdout
 
 
