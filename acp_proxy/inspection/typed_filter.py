@@ -54,6 +54,11 @@ def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[s
             near = nearest(value.strip('"*'), labels_of(reader, _COLUMNS[key]))
             if near and not _count(reader, [token]):
                 yield f"; did you mean {key}:{visible(near)}?"
+            # In a timeline the kind of an update stands where others have their method.
+            update = f"params.update.sessionUpdate={value}"
+            is_word = key == "method" and value.isidentifier()
+            if is_word and total <= _MOST_COUNTED and _count(reader, [update]):
+                yield f"; did you mean {update}?"
         elif key == "turn" and value.isdecimal() and int(value) > last_turn(reader):
             yield f"; it has {counted(last_turn(reader), 'turn')}"
         elif not colon and (keys := _keys_with(token)):
