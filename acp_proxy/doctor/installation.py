@@ -45,7 +45,7 @@ def start_script(context: DoctorContext) -> Iterator[CheckResult]:
     if context.is_temporary:
         yield warning(
             "path",
-            f"{words} may be removed some day",
+            f"{words} is in a cache or a temporary directory and may be removed some day",
             advice="install acp-proxy for good, with pipx or uv tool, before an editor uses it",
         )
     elif (environment := _virtual_environment(script)) is not None:

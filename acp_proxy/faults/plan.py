@@ -118,7 +118,7 @@ def structure_plan(value: dict[str, Any], source: str) -> Plan:
     """
     for name in value:
         if name not in _OF_PLAN:
-            raise BadPlan(f"{source}: {name} is no part of a plan{hint(name, _OF_PLAN)}")
+            raise BadPlan(f"{source}: unknown key {name!r:.60}{hint(name, _OF_PLAN)}")
     seed, about = value.get("seed"), value.get("about", "")
     if seed is not None and type(seed) is not int:
         raise BadPlan(f"{source}: seed: expected a whole number, got {seed!r:.60}")

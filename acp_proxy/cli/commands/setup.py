@@ -96,7 +96,10 @@ def setup(
     for note in dict.fromkeys(note for agent in agents for note in agent.notes):
         warn(note)
     if is_temporary(own):
-        warn(f"{own[0]} may be removed some day; install acp-proxy for good before you use this")
+        warn(
+            f"{own[0]} is in a cache or a temporary directory and may be removed some day; "
+            "install acp-proxy for good before you use this"
+        )
     if write:
         _write(found, agents[0], machine, is_sure=yes)
     else:

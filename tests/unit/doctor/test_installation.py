@@ -71,7 +71,7 @@ def test_what_an_editor_may_not_start(tmp_path: Path, monkeypatch: pytest.Monkey
     assert absent == ("! a graphical editor may look through /nowhere only, where acp-proxy is not")
     assert lines(start_script(evolve(context, is_temporary=True))) == [
         fine,
-        f"! {path} may be removed some day",
+        f"! {path} is in a cache or a temporary directory and may be removed some day",
         absent,
     ]
     (found,) = lines(start_script(evolve(context, own=("/python", "-m", "acp_proxy"))))

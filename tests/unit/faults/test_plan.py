@@ -91,7 +91,7 @@ def test_a_text_setting_takes_a_number_as_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sed = 1", "sed is no part of a plan; did you mean seed?"),
+        ("sed = 1", "unknown key 'sed'; did you mean seed?"),
         ("seed = 1.5", "seed: expected a whole number, got 1.5"),
         ("seed = true", "seed: expected a whole number, got True"),
         ("about = 1", "about: expected a text, got 1"),
