@@ -527,6 +527,23 @@ def test_every_page_can_be_reached() -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_examples_name_recordings_that_are_there(path: Path) -> None:
+    """What is pasted from the manual in a checkout finds the recording that it plays or shows."""
+    text = path.read_text(encoding="utf-8")
+    for name in re.findall(r"(?<![\w./~-])recordings/[\w-]+\.(?:db|jsonl)", text):
+        assert (ROOT / name).exists() or (ROOT / "examples/editor_plugin/tests" / name).exists(), (
+            name
+        )
+
+
+def test_the_page_about_testing_begins_with_the_installation() -> None:
+    """Tests import acp_proxy, which pipx and uv tool do not provide."""
+    beginning = page("testing.md").partition("\n## ")[0]
+    assert "pip install" in beginning
+    assert "pipx and `uv tool` provide only the command" in beginning
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_make_targets_exist(path: Path) -> None:
     """A page names only targets that the Makefile has."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
