@@ -67,6 +67,16 @@ def test_the_default_is_below_the_home_directory(monkeypatch: pytest.MonkeyPatch
     assert recordings_directory(os.environ) == "/home/me/.local/share/acp-proxy"
 
 
+@pytest.mark.parametrize("data", [r"C:\Users\me\AppData\Local", None])
+def test_the_directory_on_windows(monkeypatch: pytest.MonkeyPatch, data: str | None) -> None:
+    """It is among the local data of applications, as platformdirs has it."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path.replace("~", r"C:\Users\me"))
+    environ = {} if data is None else {"LOCALAPPDATA": data}
+    expected = r"C:\Users\me\AppData\Local" + os.sep + "acp-proxy"
+    assert recordings_directory(environ) == expected
+
+
 def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """ACP_PROXY_RECORDINGS has precedence, may begin with ~, and is made absolute."""
     environment(monkeypatch, "/home/me", "/data", "~/rec")

@@ -1,0 +1,109 @@
+"""The workflows for GitHub, which cannot run here: what they call exists, and is pinned."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PATHS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+WORKFLOWS: dict[str, dict[Any, Any]] = {
+    path.stem: yaml.safe_load(path.read_text("utf-8")) for path in PATHS
+}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+each = pytest.mark.parametrize("name", WORKFLOWS)
+
+
+def steps(name: str, job: str | None = None) -> Iterator[dict[str, Any]]:
+    """The steps of a workflow, or of one of its jobs."""
+    for word, one in WORKFLOWS[name]["jobs"].items():
+        if job in (None, word):
+            yield from one["steps"]
+
+
+def commands(name: str, job: str | None = None) -> list[str]:
+    """What the steps run."""
+    return [step["run"] for step in steps(name, job) if "run" in step]
+
+
+def test_there_are_two() -> None:
+    """One for each change, and one for a release."""
+    assert sorted(WORKFLOWS) == ["ci", "release"]
+
+
+@each
+def test_what_is_run_exists(name: str) -> None:
+    """Each target of make, and each file of the project."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = {*re.findall(r"^([a-z]+):", makefile, re.MULTILINE)}
+    assert commands(name)
+    for command in commands(name):
+        assert {*re.findall(r"\bmake (\w+)", command)} <= targets
+        files = re.findall(r"(?<![\w/])(?:tests|recordings|requirements)/\S+", command)
+        assert all((ROOT / file).is_file() for file in files), files
+        assert "${{" not in command  # what others may choose becomes no part of a script
+
+
+@each
+def test_every_action_is_pinned(name: str) -> None:
+    """By the hash of its commit, with its version beside it, the same in all steps."""
+    used = [step["uses"] for step in steps(name) if "uses" in step]
+    text = "".join(path.read_text("utf-8") for path in PATHS)
+    for action in used:
+        place, _, commit = action.partition("@")
+        assert re.fullmatch("[0-9a-f]{40}", commit), action
+        versions = {*re.findall(rf"{re.escape(action)} # (v\d+\.\d+\.\d+)$", text, re.MULTILINE)}
+        assert len(versions) == 1, action
+        assert {*re.findall(rf"uses: {place}@(\w+)", text)} == {commit}
+
+
+@each
+def test_jobs_may_read_alone(name: str) -> None:
+    """What a job may do besides is written at that job; only publishing may do more."""
+    assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
+    more = {word for word, job in WORKFLOWS[name]["jobs"].items() if "permissions" in job}
+    assert more == ({"publish"} if name == "release" else set())
+    for word, job in WORKFLOWS[name]["jobs"].items():
+        assert {*[job.get("needs", word)]} <= {*WORKFLOWS[name]["jobs"]}
+
+
+def test_every_supported_python_is_tested() -> None:
+    """On Linux and macOS; the classifiers name the same."""
+    matrix = WORKFLOWS["ci"]["jobs"]["test"]["strategy"]["matrix"]
+    assert matrix["system"] == ["ubuntu-latest", "macos-latest"]
+    prefix = "Programming Language :: Python :: "
+    named = [one.removeprefix(prefix) for one in PROJECT["classifiers"] if one.startswith(prefix)]
+    assert [version for version in named if "." in version] == matrix["python"]
+    assert PROJECT["requires-python"] == f">={matrix['python'][0]}"
+    assert commands("ci", "test") == ["make test"]
+
+
+def test_windows_gets_the_wheel() -> None:
+    """Nothing is built there, and only `inspect` and `replay` are tried."""
+    job = WORKFLOWS["ci"]["jobs"]["windows"]
+    assert (job["runs-on"], job["needs"]) == ("windows-latest", "build")
+    install, trial = commands("ci", "windows")
+    assert install == "python -m pip install dist/*.whl"
+    assert trial.startswith("python tests/try_installed.py recordings/hello.db ")
+
+
+def test_what_is_published_was_tested_and_attested() -> None:
+    """In this order, without a token."""
+    assert commands("release", "build")[0] == "make check"
+    assert "make dist" in commands("release", "build")[1]
+    names = [step["uses"].partition("@")[0] for step in steps("release", "publish")]
+    assert names == [
+        "actions/download-artifact",
+        "actions/attest-build-provenance",
+        "pypa/gh-action-pypi-publish",
+    ]
+    assert "secrets." not in (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    assert WORKFLOWS["release"][True] == {"push": {"tags": ["v*"]}}  # YAML reads `on` as true
