@@ -20,6 +20,9 @@ from tests.log_writer import LogWriter, write_conversation
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# Importing Datasette has switched this on for the process, and other tests interrupt queries.
+sqlite3.enable_callback_tracebacks(False)
+
 ROOT = Path(__file__).parents[3]
 RECORDINGS = sorted((ROOT / "recordings").glob("*.db"))
 
