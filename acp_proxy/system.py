@@ -18,6 +18,9 @@ else:
 CAN_START_AGENTS = HAS_LOCKS and hasattr(os, "posix_spawn")
 """Whether an agent can be run in a process group of its own."""
 
+OUTPUT_ENCODING = "utf-8" if os.name == "nt" else None
+"""Of a pipe, in place of a code page that lacks most characters; None for the locale's."""
+
 _KILL, _STOP, _CONTINUE = 9, 19, 18  # as on Linux
 
 

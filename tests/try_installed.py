@@ -7,6 +7,7 @@ script of the Python that runs this. The standard library and acp-proxy are all 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -26,14 +27,14 @@ class Trial:
         directory: what is written goes there.
     """
 
-    def __init__(self, program: Path, directory: Path) -> None:
+    def __init__(self, program: str, directory: Path) -> None:
         self._program, self._directory = program, directory
         self._environ = {**os.environ, "ACP_PROXY_RECORDINGS": str(directory)}
 
     def run(self, *words: str | Path, said: bytes = b"", code: int = 0) -> bytes:
         """Runs a command, which has to end with `code`, and returns its output."""
         done = subprocess.run(
-            [str(self._program), *map(str, words)],
+            [self._program, *map(str, words)],
             input=said,
             capture_output=True,
             cwd=self._directory,
@@ -66,7 +67,8 @@ class Trial:
 
 def main() -> None:
     """Tries the recordings that the command line names."""
-    program = Path(sysconfig.get_path("scripts")) / "acp-proxy"
+    program = shutil.which("acp-proxy", path=sysconfig.get_path("scripts"))
+    assert program is not None
     recordings = [Path(word).resolve() for word in sys.argv[1:]]
     with tempfile.TemporaryDirectory() as directory:
         trial = Trial(program, Path(directory))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from acp_proxy import __version__
+from acp_proxy import __version__, system
 from acp_proxy.cli.commands.inspect import INSPECT
 from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
 from acp_proxy.cli.paging import no_pager_option
@@ -68,7 +68,7 @@ def cli(ctx: click.Context) -> None:
     if sys.stdout is None:  # it was closed by the caller
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale, nothing is unprintable
-        sys.stdout.reconfigure(errors="backslashreplace")
+        sys.stdout.reconfigure(encoding=system.OUTPUT_ENCODING, errors="backslashreplace")
     if ctx.invoked_subcommand is None:
         from acp_proxy.cli.commands.inspect.list_ import overview
 

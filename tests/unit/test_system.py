@@ -235,6 +235,17 @@ def test_nothing_else_uses_what_windows_lacks() -> None:
     assert {name: names for name, names in found.items() if names} == {}
 
 
+def test_a_pipe_gets_utf_8(recordings: Path) -> None:
+    """Whatever its code page is, a transcript can be written."""
+    script = (
+        "from acp_proxy import system; system.OUTPUT_ENCODING = 'utf-8'\n"
+        "sys.stdout.reconfigure(encoding='cp1252')\n"
+        "sys.argv = ['acp-proxy', 'transcript', 'hello']; main()"
+    )
+    said, _ = without(script, directory=recordings)
+    assert "你好" in said.decode("utf-8")
+
+
 def test_flags_that_are_missing_are_left_out() -> None:
     """Those that are there are joined."""
     assert system.flags("O_NO_SUCH_FLAG") == getattr(os, "O_BINARY", 0)
