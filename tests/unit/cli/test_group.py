@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -37,6 +38,13 @@ def test_the_help_of_the_root_lists_them_in_short() -> None:
     """Ten lines about other commands stay readable."""
     shown = " ".join(run("--help").stdout.split())
     assert f"Also without inspect: {', '.join(INSPECT)}" in shown
+
+
+@pytest.mark.parametrize("words", [[], ["inspect"], ["faults"]])
+def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
+    """At 80 columns each says all it has to say."""
+    shown = run(*words, "--help", COLUMNS="80").stdout
+    assert not re.search(r"^  [a-z].*\w\.\.\.$", shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize("word", ["show", "log", "stats", "audit", "secrets", "export"])

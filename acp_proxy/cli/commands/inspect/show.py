@@ -23,7 +23,9 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(
+    short_help="Summarize a recording: who, how it went, what is wrong.", epilog=_EXAMPLES
+)
 @read_argument
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 @unredacted_option
