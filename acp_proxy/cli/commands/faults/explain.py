@@ -1,5 +1,6 @@
 """``acp-proxy faults explain``: describe a plan in words, and apply it to a recording."""
 
+import shlex
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -51,6 +52,9 @@ def explain(
     """
     if plan == "-" and not fault:
         raise Refusal("expected a plan, or a rule with --fault")
+    if rec is not None and rec.startswith("@") and not plan.startswith("@"):
+        words = shlex.join(["acp-proxy", "faults", "explain", rec, plan])
+        raise Refusal(f"expected the plan before the recording: `{words}`")
     plans = [] if plan == "-" else [load_plan(plan)]
     whole = joined(plans, [parse_rule(rule) for rule in fault], seed)
     run = None if rec is None else DryRun(whole, _frames(rec), whole.seed or 0)

@@ -70,4 +70,7 @@ def test_explain_refuses() -> None:
     """Nothing to explain, an unknown plan, two seeds."""
     assert complaint("faults", "explain", "-") == "expected a plan, or a rule with --fault"
     assert complaint("faults", "explain", "@hung").startswith("there is no ready plan @hung")
+    assert complaint("faults", "explain", "monday", "@crash-mid-frame") == (
+        "expected the plan before the recording: `acp-proxy faults explain @crash-mid-frame monday`"
+    )
     assert "two seeds" in complaint("faults", "explain", "@flaky-agent", "--seed", "77")
