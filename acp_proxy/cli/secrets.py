@@ -58,7 +58,7 @@ def fill(script: FilledScript, client: RecordedClient, options: tuple[str, ...])
     if left := [marker for name, marker in markers.items() if name not in by_hash]:
         more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
         warn(
-            f"sent as the recording has it: {', '.join(left[:_SHOWN])}{more}; the option --secret,"
-            " with a marker and a variable of the environment, sends what is masked"
+            f"sent as the recording has it: {', '.join(left[:_SHOWN])}{more};"
+            " to send the value of an environment variable in place of a marker, use --secret"
         )
     return found
