@@ -32,11 +32,14 @@ $(COMPILED): $(READY) $(shell find acp_proxy tests/agents -name '*.py')
 demo: $(COMPILED) ## record a real client with a real agent, then show the recording
 	@$(BIN)/python -m tests.agents.demo $(BIN)/acp-proxy
 
-recordings: $(COMPILED) ## make the recordings in recordings/ anew, and what the manual shows of them
+recordings: $(COMPILED) ## make the recordings in recordings/ anew, and what the manual and tests show of them
 	@$(BIN)/python -m tests.agents.make_recordings $(BIN)/acp-proxy recordings
 	@$(BIN)/python -m tests.questions
 	@$(BIN)/python -m tests.walkthrough
 	@$(BIN)/python -m tests.pictures
+	@$(BIN)/python -m tests.screens
+	@for name in tour edit-rejected; do \
+		$(BIN)/acp-proxy transcript recordings/$$name.db >tests/data/transcripts/$$name.md; done
 
 test: $(COMPILED) ## every test, JOBS=N at a time (one more than there are cores, since many wait)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=10

@@ -50,6 +50,7 @@ def main() -> None:
             recording = directory / f"{name}.db"
             make(recording, proxy, client, agent)
             refuse_paths_of_this_machine(recording)
+            recording.chmod(0o644)
             print(f"made {recording.name}")
 
 

@@ -55,6 +55,7 @@ def test_each_is_complete(path: Path) -> None:
         recording = reader.recording
         assert recording.state == "complete"
         assert recording.cwd == "/tmp/acp-proxy-demo"
+        assert recording.redaction == "secrets"
         assert (recording.dialect, recording.agent_name) == ("v1", "demo-agent")
         text = b"\n".join(bytes(row["raw"]) for row in reader.frames()).decode()
         assert [place for place in PLACES if place in text] == []
@@ -76,7 +77,6 @@ def test_each_sick_one_can_be_made_again(path: Path, monkeypatch: pytest.MonkeyP
                 expected.extend(line)
 
     with RecordingReader(path) as reader:
-        assert reader.recording.redaction == "secrets"
         said = [(row["stream"], bytes(row["raw"]) + b"\n") for row in reader.frames()]
     for stream, line in said:
         message = json.loads(line) if stream == "to-agent" else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import zipfile
 from pathlib import Path
@@ -35,7 +36,7 @@ def test_it_has_all_that_is_needed(tmp_path: Path) -> None:
     assert '"redaction":"secrets"' in first
     assert rest == run("inspect", "export", TOUR).stdout.splitlines()[1:]
     assert found["transcript.md"] == run("inspect", "transcript", TOUR).stdout
-    assert found["show.txt"].startswith("tour  (6db78ef054fe)  complete  no problems\n")
+    assert re.match(r"tour  \([0-9a-f]{12}\)  complete  no problems\n", found["show.txt"])
     assert str(TOUR.parent) not in found["show.txt"]
     for line in (f"acp-proxy    {__version__}", "agent        demo-agent 1.0", "dialect      v1"):
         assert f"{line}\n" in found["versions.txt"]
