@@ -126,6 +126,12 @@ def _direction(value: str, _known: Known | None) -> Filter:
 
 
 def _kind(value: str, _known: Known | None) -> Filter:
+    # A timeline shows the kind of an update, such as tool_call, which is no kind of a frame.
+    if update := next((w for w in value.split("|") if w.isidentifier() and "_" in w), ""):
+        raise BadValue(
+            f"{update!r} is no kind of a frame; of an update it is"
+            f" params.update.sessionUpdate={update}"
+        )
     chosen = _one_of(value, KINDS, "kind")
 
     def test(row: Row) -> bool:
