@@ -8,6 +8,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,10 @@ from acp_proxy.store.views import LEVELS
 TEXT_SUFFIX = ".jsonl"
 """Of the text form; a file that is named so and does not begin so is something else."""
 
+Mapped = Callable[
+    [Callable[[Path], "ListedRecording"], Iterable[Path]], Iterator["ListedRecording"]
+]
+"""Does the same for many paths."""
 ProblemCheck = Callable[[RecordingReader], bool]
 """Whether anything went wrong in a conversation; may raise `UnreadableRecording`."""
 
@@ -87,6 +92,7 @@ def list_recordings(
     has_problem: ProblemCheck | None = None,
     *,
     unredacted: bool = False,
+    mapped: Mapped = map,
 ) -> list[ListedRecording]:
     """Reads recordings, newest first; unreadable ones are last.
 
@@ -94,8 +100,10 @@ def list_recordings(
         recordings: their paths.
         has_problem: checks each conversation; without it, none is checked.
         unredacted: whether to show secrets that are in the files.
+        mapped: does the work for each; `map`, or what does it in several processes.
     """
-    found = (read_listed(path, has_problem, unredacted=unredacted) for path in recordings)
+    work = partial(read_listed, has_problem=has_problem, unredacted=unredacted)
+    found = mapped(work, recordings)
     return sorted(found, key=lambda listed: listed.started_at, reverse=True)
 
 

@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
 
@@ -21,6 +22,7 @@ from acp_proxy.cli.options import (
     directory_of_recordings,
     number_option,
 )
+from acp_proxy.cli.parallel import mapped
 from acp_proxy.cli.recordings import note_masked
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.render.output import Page, say, say_json, stdout_screen, warn
@@ -181,10 +183,8 @@ def overview(directory: Path) -> None:
 
 def checked_entries(found: Iterable[Path]) -> list[ListedRecording]:
     """Reads recordings, newest first, and whether `inspect show` finds problems in each."""
-    now = time.monotonic_ns()
-    return list_recordings(
-        found, lambda reader: is_troubled(reader, now), unredacted=is_unredacted()
-    )
+    has_problem = partial(is_troubled, now_ns=time.monotonic_ns())
+    return list_recordings(found, has_problem, unredacted=is_unredacted(), mapped=mapped)
 
 
 def _print_recordings(found: Sequence[ListedRecording]) -> None:
