@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from acp_proxy.capture.options import RECORD, Option, RecordOptions
 from acp_proxy.capture.pumps import Interceptor
+from acp_proxy.cli.group import CONTEXT
 from acp_proxy.cli.known_agents import agent_command, complete_agent
 from acp_proxy.cli.options import complete_plan
 from acp_proxy.cli.redaction import without_secrets
@@ -105,7 +106,11 @@ record = click.Command(
             shell_complete=complete_agent,
         ),
     ],
-    context_settings={"allow_interspersed_args": False, "show_default": False},
+    context_settings={
+        "allow_interspersed_args": False,
+        "show_default": False,
+        "help_option_names": CONTEXT["help_option_names"],  # click keeps those of its first use
+    },
     short_help="Run an agent and record its traffic.",
     help="""Run an agent and record all that passes between it and its client.
 
