@@ -4,20 +4,23 @@ import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from attrs import evolve
 
 from acp_proxy.capture.option_values import read_name
 from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.engine.shared.playback_options import NS_PER_S, Order, Pacing
+
+if TYPE_CHECKING:
+    from acp_proxy.engine.shared.playback_options import Pacing
 
 F = TypeVar("F", bound=Callable[..., Any])
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _BAD_ESCAPE = re.compile(r"~(?![01])")
 """An escape that RFC 6901 does not allow in a JSON pointer."""
 _CENTURY_S = 3_200_000_000
+_NS_PER_S = 10**9
 
 
 def _completed_by(name: str) -> Callable[..., Any]:
@@ -125,7 +128,7 @@ def seconds(_ctx: object, _param: object, word: str | None) -> float | None:
 
 def limit_ns(seconds: float) -> int | None:
     """A limit in nanoseconds; none for 0."""
-    return max(1, int(seconds * NS_PER_S)) if seconds else None
+    return max(1, int(seconds * _NS_PER_S)) if seconds else None
 
 
 def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _Decorator:
@@ -137,6 +140,9 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
         strict: the help of ``--strict/--lenient``.
         stall: the help of ``--stall-timeout``.
     """
+    # Late: most commands play nothing.
+    from acp_proxy.engine.shared.playback_options import Order
+
     metavar = "instant|recorded|xN|fixed:MS"
     options = [
         click.option(
@@ -151,9 +157,9 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
     ]
 
     def value(
-        order: str, timing: Pacing, idle_cap: float | None, strict: bool, stall_timeout: float
+        order: str, timing: "Pacing", idle_cap: float | None, strict: bool, stall_timeout: float
     ) -> dict[str, Any]:
-        cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
+        cap_ns = None if idle_cap is None else int(idle_cap * _NS_PER_S)
         pacing, stall_ns = evolve(timing, cap_ns=cap_ns), limit_ns(stall_timeout)
         return {
             "order": Order(order),
@@ -222,8 +228,10 @@ def _collected(
     return add
 
 
-def _timing(_ctx: object, _param: object, word: str) -> Pacing:
+def _timing(_ctx: object, _param: object, word: str) -> "Pacing":
     """Reads ``instant``, ``recorded``, ``xN`` or ``fixed:MS``."""
+    from acp_proxy.engine.shared.playback_options import Pacing
+
     if word == "instant":
         return Pacing()
     if word == "recorded":

@@ -9,16 +9,19 @@ import contextlib
 import io
 import os
 import shlex
-import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from acp_proxy.cli.paging import is_pager_refused
 from acp_proxy.cli.render.output import warn
+
+if TYPE_CHECKING:
+    import subprocess
+
+# What starts a pager is imported on a terminal only, so that a pipe is quick.
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FOR_PROGRAMS = ("json", "raw", "follow")
@@ -62,7 +65,7 @@ def chosen_pager(variables: Mapping[str, str]) -> str | None:
                 return wanted
             warn(f"the pager {wanted!r} of ${name} was not found; the output is printed")
             return None
-    return "less" if shutil.which("less") else None
+    return "less" if _find("less") else None
 
 
 def _is_there(command: str) -> bool:
@@ -71,7 +74,13 @@ def _is_there(command: str) -> bool:
     except ValueError:
         return False
     first = next((word for word in words if "=" not in word), "")
-    return shutil.which(first) is not None
+    return _find(first) is not None
+
+
+def _find(program: str) -> str | None:
+    import shutil
+
+    return shutil.which(program)
 
 
 @contextlib.contextmanager
@@ -127,6 +136,8 @@ class _PagerPipe(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         if self._process is None:
+            import subprocess
+
             sys.stderr.flush()
             self._process = subprocess.Popen(
                 self._command,
