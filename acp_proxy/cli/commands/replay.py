@@ -234,7 +234,8 @@ def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes
         What was read and not fed; and what is still to be written, since more than the few bytes
         that every pipe takes at first might block.
     """
-    if not system.is_readable(source):
+    # A terminal has the end of its input only once, and a person is in no hurry.
+    if os.isatty(source) or not system.is_readable(source):
         return b"", b""
     try:
         received = os.read(source, CHUNK)
