@@ -19,7 +19,7 @@ from tests.shipped import SICK as SICK_PATHS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PLACES = ("/home/", "/work/", "/root/", str(Path.cwd()))
+PLACES = ("/home/", "/root/", str(Path.cwd()))
 """What no recording may name."""
 
 
