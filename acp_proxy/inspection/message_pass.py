@@ -34,14 +34,18 @@ class MessagePass:
     Args:
         reader: the recording.
         first: the turn with whose prompt to begin; None for the start of the recording.
+        dialect: the dialect to read it in; None for that of the recording.
     """
 
-    def __init__(self, reader: RecordingReader, first: TurnRow | None = None) -> None:
+    def __init__(
+        self, reader: RecordingReader, first: TurnRow | None = None, dialect: str | None = None
+    ) -> None:
         recording, state = reader.recording, State()
         is_known = first is not None or recording.dialect_reason == FORCED
         if first is not None:
             state.next_turn = first.id
-        self.connection = Connection(state, (is_known and recording.dialect) or "auto")
+        known = dialect or (recording.dialect if is_known else None)
+        self.connection = Connection(state, known or "auto")
         """Its state is that after the frame that was yielded last."""
         self._reader = reader
         self._first = 0 if first is None else first.prompt_seq

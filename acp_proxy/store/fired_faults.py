@@ -132,3 +132,12 @@ def lost_answers(rows: Rows, most: int) -> list[LostAnswer]:
         f" WHERE f.fault IS NOT NULL AND f.delivered = 'none' ORDER BY e.id LIMIT {most}"
     )
     return [LostAnswer(*row.values()) for row in rows.query(sql)]
+
+
+def touched_frames(rows: Rows) -> set[int]:
+    """Returns the numbers of frames that a fault made up, changed, or kept from their receiver."""
+    sql = (
+        "SELECT seq FROM faults_fired"
+        " WHERE received IS NULL OR delivered IS NULL OR delivered IS NOT received"
+    )
+    return {row["seq"] for row in rows.query(sql)}

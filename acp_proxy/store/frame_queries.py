@@ -140,6 +140,27 @@ def last_stderr_lines(rows: Rows, most: int, size: int) -> list[bytes]:
     return [bytes(row["raw"]) for row in rows.query(sql)][::-1]
 
 
+def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
+    """Returns the numbers of lines on stderr that are objects and contain a text.
+
+    Args:
+        rows: the recording.
+        text: the text.
+        most: the largest count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE kind = 'stderr' AND instr(raw, ?)"
+        f" AND json_valid(CAST(raw AS TEXT)) ORDER BY seq LIMIT {most}"
+    )
+    return [row["seq"] for row in rows.query(sql, (text,))]
+
+
+def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
+    """Returns the frames that no newline ended, which are the last ones of a stream, with it."""
+    sql = "SELECT max(seq) AS seq, stream, newline FROM frames GROUP BY stream"
+    return [(row["seq"], row["stream"]) for row in rows.query(sql) if not row["newline"]]
+
+
 def sessions_of_frames(rows: Rows) -> list[str]:
     """Returns the sessions that frames name; this looks at every frame."""
     return labels_of(rows, "session")

@@ -1,0 +1,114 @@
+"""A message as rules see it: decoded, with its place in the conversation."""
+
+from codecs import BOM_UTF8
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.protocol.connection_state import Exchange, Transition
+from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.updates import UPDATE, kind_and_update
+
+CLIENT, AGENT = "client", "agent"
+_SENDERS = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
+_RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR  # looking them up takes a while
+
+
+@define(eq=False)
+class CheckedMessage:
+    """A message, or a line that is none.
+
+    A line that is too large to be held has no `value`; what else is read of it is empty, and only
+    the labels of `message` are known.
+    """
+
+    seq: int
+    t_ns: int
+    direction: Direction
+    message: Message
+    done: Transition
+    """What it belongs to, and what it has changed in the state machine of the connection."""
+    request: "CheckedMessage | None" = None
+    """What it answers; None if it is no answer, or if that is not known any more."""
+    value: Any = None
+    """The message, decoded; None if it is no JSON."""
+    params: dict[str, Any] = field(factory=dict)
+    """Of a request or notification; empty if they are no object."""
+    result: dict[str, Any] = field(factory=dict)
+    """Of an answer, likewise."""
+    update_kind: str = ""
+    """Of a session update, in the envelope of any dialect; else empty."""
+    update: dict[str, Any] = field(factory=dict)
+    """The members of a session update."""
+
+    @property
+    def sender(self) -> str:
+        """The side that sent it: client or agent."""
+        return _SENDERS[self.direction]
+
+    @property
+    def receiver(self) -> str:
+        """The side that it goes to."""
+        return _SENDERS[self.direction.other]
+
+    @property
+    def is_result(self) -> bool:
+        """Whether it is an answer that is no error."""
+        return self.message.kind is _RESPONSE
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is an answer that is an error."""
+        return self.message.kind is _ERROR
+
+    @property
+    def method(self) -> str | None:
+        """Its own method, or that of the request that it answers."""
+        return self.done.method
+
+    @property
+    def session(self) -> str | None:
+        """The session that it belongs to."""
+        return self.done.session
+
+    @property
+    def answered(self) -> Exchange | None:
+        """The exchange that it answers."""
+        return self.done.answered
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error of an answer; empty if it has none, or one that is no object."""
+        error = self.value.get("error") if isinstance(self.value, dict) else None
+        return error if isinstance(error, dict) else {}
+
+
+def checked(
+    seq: int, t_ns: int, direction: Direction, message: Message, done: Transition
+) -> CheckedMessage:
+    """Decodes a message.
+
+    Args:
+        seq: the number of its frame.
+        t_ns: its time on the recording's clock.
+        direction: where it went.
+        message: its labels.
+        done: what the state machine of the connection made of it.
+    """
+    seen = CheckedMessage(seq, t_ns, direction, message, done)
+    raw = message.raw
+    if raw is None or raw.startswith(BOM_UTF8):  # which the standard library reads over
+        return seen
+    value = seen.value = json_or_none(raw)
+    if not isinstance(value, dict):
+        return seen
+    if message.method is not None:
+        if isinstance(params := value.get("params"), dict):
+            seen.params = params
+            if message.method == UPDATE:
+                seen.update_kind, seen.update = kind_and_update(params)
+    elif isinstance(result := value.get("result"), dict):
+        seen.result = result
+    return seen

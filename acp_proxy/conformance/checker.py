@@ -1,0 +1,282 @@
+"""Reads a recording once and lets every rule look at each message."""
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
+
+from acp_proxy.conformance.catalogue import rules as catalogue
+from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage, checked
+from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.registry import ANY, Registered
+from acp_proxy.conformance.rules import load
+from acp_proxy.conformance.session_record import EndedTurn
+from acp_proxy.conformance.values import (
+    SEVERITIES,
+    Breach,
+    CheckFinding,
+    ConformanceResult,
+    Rule,
+    RuleCount,
+    Severity,
+)
+from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
+from acp_proxy.inspection.waits import WaitTracker
+from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.recording import FrameRun, RecordedEvent
+from acp_proxy.safe_text import plain
+from acp_proxy.store.fired_faults import touched_frames
+from acp_proxy.store.frame_queries import stderr_lines_with, unterminated_frames
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_events import events as read_events
+from acp_proxy.store.recorded_events import is_agent_leaving, is_client_ending
+
+_MOST = 1_000
+"""Findings of a rule that are kept one by one; all are counted."""
+_LOST = ("unrecorded", "damaged")
+"""Notes of the recorder after which something passed that is not in the recording."""
+_DIRECTIONS = {direction.value: direction for direction in Direction}
+_REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
+_RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
+
+
+class Checker:
+    """Checks one recording.
+
+    Args:
+        reader: the recording.
+        dialect: the dialect whose rules hold; None for that of the recording.
+        chosen: the rules to check; None for all.
+    """
+
+    def __init__(
+        self,
+        reader: RecordingReader,
+        dialect: str | None = None,
+        chosen: Collection[str] | None = None,
+    ) -> None:
+        recording = reader.recording
+        self._reader = reader
+        self._dialect = dialect or recording.dialect
+        self._messages = MessagePass(reader, dialect=self._dialect)
+        self._conversation = Conversation(self._messages.connection, self._dialect)
+        self._events = [*read_events(reader)]
+        self._waits = WaitTracker(self._messages.connection)
+        self._touched = touched_frames(reader)
+        self._rules = {
+            rule.id: rule
+            for rule in catalogue().values()
+            if (chosen is None or rule.id in chosen)
+            and (self._dialect is None or self._dialect in rule.dialects)
+        }
+        registry = load()
+        self._by_trigger = {
+            trigger: [one for one in entries if one.rule in self._rules]
+            for trigger, entries in registry.by_trigger.items()
+        }
+        self._at_turn_end = [one for one in registry.at_turn_end if one[0] in self._rules]
+        self._at_end = [one for one in registry.at_end if one[0] in self._rules]
+        self._plans: dict[tuple[str, str], list[Registered]] = {}
+        self._result = ConformanceResult(
+            self._dialect,
+            "forced by --dialect" if dialect else recording.dialect_reason,
+        )
+        self._counts: dict[tuple[str, str], RuleCount] = {}
+
+    def read(self, watch: Watch = iter) -> ConformanceResult:
+        """Reads all frames.
+
+        Args:
+            watch: receives all frames and passes them on.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        talk = self._conversation
+        talk.messages_on_stderr = stderr_lines_with(self._reader, b'"jsonrpc"')
+        senders = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
+        talk.cut_lines = [
+            (seq, senders[_DIRECTIONS[stream]])
+            for seq, stream in unterminated_frames(self._reader)
+            if stream in _DIRECTIONS
+        ]
+        upcoming = iter(self._events)
+        event = next(upcoming, None)
+        last_ns = 0
+        for run, message, done in self._messages.read(-1, watch):
+            while event is not None and event.seq < run.seq:
+                self._take_event(event)
+                event = next(upcoming, None)
+            if run.kind == "stderr":
+                continue
+            self._result.frames += 1
+            last_ns = run.last_ns
+            self._take_frame(run, message, done)
+        for late in chain([] if event is None else [event], upcoming):
+            self._take_event(late)
+            last_ns = max(last_ns, late.t_ns)
+        self._end(last_ns)
+        order = {severity: at for at, severity in enumerate(SEVERITIES)}
+        self._result.findings.sort(key=lambda one: one.seq)
+        self._result.counts = sorted(
+            self._counts.values(), key=lambda one: (order[one.severity], -one.count, one.rule)
+        )
+        return self._result
+
+    def _take_event(self, event: RecordedEvent) -> None:
+        if is_client_ending(event):
+            self._conversation.peer_left(CLIENT, event.seq, self._hung(event.t_ns))
+        elif is_agent_leaving(event):
+            self._conversation.peer_left(AGENT, event.seq, self._hung(event.t_ns))
+        self._waits.note(event)
+        if event.kind == "eof" and (ended := _DIRECTIONS.get(event.data.get("stream", ""))):
+            self._conversation.ended_streams[ended] = event.seq
+        if event.kind == "gap" or event.data.get("action") in _LOST:
+            self._conversation.has_gap = True
+
+    def _hung(self, t_ns: int) -> list[int]:
+        """The open requests whose receiver has been silent for too long."""
+        return [wait.request.seq for wait in self._waits.open(t_ns) if wait.is_hang]
+
+    def _take_frame(self, run: FrameRun, message: Message, done: Transition) -> None:
+        direction = _DIRECTIONS[run.stream]
+        if run.raw is None and len(self._result.unread) < _MOST:
+            self._result.unread.append(run.seq)
+        line = checked(run.seq, run.t_ns, direction, message, done)
+        self._apply(line, self._plan("line", ANY))
+        for one, its_done in messages_of(message, done):
+            self._waits.feed(run, one, its_done)
+            is_line = one is message
+            seen = line if is_line else checked(run.seq, run.t_ns, direction, one, its_done)
+            self._apply(seen, self._plan("object", ANY))
+            self._take_message(seen)
+
+    def _take_message(self, seen: CheckedMessage) -> None:
+        kind, method = seen.message.kind, seen.done.method or ""
+        if kind is _REQUEST:
+            plan = self._plan("request", method)
+        elif kind is _NOTIFICATION:
+            is_update = method == UPDATE
+            plan = self._plan("update" if is_update else "notification", seen.update_kind or method)
+        elif kind is _RESPONSE or kind is _ERROR:
+            if seen.done.answered is not None:
+                seen.request = self._conversation.asked.get(seen.done.answered.id)
+            plan = self._plan("result" if kind is _RESPONSE else "error", method)
+        else:
+            return
+        self._apply(seen, plan)
+        for ended in self._conversation.take(seen):
+            self._apply_to_turn(ended, seen)
+
+    def _plan(self, trigger: str, name: str) -> list[Registered]:
+        """The functions that look at messages of a method, or at updates of a kind."""
+        plan = self._plans.get((trigger, name))
+        if plan is None:
+            find = self._by_trigger.get
+            plan = [*find((trigger, ANY), ())]
+            plan += find(("message", ANY), ()) if name != ANY else ()
+            if trigger == "update":
+                plan += find(("notification", UPDATE), ())
+                plan += find(("notification", ANY), ())
+            plan += find((trigger, name), ()) if name != ANY else ()
+            if len(self._plans) < _MOST:
+                self._plans[trigger, name] = plan
+        return plan
+
+    def _apply(self, seen: CheckedMessage, plan: Iterable[Registered]) -> None:
+        has_gap = self._conversation.has_gap
+        for entry in plan:
+            if has_gap and not entry.is_alone:
+                continue
+            for breach in entry.function(seen, self._conversation):
+                self._add(entry.rule, breach, seen)
+
+    def _apply_to_turn(self, ended: EndedTurn, seen: CheckedMessage) -> None:
+        if self._conversation.has_gap:
+            return
+        for rule_id, function in self._at_turn_end:
+            for breach in function(ended, self._conversation):
+                self._add(rule_id, breach, seen)
+
+    def _end(self, last_ns: int) -> None:
+        talk, recording = self._conversation, self._reader.recording
+        is_over = not self._reader.live and recording.state != "incomplete"
+        talk.end(self._hung(last_ns), is_over=is_over)
+        if talk.has_gap:
+            self._result.notes.append(
+                "something passed unrecorded; after it only what a message shows by itself"
+                " was checked"
+            )
+            return
+        for rule_id, function in self._at_end:
+            for breach in function(talk):
+                self._add(rule_id, breach, None)
+
+    def _add(self, rule_id: str, breach: Breach, seen: CheckedMessage | None) -> None:
+        rule: Rule = self._rules[rule_id]
+        seq = breach.seq if breach.seq is not None else (seen.seq if seen is not None else 0)
+        if not self._touched.isdisjoint((seq, *breach.related)):
+            self._result.by_faults += 1
+            return
+        by = breach.by or (seen.sender if seen is not None else rule.by)
+        severity: Severity = breach.severity or rule.severity
+        if breach.explains:
+            self._take_back(breach, {seq, *breach.related})
+        count = self._counts.setdefault((rule_id, by), RuleCount(rule_id, by, severity, 0))
+        count.count += 1
+        if SEVERITIES.index(severity) < SEVERITIES.index(count.severity):
+            count.severity = severity
+        if count.count > _MOST:
+            return
+        about = seen if seen is not None and seq == seen.seq else None
+        self._result.findings.append(
+            CheckFinding(
+                rule=rule_id,
+                severity=severity,
+                by=by,
+                seq=seq,
+                text=plain(breach.text),
+                related=breach.related,
+                method=None if about is None else about.method,
+                session=None if about is None else about.session,
+                turn=None if about is None else about.done.turn,
+            )
+        )
+
+    def _take_back(self, breach: Breach, seqs: set[int]) -> None:
+        """Removes findings that another one explains."""
+        every = self._result.findings
+        explained = [one for one in every if one.rule in breach.explains and one.seq in seqs]
+        for one in explained:
+            every.remove(one)
+            count = self._counts[one.rule, one.by]
+            count.count -= 1
+            if not count.count:
+                del self._counts[one.rule, one.by]
+
+
+def check(
+    reader: RecordingReader,
+    dialect: str | None = None,
+    chosen: Collection[str] | None = None,
+    watch: Watch = iter,
+) -> ConformanceResult:
+    """Checks a recording against the rules of its dialect.
+
+    Args:
+        reader: the recording.
+        dialect: the dialect whose rules hold; None for that of the recording.
+        chosen: the rules to check; None for all.
+        watch: receives all frames and passes them on.
+
+    Raises:
+        UnreadableRecording: the file is damaged, or locked.
+    """
+    return Checker(reader, dialect, chosen).read(watch)
+
+
+def worst(findings: Sequence[CheckFinding]) -> Severity | None:
+    """Returns the worst severity of findings; None if there are none."""
+    present = {finding.severity for finding in findings}
+    return next((severity for severity in SEVERITIES if severity in present), None)

@@ -1,0 +1,420 @@
+"""What rules ask of a conversation, beside the state machine of the connection under it.
+
+`Conversation.take` follows each message after the rules have looked at it. What does not parse
+changes what it can, so that one mistake does not cause a chain of findings. All tables are bounded.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
+from acp_proxy.conformance.remembered import Remembered
+from acp_proxy.conformance.session_record import (
+    WORK,
+    EndedTurn,
+    SessionRecord,
+    TurnRecord,
+)
+from acp_proxy.conformance.terminal_record import TerminalRecord
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import Exchange, Turn
+from acp_proxy.protocol.dialects import (
+    CANCEL,
+    CANCEL_REQUEST,
+    DRAFT,
+    FORK,
+    INITIALIZE,
+    OPENING,
+    PERMISSION,
+    PROMPT,
+    V1,
+)
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.permissions import DENIED, options_of, read_answer
+
+_LOGIN = ("authenticate", "auth/login")
+_TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
+
+
+@define(eq=False)
+class Peer:
+    """What one side has announced in ``initialize``."""
+
+    root: tuple[str, ...]
+    """The members that may hold its capabilities."""
+    announced: dict[str, Any] | None = None
+    """Its params or result; None until it was seen."""
+    seq: int | None = None
+
+    def capability(self, *path: str) -> Any:
+        """Returns what it announced at a path below its capabilities, or None."""
+        for root in self.root:
+            if isinstance(member(self.announced, root), dict):
+                return member(self.announced, root, *path)
+        return None
+
+    def offers(self, *path: str) -> bool:
+        """Whether it offers a capability: it is there, and neither false nor null."""
+        return self.capability(*path) not in (None, False)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has announced anything, so that what is missing is not offered."""
+        return self.announced is not None
+
+
+@define(eq=False)
+class Conversation:
+    """A conversation as far as it has been read."""
+
+    connection: Connection
+    dialect: str | None
+    client: Peer = field(factory=lambda: Peer(("clientCapabilities", "capabilities")))
+    agent: Peer = field(factory=lambda: Peer(("agentCapabilities", "capabilities")))
+    asked: Remembered[int, CheckedMessage] = field(
+        factory=lambda: Remembered[int, CheckedMessage](10_000)
+    )
+    """The open requests by their exchange."""
+    answered: dict[Direction, Remembered[str, int]] = field(
+        factory=lambda: {one: Remembered[str, int](10_000) for one in Direction}
+    )
+    """Ids that were answered, by the direction of the request, with the frame of the answer."""
+    sessions: Remembered[str, SessionRecord] = field(
+        factory=lambda: Remembered[str, SessionRecord](1_000)
+    )
+    listed: Remembered[str, int] = field(factory=lambda: Remembered[str, int](10_000))
+    """The sessions that an answer to session/list has named, with its frame."""
+    cursors: Remembered[str, int] = field(factory=lambda: Remembered[str, int](10_000))
+    """The cursors that such an answer has given."""
+    turns: dict[int, TurnRecord] = field(factory=dict)
+    """Open turns by their number."""
+    terminals: Remembered[str, TerminalRecord] = field(
+        factory=lambda: Remembered[str, TerminalRecord](1_000)
+    )
+    initialize: list[CheckedMessage] = field(factory=list)
+    """The first two requests for it."""
+    first: dict[Direction, int] = field(factory=dict)
+    """The first message of each direction."""
+    is_logged_in: bool = False
+    """Whether a login has succeeded, and no logout has followed."""
+    auth_required: CheckedMessage | None = None
+    """The latest answer that asked for a login, until one is tried."""
+    has_gap: bool = False
+    """Whether something passed that was not recorded, so that nothing missing can be judged."""
+    left: str | None = None
+    """Who left first, client or agent, once one has."""
+    left_seq: int | None = None
+    is_over: bool = False
+    """Whether the recording has ended; while it has not, what is missing may still come."""
+    open_at_leaving: list[CheckedMessage] = field(factory=list)
+    """The requests that were open when the first of the two left, or at the end."""
+    hung: set[int] = field(factory=set)
+    """Those of them by frame whose receiver had to act and was silent for too long."""
+    ended_streams: dict[Direction, int] = field(factory=dict)
+    """The events with which streams ended."""
+    cut_lines: list[tuple[int, str]] = field(factory=list)
+    """The lines that no newline ends, each with its sender."""
+    messages_on_stderr: list[int] = field(factory=list)
+    """The lines on stderr that look like messages."""
+    memory: dict[str, Any] = field(factory=dict)
+    """What single rules keep, by the rule."""
+
+    # What rules ask
+
+    def peer(self, side: str) -> Peer:
+        """Returns what the client or the agent has announced."""
+        return self.client if side == CLIENT else self.agent
+
+    def session(self, name: str | None) -> SessionRecord | None:
+        """Returns what is known of a session, or None."""
+        return None if name is None else self.sessions.get(name)
+
+    def turn(self, number: int | None) -> TurnRecord | None:
+        """Returns an open turn by its number, or None."""
+        return None if number is None else self.turns.get(number)
+
+    def turn_of(self, session: str | None) -> TurnRecord | None:
+        """Returns the newest open turn of a session, or None."""
+        found = self.connection.turn_of(session)
+        return None if found is None else self.turns.get(found.id)
+
+    def open_requests(self, direction: Direction, session: str | None) -> list[CheckedMessage]:
+        """Returns the open requests of a session, the oldest first.
+
+        Args:
+            direction: that of the requests.
+            session: the session that they belong to.
+        """
+        asked = [self.asked.get(one.id) for one in self.connection.open_requests(direction)]
+        return [one for one in asked if one is not None and one.session == session]
+
+    def is_opening(self, session: str | None, *methods: str) -> bool:
+        """Whether a request that opens a session is open.
+
+        Args:
+            session: its session.
+            *methods: the methods that count.
+        """
+        return any(one.method in methods for one in self.open_requests(_TO_AGENT, session))
+
+    # What passes
+
+    def take(self, seen: CheckedMessage) -> list[EndedTurn]:
+        """Follows a message, and returns the turns that it has ended."""
+        self.first.setdefault(seen.direction, seen.seq)
+        if seen.direction is _TO_CLIENT:
+            for turn in self.turns.values():
+                if turn.cancel_seq is not None:
+                    turn.from_agent += 1
+        if seen.done.begun is not None:
+            self._begin(seen, seen.done.begun)
+        if seen.done.opened is not None:
+            self.asked.add(seen.done.opened.id, seen)
+            self._request(seen)
+        elif seen.message.kind in ("response", "error"):
+            self._answer(seen)
+        elif seen.update_kind:
+            self._update(seen)
+        elif seen.method == CANCEL and seen.direction is _TO_AGENT:
+            self._cancel(seen, seen.session)
+        elif seen.method == CANCEL_REQUEST and (target := seen.done.cancelled) is not None:
+            cancelled = self.turn(target.turn) if target.method == PROMPT else None
+            if cancelled is not None:
+                cancelled.cancel_seq = cancelled.cancel_seq or seen.seq
+        return [ended for turn in seen.done.ended if (ended := self._end(seen, turn)) is not None]
+
+    def peer_left(self, side: str, seq: int, hung: Iterable[int]) -> None:
+        """Notes that a peer has left; only the first one counts.
+
+        Args:
+            side: client or agent.
+            seq: the number of the event.
+            hung: the frames of open requests whose receiver has been silent for too long.
+        """
+        if self.left is None:
+            self.left, self.left_seq = side, seq
+            self.open_at_leaving, self.hung = self._all_open(), {*hung}
+
+    def end(self, hung: Iterable[int], *, is_over: bool) -> None:
+        """Notes that nothing more is recorded.
+
+        Args:
+            hung: as in `peer_left`.
+            is_over: whether the recording has ended.
+        """
+        self.is_over = is_over
+        if self.left is None:
+            self.open_at_leaving, self.hung = self._all_open(), {*hung}
+
+    def _all_open(self) -> list[CheckedMessage]:
+        return sorted(self.asked.values(), key=lambda one: one.seq)
+
+    def _begin(self, seen: CheckedMessage, begun: Turn) -> None:
+        opened = seen.done.opened
+        blocks = seen.params.get("prompt")
+        kinds = {member(one, "type") for one in blocks} if isinstance(blocks, list) else {None}
+        is_plain = kinds <= {"text", "resource_link"}
+        exchange = None if opened is None else opened.id
+        turn = TurnRecord(begun.id, begun.session, seen.seq, exchange, is_text_only=is_plain)
+        self.turns[begun.id] = turn
+
+    def _end(self, seen: CheckedMessage, ended: Turn) -> EndedTurn | None:
+        turn = self.turns.pop(ended.id, None)
+        if turn is None:
+            return None
+        code = seen.message.error_code
+        end = EndedTurn(turn, seen.seq, seen.message.stop_reason, seen.is_error, code)
+        if (session := self.session(turn.session)) is not None:
+            session.last_end = end
+        return end
+
+    def _cancel(self, seen: CheckedMessage, session: str | None) -> None:
+        for turn in self.turns.values():
+            if turn.session == session and turn.cancel_seq is None:
+                turn.cancel_seq = seen.seq
+
+    def _request(self, seen: CheckedMessage) -> None:
+        method = seen.method
+        if method in INITIALIZE and seen.direction is _TO_AGENT:
+            if len(self.initialize) < 2:
+                self.initialize.append(seen)
+            if not self.client.is_known and seen.value is not None:
+                self.client.announced, self.client.seq = seen.params, seen.seq
+        elif method == "session/close":
+            self._cancel(seen, seen.session)
+        elif method in _LOGIN:
+            self.auth_required = None
+        elif method == PERMISSION:
+            session, call_id = self.session(seen.session), seen.message.tool_call
+            if session is not None and call_id is not None:
+                call = session.call(call_id, seen.seq, self.turn(seen.done.turn))
+                call.refused_seq = None
+                _set_status(call, seen)
+
+    def _answer(self, seen: CheckedMessage) -> None:
+        exchange, request = seen.answered, seen.request
+        if exchange is None:
+            return
+        self.asked.remove(exchange.id)
+        self.answered[seen.direction.other].add(exchange.rpc_id or "null", seen.seq)
+        if seen.is_error:
+            if seen.message.error_code == (-32001 if self.dialect == DRAFT else -32000):
+                self.auth_required = seen
+            return
+        method = exchange.method or ""
+        if method in INITIALIZE:
+            if seen.value is not None:
+                self.agent.announced, self.agent.seq = seen.result, seen.seq
+        elif method in OPENING:
+            self._open(seen, exchange, request)
+        elif method == "session/list":
+            self._listed(seen)
+        elif method in ("session/close", "session/delete"):
+            if (closed := self.session(exchange.session)) is not None:
+                closed.closed_seq = seen.seq
+        elif method in _LOGIN:
+            self.is_logged_in = seen.result.get("success") is not False
+        elif method in ("logout", "auth/logout"):
+            self.is_logged_in = False
+        elif method == "session/set_mode":
+            self._mode_set(exchange, request)
+        elif method == "session/set_config_option":
+            if (session := self.session(exchange.session)) is not None:
+                _set_options(session, seen.result)
+        elif method == PERMISSION:
+            self._permission_answered(seen, exchange)
+        elif method.startswith("terminal/"):
+            self._terminal_answered(seen, exchange, request)
+
+    def _open(
+        self, seen: CheckedMessage, exchange: Exchange, request: CheckedMessage | None
+    ) -> None:
+        name, method = seen.message.session or exchange.session, exchange.method or ""
+        if name is None:
+            return
+        params = request.params if request is not None else {}
+        known = None if method in ("session/new", FORK) else self.session(name)
+        session = known or SessionRecord(name, method, seen.seq)
+        session.closed_seq = None
+        cwd, others = (
+            params.get("cwd", params.get("workingDirectory")),
+            params.get("additionalDirectories"),
+        )
+        if isinstance(cwd, str):
+            session.cwd = cwd
+            extra = (
+                [one for one in others if isinstance(one, str)] if isinstance(others, list) else []
+            )
+            session.roots = [cwd, *extra]
+        servers = params.get("mcpServers")
+        session.servers = servers[:1000] if isinstance(servers, list) else []
+        modes = seen.result.get("modes")
+        if isinstance(modes, dict):
+            session.modes, session.mode = _ids(modes.get("availableModes")), None
+            if isinstance(current := modes.get("currentModeId"), str):
+                session.mode = current
+        _set_options(session, seen.result)
+        self.sessions.add(name, session)
+
+    def _listed(self, seen: CheckedMessage) -> None:
+        found = seen.result.get("sessions")
+        for one in found if isinstance(found, list) else []:
+            if isinstance(name := member(one, "sessionId"), str):
+                self.listed.add(name, seen.seq)
+        if isinstance(cursor := seen.result.get("nextCursor"), str):
+            self.cursors.add(cursor, seen.seq)
+
+    def _mode_set(self, exchange: Exchange, request: CheckedMessage | None) -> None:
+        params = request.params if request is not None else {}
+        wanted = params.get("modeId", params.get("mode"))
+        if (session := self.session(exchange.session)) is not None and isinstance(wanted, str):
+            session.mode = wanted
+
+    def _permission_answered(self, seen: CheckedMessage, exchange: Exchange) -> None:
+        session, request = self.session(exchange.session), seen.request
+        if session is None or request is None or exchange.tool_call is None:
+            return
+        if read_answer(options_of(request.value), seen.value).decision == DENIED:
+            call = session.calls.get(exchange.tool_call)
+            if call is not None:
+                call.refused_seq = seen.seq
+
+    def _terminal_answered(
+        self, seen: CheckedMessage, exchange: Exchange, request: CheckedMessage | None
+    ) -> None:
+        method = exchange.method
+        if method == "terminal/create":
+            if (name := seen.message.terminal) is not None:
+                limit = request.params.get("outputByteLimit") if request is not None else None
+                is_count = isinstance(limit, int) and not isinstance(limit, bool)
+                record = TerminalRecord(name, exchange.session, seen.seq)
+                record.limit = limit if is_count else None
+                self.terminals.add(name, record)
+            return
+        terminal = self.terminals.get(exchange.terminal or "")
+        if terminal is None:
+            return
+        if method == "terminal/output" and self.dialect == V1:
+            terminal.read(seen.seq, seen.result)
+        elif method == "terminal/wait_for_exit":
+            terminal.ended(seen.seq, seen.result)
+        elif method == "terminal/release":
+            terminal.release_seq = terminal.release_seq or seen.seq
+
+    def _update(self, seen: CheckedMessage) -> None:
+        session, turn = self.session(seen.session), self.turn(seen.done.turn)
+        kind, update = seen.update_kind, seen.update
+        if turn is not None:
+            turn.updates += 1
+            turn.work += kind in WORK
+            turn.has_user_message |= kind in ("user_message", "user_message_chunk")
+            turn.is_running |= kind == "state_update" and update.get("state") == "running"
+        if session is None:
+            return
+        if (call_id := seen.message.tool_call) is not None:
+            call = session.call(call_id, seen.seq, turn)
+            if kind == "tool_call" and call.announced_seq is None:
+                call.announced_seq = seen.seq
+            _set_status(call, seen)
+        elif kind == "plan":
+            entries = update.get("entries", update.get("steps"))
+            items = entries if isinstance(entries, list) else []
+            session.plan = [one for one in items[:1000] if isinstance(one, dict)]
+        elif kind in ("available_commands_update", "available_commands"):
+            found = update.get("availableCommands", update.get("commands"))
+            session.commands = _ids(found, "name")
+        elif kind == "current_mode_update":
+            mode = update.get("currentModeId", update.get("currentMode", update.get("modeId")))
+            session.mode = mode if isinstance(mode, str) else session.mode
+        elif kind == "config_option_update":
+            _set_options(session, update)
+        elif kind == "state_update":
+            state = update.get("state")
+            session.state = state if isinstance(state, str) else session.state
+        elif isinstance(message_id := update.get("messageId"), str):
+            before = session.message_ids.get(kind)
+            if before is not None and before != message_id:
+                session.past_message_ids.add(f"{kind} {before}", None)
+            session.message_ids[kind] = message_id
+
+
+def _set_status(call: Any, seen: CheckedMessage) -> None:
+    if (status := seen.message.status) is not None:
+        call.status, call.status_seq = status, seen.seq
+    elif call.status is None and seen.update_kind == "tool_call":
+        call.status, call.status_seq = "pending", seen.seq  # what v1 says of one without a status
+
+
+def _set_options(session: SessionRecord, holder: dict[str, Any]) -> None:
+    found = holder.get("configOptions")
+    if isinstance(found, list):
+        every = {one.get("id"): one for one in found[:1000] if isinstance(one, dict)}
+        session.options = {key: one for key, one in every.items() if isinstance(key, str)}
+
+
+def _ids(values: Any, name: str = "id") -> list[str]:
+    every = values[:10_000] if isinstance(values, list) else []
+    return [found for one in every if isinstance(found := member(one, name), str)]

@@ -1,0 +1,63 @@
+"""Conversations that keep and that break each rule, as people read them and tests check them.
+
+A file for each group has sections such as these:
+
+    # fs.path-absolute: broken
+    after a v1 handshake, session s, a prompt
+    <- #0 fs/read_text_file {"sessionId": "s", "path": "src/main.py"}
+       fs.path-absolute by agent
+
+``->`` goes to the agent and ``<-`` to the client. Then come ``#id`` as it is on the wire, if the
+message has one, and a method with its params, or ``result`` or ``error`` with its value; or the
+message as JSON; or, after ``|``, a line as it is. ``cut |`` is a line that nothing ends,
+``bytes |`` one in hexadecimal digits, and ``stderr |`` one on stderr. ``== client leaves`` and
+``== agent exits`` end the conversation; without them it goes on. Below a message stand the rules
+that it breaks, with the side that breaks them, and the severity if it is not the rule's own.
+"""
+
+import re
+from functools import cache
+from importlib import resources
+
+from attrs import frozen
+
+_TITLE = re.compile(r"# (?P<rule>\S+): (?P<kind>legal|broken)")
+
+
+@frozen
+class Example:
+    """A conversation that keeps a rule, or breaks it."""
+
+    rule: str
+    is_broken: bool
+    after: str
+    """What has passed before it, in words; empty if nothing has."""
+    lines: tuple[str, ...]
+
+
+def examples_of(rule_id: str) -> list[Example]:
+    """Returns the examples of a rule, in the order in which they are written."""
+    return [one for one in examples(rule_id.partition(".")[0]) if one.rule == rule_id]
+
+
+@cache
+def examples(group: str) -> tuple[Example, ...]:
+    """Returns all examples of a group of rules, such as ``fs``; none if there is no such group.
+
+    Raises:
+        ValueError: a section begins with no title.
+    """
+    file = resources.files(__name__).joinpath(f"{group}.txt")
+    if not file.is_file():
+        return ()
+    sections = re.split(r"\n(?=# )", file.read_text("utf-8").strip())
+    return tuple(_example(section.splitlines()) for section in sections)
+
+
+def _example(written: list[str]) -> Example:
+    title = _TITLE.fullmatch(written[0])
+    if title is None:
+        raise ValueError(f"expected '# RULE: legal' or '# RULE: broken', got {written[0]!r}")
+    lines = [line.rstrip() for line in written[1:] if line.strip()]
+    after = lines.pop(0).removeprefix("after ") if lines and lines[0].startswith("after ") else ""
+    return Example(title["rule"], title["kind"] == "broken", after, tuple(lines))

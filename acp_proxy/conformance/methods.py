@@ -1,0 +1,75 @@
+"""The methods of each dialect: who may send them, and whether they are requests.
+
+From the current schema, its unstable part, and the 1.0 draft (sections 5 and 6).
+"""
+
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.protocol.peers import Direction
+
+REQUEST, NOTIFICATION = "request", "notification"
+Method = tuple[Direction, str]
+
+_TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
+
+
+def _table(text: str) -> dict[Method, str]:
+    """Reads a table: on each line ``>`` to the agent or ``<`` to the client, ``!`` for requests."""
+    found: dict[Method, str] = {}
+    for line in filter(None, text.splitlines()):
+        arrow, *names = line.split()
+        directions = {">": (_TO_AGENT,), "<": (_TO_CLIENT,), "<>": (_TO_AGENT, _TO_CLIENT)}[arrow]
+        for name in names:
+            kind = REQUEST if name.endswith("!") else NOTIFICATION
+            found.update({(direction, name.rstrip("!")): kind for direction in directions})
+    return found
+
+
+_OFFICIAL = """
+> initialize! _proxy/initialize! proxy/initialize!
+> session/new! session/resume! session/list! session/delete! session/close! session/fork!
+> session/prompt! session/cancel session/set_config_option!
+< session/update session/request_permission! elicitation/create! elicitation/complete
+<> $/cancel_request mcp/message!
+> providers/list! providers/set! providers/disable!
+> nes/start! nes/suggest! nes/close! nes/accept nes/reject
+> document/didOpen document/didChange document/didClose document/didSave document/didFocus
+< mcp/connect! mcp/disconnect!
+<> _proxy/successor! proxy/successor!
+"""
+METHODS: dict[str, dict[Method, str]] = {
+    V1: _table(f"""{_OFFICIAL}
+> authenticate! logout! session/load! session/set_mode! session/set_model!
+< fs/read_text_file! fs/write_text_file!
+< terminal/create! terminal/output! terminal/wait_for_exit! terminal/kill! terminal/release!
+"""),
+    V2: _table(f"""{_OFFICIAL}
+> auth/login! auth/logout!
+"""),
+    DRAFT: _table("""
+> initialize! authenticate! session/new! session/load! session/prompt! session/cancel
+> session/set_mode! session/set_config_option! terminal/output!
+< session/update session/request_permission! fs/read_text_file! fs/write_text_file!
+< terminal/create! terminal/wait_for_exit! terminal/kill! terminal/release!
+<> _mcp/request!
+"""),
+}
+"""Whether each is a request or a notification. A message to an MCP server may be both."""
+
+EITHER_KIND = frozenset({"mcp/message", "_proxy/successor", "proxy/successor"})
+"""Methods that are requests or notifications, as what they carry is."""
+
+
+def kind_of(dialect: str | None, direction: Direction, method: str) -> str | None:
+    """Returns whether a method is a request or a notification; None if it is not defined there.
+
+    Args:
+        dialect: its dialect; None for no dialect.
+        direction: where it is sent.
+        method: its name.
+    """
+    return METHODS.get(dialect or "", {}).get((direction, method))
+
+
+def is_custom(method: str) -> bool:
+    """Whether a method is an extension, or one of JSON-RPC's own that may be ignored."""
+    return method.startswith(("_", "$/"))

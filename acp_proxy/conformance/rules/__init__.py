@@ -1,0 +1,31 @@
+"""What finds breaches of the rules, one module for each group; `load` registers all."""
+
+from importlib import import_module
+
+from acp_proxy.conformance.registry import REGISTRY, Registry
+
+_MODULES = (
+    "framing",
+    "json_rpc",
+    "initialization",
+    "sessions",
+    "mcp_servers",
+    "prompts",
+    "cancellation",
+    "updates",
+    "modes_and_options",
+    "tool_calls",
+    "permission",
+    "files",
+    "terminals",
+    "data",
+    "draft",
+    "version_2",
+)
+
+
+def load() -> Registry:
+    """Imports every module of rules, and returns what they have registered."""
+    for name in _MODULES:
+        import_module(f"acp_proxy.conformance.rules.{name}")
+    return REGISTRY

@@ -1,0 +1,135 @@
+"""What rules ask of a session: its directories, modes, options, plan, turns and tool calls."""
+
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.conformance.remembered import Remembered
+from acp_proxy.protocol.updates import FINAL
+
+MESSAGES = frozenset(
+    {
+        "user_message_chunk",
+        "agent_message_chunk",
+        "agent_thought_chunk",
+        "thought_message_chunk",
+        "user_message",
+        "agent_message",
+        "agent_thought",
+    }
+)
+"""Updates that are a message or a thought, or a piece of one."""
+TOOLS = frozenset({"tool_call", "tool_call_update", "tool_call_content_chunk"})
+PLANS = frozenset({"plan", "plan_update", "plan_removed"})
+WORK = MESSAGES | TOOLS | PLANS
+"""Updates that are the work of a turn; all others may come at any time."""
+
+
+@define(eq=False)
+class CallRecord:
+    """A tool call."""
+
+    id: str
+    seq: int
+    """Where it was named first."""
+    status: str | None = None
+    """None until one was named."""
+    status_seq: int | None = None
+    announced_seq: int | None = None
+    """The ``tool_call`` that created it; None if only a permission or an update named it."""
+    turn: int | None = None
+    refused_seq: int | None = None
+    """The answer that refused permission, unless the agent has asked again since."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its status is final."""
+        return self.status in FINAL
+
+
+@define(eq=False)
+class TurnRecord:
+    """An open turn."""
+
+    id: int
+    session: str | None
+    prompt_seq: int
+    exchange: int | None
+    is_text_only: bool = False
+    """Whether its prompt has text and resource links only, which every agent accepts."""
+    cancel_seq: int | None = None
+    """The first message that cancels it: session/cancel, $/cancel_request or session/close."""
+    from_agent: int = 0
+    """Messages of the agent since the cancel, in any session."""
+    updates: int = 0
+    """Session updates."""
+    work: int = 0
+    """Those that are its work."""
+    calls: dict[str, CallRecord] = field(factory=dict)
+    """The tool calls that it has named, of the first thousand."""
+    is_running: bool = False
+    """v2: a state_update said so."""
+    has_user_message: bool = False
+    """v2: the agent has reported the prompt."""
+
+
+@define(eq=False)
+class EndedTurn:
+    """A turn that is over."""
+
+    turn: TurnRecord
+    seq: int
+    """The message that ended it."""
+    stop_reason: str | None
+    is_error: bool
+    """Whether the prompt was answered with an error."""
+    error_code: int | None = None
+
+
+@define(eq=False)
+class SessionRecord:
+    """A session."""
+
+    id: str
+    opened: str
+    """The method by which it is known: session/new, session/load, session/list and so on."""
+    seq: int
+    """The answer that opened it."""
+    cwd: str | None = None
+    roots: list[str] = field(factory=list)
+    """Its working directory and the additional ones."""
+    servers: list[Any] = field(factory=list)
+    """The MCP servers that its client named."""
+    modes: list[str] | None = None
+    """The ids of its modes; None if it announced none."""
+    mode: str | None = None
+    options: dict[str, dict[str, Any]] | None = None
+    """Its configuration options by id, None if it announced none."""
+    commands: list[str] | None = None
+    """The names of its slash commands, None if it announced none."""
+    plan: list[dict[str, Any]] = field(factory=list)
+    calls: Remembered[str, CallRecord] = field(factory=lambda: Remembered[str, CallRecord](10_000))
+    last_end: EndedTurn | None = None
+    closed_seq: int | None = None
+    state: str | None = None
+    """v2: running, idle or requires_action, as the latest state_update said."""
+    message_ids: dict[str, str] = field(factory=dict)
+    """The latest message id of each kind of piece."""
+    past_message_ids: Remembered[str, None] = field(factory=lambda: Remembered[str, None](1_000))
+    """The ids of messages that another one has followed, each with its kind before it."""
+
+    def call(self, call_id: str, seq: int, turn: TurnRecord | None) -> CallRecord:
+        """Returns the record of a tool call, a new one if it is not known.
+
+        Args:
+            call_id: its id.
+            seq: the frame that names it now.
+            turn: the turn of that frame.
+        """
+        known = self.calls.get(call_id)
+        if known is None:
+            known = CallRecord(call_id, seq, turn=None if turn is None else turn.id)
+            self.calls.add(call_id, known)
+        if turn is not None and len(turn.calls) < 1_000:
+            turn.calls[call_id] = known
+        return known

@@ -1,0 +1,109 @@
+"""The values of a check, whose members ``docs/json.md`` documents for programs."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from attrs import define, field, frozen
+
+
+class Severity(StrEnum):
+    """How much it matters that a rule was broken."""
+
+    ERROR = "error"
+    """A must of the specification was broken, or the exchange cannot be understood."""
+    WARNING = "warning"
+    """A should was broken; or a must, where a race or a newer version may explain it."""
+    INFO = "info"
+    """A hint."""
+
+
+SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+"""The worst first."""
+
+
+@frozen
+class Rule:
+    """One rule of the protocol."""
+
+    id: str
+    by: str
+    """Who is obliged: client, agent or either."""
+    severity: Severity
+    """The worst that a finding of it can have."""
+    dialects: tuple[str, ...]
+    text: str
+    """What the specification asks."""
+    detection: str
+    """What in a recording shows that it was broken."""
+    source: tuple[str, ...]
+    """The places in the specification."""
+
+    @property
+    def group(self) -> str:
+        """The part of the id before the dot."""
+        return self.id.partition(".")[0]
+
+
+class Breach(NamedTuple):
+    """What a rule's function yields: the rule was broken."""
+
+    text: str
+    """What happened, in one sentence that names values but no frame."""
+    related: tuple[int, ...] = ()
+    """Frames that explain it: the request of an answer, the end of a turn, and so on."""
+    by: str | None = None
+    """client or agent; None for the sender of the message."""
+    seq: int | None = None
+    """The frame; None for that of the message."""
+    severity: Severity | None = None
+    """None for the rule's own."""
+    explains: tuple[str, ...] = ()
+    """Rules whose findings at the same frames are taken back, since they follow from this one."""
+
+
+@frozen
+class CheckFinding:
+    """One breach of a rule."""
+
+    rule: str
+    severity: Severity
+    by: str
+    """client or agent."""
+    seq: int
+    """The frame at which it shows."""
+    text: str
+    related: tuple[int, ...] = ()
+    method: str | None = None
+    """Of the message, or of the request that it answers."""
+    session: str | None = None
+    turn: int | None = None
+
+
+@define
+class RuleCount:
+    """How often one side broke a rule."""
+
+    rule: str
+    by: str
+    severity: Severity
+    count: int
+
+
+@define
+class ConformanceResult:
+    """What a check of one recording found."""
+
+    dialect: str | None
+    dialect_reason: str | None
+    frames: int = 0
+    """Frames that were checked; lines on stderr are not among them."""
+    findings: list[CheckFinding] = field(factory=list)
+    """The first thousand of each rule, in the order of the frames."""
+    counts: list[RuleCount] = field(factory=list)
+    """All of them, by rule and side, the worst first."""
+    unread: list[int] = field(factory=list)
+    """The first frames that are too large to be decoded, of which only the labels were checked."""
+    by_faults: int = 0
+    """Findings that are left out, since a fault made up, changed or kept back their frame."""
+    notes: list[str] = field(factory=list)
+    """What limits the check, in words: a gap in the recording, a protocol that is not ACP."""

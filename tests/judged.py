@@ -1,0 +1,214 @@
+"""Checks conversations that are written as the examples of rules are.
+
+`judge` takes the lines of an example and returns them with the findings that the checker really
+makes, so that a test compares what is written with what is found.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acp_proxy.conformance.catalogue import rules
+from acp_proxy.conformance.checker import check
+from acp_proxy.store.reader import RecordingReader
+from tests.transcripts import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from acp_proxy.conformance.values import ConformanceResult
+
+CWD = "/proj/app"
+_ARROWS = {"->": "to-agent", "<-": "to-client"}
+_V1_CLIENT = {
+    "fs": {"readTextFile": True, "writeTextFile": True},
+    "terminal": True,
+    "auth": {"terminal": True},
+    "elicitation": {"form": {}, "url": {}},
+    "session": {"configOptions": {"boolean": {}}},
+}
+_V1_AGENT = {
+    "loadSession": True,
+    "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
+    "mcpCapabilities": {"http": True, "sse": True},
+    "sessionCapabilities": {
+        "list": {}, "delete": {}, "resume": {}, "close": {}, "additionalDirectories": {},
+    },
+    "auth": {"logout": {}},
+}  # fmt: skip
+_V2_AGENT: dict[str, Any] = {
+    "session": {
+        "prompt": {"image": {}, "audio": {}, "embeddedContext": {}},
+        "mcp": {"stdio": {}, "http": {}},
+        "delete": {},
+        "additionalDirectories": {},
+    }
+}
+_CLIENT_INFO, _AGENT_INFO = {"name": "ed", "version": "1"}, {"name": "ag", "version": "1"}
+_METHODS = [{"id": "login", "name": "Log in"}]
+
+
+def _v1(client: dict[str, Any], agent: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    params = {"protocolVersion": 1, "clientCapabilities": client, "clientInfo": _CLIENT_INFO}
+    return params, {
+        "protocolVersion": 1,
+        "agentCapabilities": agent,
+        "agentInfo": _AGENT_INFO,
+        "authMethods": _METHODS,
+    }
+
+
+HANDSHAKES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a v1 handshake": _v1(_V1_CLIENT, _V1_AGENT),
+    "a v1 handshake without capabilities": _v1({}, {}),
+    "a v2 handshake": (
+        {
+            "protocolVersion": 2,
+            "info": _CLIENT_INFO,
+            "capabilities": {"elicitation": {"form": {}, "url": {}}},
+        },
+        {
+            "protocolVersion": 2,
+            "info": _AGENT_INFO,
+            "capabilities": _V2_AGENT,
+            "authMethods": [{"methodId": "login", "name": "Log in", "type": "agent"}],
+        },
+    ),
+    "a 1.0 draft handshake": (
+        {
+            "protocolVersion": 1,
+            "clientInfo": _CLIENT_INFO,
+            "capabilities": {
+                "fs": {"read": True, "write": True},
+                "terminal": {"create": True, "maxConcurrent": 2},
+            },
+        },
+        {
+            "protocolVersion": 1,
+            "agentInfo": _AGENT_INFO,
+            "capabilities": {
+                "loadSession": True,
+                "promptCapabilities": {"streaming": True, "attachments": True},
+                "mcpCapabilities": {"servers": True, "transport": ["stdio", "http"]},
+                "sessionCapabilities": {"modes": ["ask", "code"], "configOptions": ["model"]},
+            },
+        },
+    ),
+}
+"""What an example may begin after: the params and the result of initialize."""
+
+
+def judge(lines: Iterable[str], after: str = "", only: str | None = None) -> list[str]:
+    """Checks a conversation, and returns its lines with the findings below them.
+
+    Args:
+        lines: the lines of an example; findings that are written in it are left out.
+        after: what has passed before, as in an example.
+        only: a rule, if the others do not count.
+    """
+    told = [line for line in lines if not line.startswith(" ")]
+    before = _before(after)
+    found = check_lines([*before, *told])
+    written: list[str] = []
+    seq = len(before)
+    for line in told:
+        seq += len(_rows(line))
+        written.append(line)
+        for one in found.findings:
+            if one.seq == seq and only in (None, one.rule):
+                own = rules()[one.rule].severity
+                severity = "" if one.severity == own else f" ({one.severity.value})"
+                written.append(f"   {one.rule} by {one.by}{severity}")
+    listed = [one.text for one in found.findings if one.seq <= len(before)]
+    assert not listed, f"what comes before the example breaks rules: {listed}"
+    return written
+
+
+def check_lines(lines: list[str]) -> ConformanceResult:
+    """Checks a conversation that is written as an example is; its first line is frame 1."""
+    return check(reader_of(lines))
+
+
+def reader_of(lines: list[str]) -> RecordingReader:
+    """Opens a conversation as a recording."""
+    is_over = any(line.startswith("==") for line in lines)
+    recording = {
+        "id": "c0ffee000001",
+        "name": "judged",
+        "tool_version": "0",
+        "started_at": "2025-01-01T00:00:00Z",
+        "state": "complete" if is_over else "incomplete",
+    }
+    rows: list[dict[str, Any]] = [{"acp_proxy": 1, "recording": recording}]
+    rows += [{"after_ms": 1000, **row} for line in lines for row in _rows(line)]
+    text = [json.dumps(row).encode() + b"\n" for row in rows]
+    return RecordingReader(Path("judged.jsonl"), iter(text))
+
+
+def _before(after: str) -> list[str]:
+    if not after:
+        return []
+    handshake, *parts = after.split(", ")
+    params, result = HANDSHAKES[handshake]
+    is_draft = "draft" in handshake
+    lines = [
+        f"-> #0 initialize {json.dumps(params)}",
+        f"<- #0 result {json.dumps(result)}",
+    ]
+    for part in parts:
+        number = sum(line.startswith("->") for line in lines)
+        if match := re.fullmatch(r"session (\w+)", part):
+            session = match[1]
+            new = {"workingDirectory": CWD} if is_draft else {"cwd": CWD, "mcpServers": []}
+            opened = {"sessionId": session} | ({"createdAt": "2025-01-01"} if is_draft else {})
+            lines.append(f"-> #{number} session/new {json.dumps(new)}")
+            lines.append(f"<- #{number} result {json.dumps(opened)}")
+        elif part == "a prompt":
+            member = "content" if is_draft else "prompt"
+            said = {"sessionId": session, member: [{"type": "text", "text": "hello"}]}
+            lines.append(f"-> #{number} session/prompt {json.dumps(said)}")
+            if "v2" in handshake:
+                lines.append(f"<- #{number} result {{}}")
+                for kind, update in (
+                    ("state_update", {"state": "running"}),
+                    ("user_message", {"messageId": "m1", "content": said[member]}),
+                ):
+                    params = {"sessionId": session, "update": {"sessionUpdate": kind, **update}}
+                    lines.append(f"<- session/update {json.dumps(params)}")
+        else:
+            raise ValueError(f"expected 'session NAME' or 'a prompt', got {part!r}")
+    return lines
+
+
+def _rows(line: str) -> list[dict[str, Any]]:
+    arrow, _, text = line.partition(" ")
+    text = text.strip()
+    if arrow == "==":
+        return _ENDINGS[text]
+    if arrow == "stderr":
+        return [{"stream": "stderr", "text": text.removeprefix("| ")}]
+    how, bar, rest = text.partition("|")
+    if bar and how.strip() in _RAW:
+        return [{"stream": _ARROWS[arrow], **_RAW[how.strip()](rest.removeprefix(" "))}]
+    return [{"stream": _ARROWS[arrow], "text": frame(text).decode()}]
+
+
+_RAW: dict[str, Callable[[str], dict[str, Any]]] = {
+    "": lambda text: {"text": text},
+    "cut": lambda text: {"text": text, "newline": ""},
+    "bytes": lambda text: {"base64": base64.b64encode(bytes.fromhex(text)).decode()},
+}
+_ENDINGS: dict[str, list[dict[str, Any]]] = {
+    "client leaves": [
+        {"event": "eof", "data": {"stream": "to-agent"}},
+        {"event": "exit", "data": {"code": 0}},
+    ],
+    "agent exits": [
+        {"event": "eof", "data": {"stream": "to-client"}},
+        {"event": "exit", "data": {"code": 1}},
+    ],
+}

@@ -1,0 +1,40 @@
+"""The pass over a recording: gaps, faults, large lines, batches, and what is left out then."""
+
+from __future__ import annotations
+
+from tests.judged import check_lines, judge
+
+
+def test_a_batch_is_checked_message_by_message() -> None:
+    """Each member breaks rules by itself, at the frame of the batch."""
+    batch = (
+        '<- [{"jsonrpc": "1.0", "method": "_a/b"}, {"id": 9, "result": {}, "jsonrpc": "2.0"}, {}]'
+    )
+    found = check_lines([batch])
+    assert [(one.rule, one.seq) for one in found.findings if one.rule.startswith("rpc.")] == [
+        ("rpc.version", 1),
+        ("rpc.response-unknown", 1),
+        ("rpc.version", 1),
+        ("rpc.shape", 1),
+    ]
+
+
+def test_findings_that_another_explains_are_taken_back() -> None:
+    """A message on several lines is one finding, and not one for each line."""
+    lines = ["<- | {", '<- |  "jsonrpc": "2.0", "method": "_a/b"', "<- | }"]
+    found = check_lines(lines)
+    assert [(one.rule, one.seq) for one in found.findings] == [("frame.split-message", 1)]
+    assert [(one.rule, one.count) for one in found.counts] == [("frame.split-message", 1)]
+
+
+def test_counts_go_on_where_findings_are_not_kept() -> None:
+    """A thousand findings of a rule are kept, and all are counted."""
+    found = check_lines(["<- | hello"] * 1_001)
+    assert len(found.findings) == 1_000
+    assert [one.count for one in found.counts] == [1_001]
+
+
+def test_rules_can_be_chosen() -> None:
+    """What is found can be restricted to a rule."""
+    lines = ["<- | hello", '<- {"jsonrpc": "2.0", "id": 3, "result": {}}']
+    assert judge(lines, only="frame.not-json")[1:2] == ["   frame.not-json by agent"]
