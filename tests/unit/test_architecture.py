@@ -51,7 +51,6 @@ TESTED_BY = {
     "cli/render/diff_*": "unit/cli/commands/inspect/test_diff.py",
     "cli/render/*": "integration/test_inspecting.py",
     "conformance/rules/*": "unit/conformance/test_examples.py",
-    "conformance/examples": "unit/conformance/test_examples.py",
     "conformance/*": "unit/conformance/test_checker.py",
     "doctor/context": "unit/doctor/test_checks.py",
     "doctor/values": "unit/doctor/test_checks.py",
