@@ -223,7 +223,8 @@ def _number(column: str, units: dict[str, int], what: str) -> _Parse:
                 bounds.append(("<=", read(high)[1]))
         else:
             bounds.append(read(value))
-        condition = Every(tuple(Compare(column, *bound) for bound in bounds))
+        compared = tuple(Compare(column, *bound) for bound in bounds)
+        condition = Every(compared or (Present(column),))
 
         def test(row: Row) -> bool:
             found = row.get(column)

@@ -66,6 +66,7 @@ class Where:
 
 
 _OPEN = "1"
+_OF_EXCHANGES = ("response_seq", "latency_ns")
 _UNKNOWN = Where(_OPEN, exact=False)
 
 
@@ -89,10 +90,9 @@ def translate(condition: Condition, labels: str, every: str, size: str = "length
         case Like(column, pattern) if _is_simple(pattern):
             return _text(column, _LIKE, (pattern, pattern), labels, every)
         case Compare(column, operator, bound) if operator in _OPERATORS:
-            named = {"size": size, "latency_ns": "e.latency_ns"}
-            return Where(f"{named.get(column, f'f.{column}')} {operator} ?", (bound,))
+            return Where(f"{_named(column, size)} {operator} ?", (bound,))
         case Present(column):
-            return Where(f"{'e' if column == 'response_seq' else 'f'}.{column} IS NOT NULL")
+            return Where(f"{_named(column, size)} IS NOT NULL")
         case Every(parts):
             return _joined(" AND ", parts, labels, every, size) if parts else Where(_OPEN)
         case Some(parts):
@@ -107,6 +107,12 @@ def translate(condition: Condition, labels: str, every: str, size: str = "length
             return _UNKNOWN
         case _:
             assert_never(condition)
+
+
+def _named(column: str, size: str) -> str:
+    if column == "size":
+        return size
+    return f"{'e' if column in _OF_EXCHANGES else 'f'}.{column}"
 
 
 def _is_simple(pattern: str) -> bool:
