@@ -42,6 +42,8 @@ class CheckedMessage:
     """Of a session update, in the envelope of any dialect; else empty."""
     update: dict[str, Any] = field(factory=dict)
     """The members of a session update."""
+    broken: list[str] = field(factory=list)
+    """The JSON pointers to values that have broken a rule so far."""
 
     @property
     def sender(self) -> str:

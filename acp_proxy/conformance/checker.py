@@ -166,6 +166,7 @@ class Checker:
         else:
             return
         self._apply(seen, plan)
+        self._apply(seen, self._plan("last", ANY))
         for ended in self._conversation.take(seen):
             self._apply_to_turn(ended, seen)
 
@@ -190,6 +191,8 @@ class Checker:
             if has_gap and not entry.is_alone:
                 continue
             for breach in entry.function(seen, self._conversation):
+                if breach.place is not None:
+                    seen.broken.append(breach.place)
                 self._add(entry.rule, breach, seen)
 
     def _apply_to_turn(self, ended: EndedTurn, seen: CheckedMessage) -> None:
@@ -238,6 +241,7 @@ class Checker:
                 seq=seq,
                 text=plain(breach.text),
                 related=breach.related,
+                place=breach.place,
                 method=None if about is None else about.method,
                 session=None if about is None else about.session,
                 turn=None if about is None else about.done.turn,

@@ -30,6 +30,7 @@ from acp_proxy.protocol.dialects import (
     PERMISSION,
     PROMPT,
     V1,
+    V2,
 )
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
@@ -123,6 +124,12 @@ class Conversation:
     """What single rules keep, by the rule."""
 
     # What rules ask
+
+    def dialect_of(self, seen: CheckedMessage) -> str | None:
+        """Returns the dialect of a message: a client asks for a version in the form of that one."""
+        if seen.method in INITIALIZE and not seen.is_result and self.dialect in (V1, V2):
+            return V2 if seen.params.get("protocolVersion") == 2 else V1
+        return self.dialect
 
     def peer(self, side: str) -> Peer:
         """Returns what the client or the agent has announced."""

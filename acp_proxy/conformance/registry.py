@@ -61,6 +61,7 @@ class Registry:
         answers: Iterable[str] = (),
         results: Iterable[str] = (),
         updates: Iterable[str] = (),
+        last: bool = False,
         alone: bool = False,
     ) -> Callable[[MessageRule], MessageRule]:
         """Registers a function that looks at messages.
@@ -75,6 +76,7 @@ class Registry:
             answers: at results and errors that answer these methods.
             results: at results only.
             updates: at session updates of these kinds.
+            last: at every message after all others have looked at it.
             alone: it judges by the message alone.
         """
         triggers = [("line", ANY)] if lines else []
@@ -85,6 +87,7 @@ class Registry:
         triggers += [("result", name) for name in (*answers, *results)]
         triggers += [("error", name) for name in answers]
         triggers += [("update", name) for name in updates]
+        triggers += [("last", ANY)] if last else []
 
         def register(function: MessageRule) -> MessageRule:
             for trigger in triggers:

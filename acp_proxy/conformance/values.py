@@ -57,6 +57,9 @@ class Breach(NamedTuple):
     """The frame; None for that of the message."""
     severity: Severity | None = None
     """None for the rule's own."""
+    place: str | None = None
+    """The JSON pointer to the value that breaks it, from the root of the message. The schema is not
+    asked about that place any more."""
     explains: tuple[str, ...] = ()
     """Rules whose findings at the same frames are taken back, since they follow from this one."""
 
@@ -73,6 +76,8 @@ class CheckFinding:
     """The frame at which it shows."""
     text: str
     related: tuple[int, ...] = ()
+    place: str | None = None
+    """The JSON pointer to the value that breaks it."""
     method: str | None = None
     """Of the message, or of the request that it answers."""
     session: str | None = None

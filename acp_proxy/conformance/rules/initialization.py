@@ -1,1 +1,273 @@
-"""Rules of this group."""
+"""Rules on initialize, versions, capabilities and logins."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
+from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.registry import ANY, rule
+from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.wording import shown
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.updates import V2_UPDATES
+
+_LOGIN = ("authenticate", "auth/login")
+_AUTH_REQUIRED = -32000
+_MOST_VERSION = 65535
+_NEAR_MISSES: dict[str, dict[tuple[str, ...], str]] = {
+    CLIENT: {
+        ("fs", "read"): "fs.readTextFile",
+        ("fs", "write"): "fs.writeTextFile",
+        ("fs", "read_text_file"): "fs.readTextFile",
+        ("fs", "write_text_file"): "fs.writeTextFile",
+        ("readTextFile",): "fs.readTextFile",
+        ("writeTextFile",): "fs.writeTextFile",
+        ("terminals",): "terminal",
+    },
+    AGENT: {
+        ("mcp",): "mcpCapabilities",
+        ("prompt",): "promptCapabilities",
+        ("session",): "sessionCapabilities",
+        ("load_session",): "loadSession",
+        ("promptCapabilities", "images"): "promptCapabilities.image",
+        ("promptCapabilities", "embedded_context"): "promptCapabilities.embeddedContext",
+    },
+}
+"""Capabilities of v1 as they are misspelled, by the side that announces them."""
+_OF_V1 = frozenset({"session/load", "session/set_mode", "session/set_model", "authenticate",
+                    "logout"})  # fmt: skip
+_OF_V2 = frozenset({"auth/login", "auth/logout"})
+
+
+@rule("init.first", messages=True)
+def initialize_is_first(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds another message before the client's ``initialize``."""
+    is_first = seen.direction not in talk.first
+    if seen.sender == CLIENT and is_first and seen.message.method not in INITIALIZE:
+        yield Breach(f"the first message is {seen.method or 'an answer'}, not initialize")
+
+
+@rule("init.complete", requests=(ANY,), notifications=(ANY,))
+def nothing_before_its_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds sessions and logins that do not wait for the answer to ``initialize``."""
+    method = seen.method or ""
+    is_setup = method.startswith("session/") or method in _LOGIN
+    if seen.sender == CLIENT and is_setup and talk.initialize and not talk.agent.is_known:
+        first = talk.initialize[0]
+        if any(one.method in INITIALIZE for one in talk.connection.open_requests(seen.direction)):
+            yield Breach(f"{method} was sent while initialize was open", (first.seq,))
+
+
+@rule("init.agent-early", requests=(ANY,), notifications=(ANY,))
+def agent_waits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds what an agent sends before it has answered ``initialize``."""
+    if seen.sender == AGENT and not talk.agent.is_known and not talk.answered[_TO_AGENT]:
+        yield Breach(f"{seen.method} was sent before initialize was answered")
+
+
+@rule("init.once", requests=INITIALIZE)
+def only_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a second ``initialize``, unless the first one was refused."""
+    if seen.sender == CLIENT and talk.initialize:
+        first = talk.initialize[0]
+        is_open = any(
+            one.request_seq == first.seq for one in talk.connection.open_requests(seen.direction)
+        )
+        if talk.agent.is_known or is_open:
+            yield Breach("initialize was called again", (first.seq,))
+
+
+@rule("init.version-missing", requests=INITIALIZE, alone=True)
+def names_a_version(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an ``initialize`` without a version."""
+    if seen.value is not None and "protocolVersion" not in seen.params:
+        yield Breach("initialize names no protocolVersion", place="/params/protocolVersion")
+
+
+@rule("init.version-type", requests=INITIALIZE, results=INITIALIZE, alone=True)
+def version_is_an_integer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds versions that are no integer from 0 to 65535."""
+    root, holder = ("/result", seen.result) if seen.is_result else ("/params", seen.params)
+    place = f"{root}/protocolVersion"
+    if "protocolVersion" not in holder:
+        if seen.is_result and seen.value is not None:
+            yield Breach("the answer to initialize names no protocolVersion", place=place)
+        return
+    version = holder["protocolVersion"]
+    is_integer = isinstance(version, int) and not isinstance(version, bool)
+    if not is_integer or not 0 <= version <= _MOST_VERSION:
+        hint = "; MCP writes such versions" if isinstance(version, str) and "-" in version else ""
+        yield Breach(f"protocolVersion is {shown(version)}{hint}", place=place)
+
+
+@rule("init.version-higher", results=INITIALIZE)
+def version_is_not_higher(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an answer with a newer version than the client asked for."""
+    asked, answered = _versions(seen)
+    if asked is not None and answered is not None and answered > asked and seen.request is not None:
+        text = f"version {asked} was asked for, and {answered} is the answer"
+        yield Breach(text, (seen.request.seq,))
+
+
+@rule("init.version-lower", results=INITIALIZE)
+def version_is_negotiated(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports an older version than the client asked for."""
+    asked, answered = _versions(seen)
+    if asked is not None and answered is not None and answered < asked and seen.request is not None:
+        text = f"version {asked} was asked for; both peers go on with version {answered}"
+        yield Breach(text, (seen.request.seq,))
+
+
+@rule("init.version-ignored", requests=(ANY,))
+def client_knows_the_version(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a client that goes on with a version that it does not speak; once."""
+    if seen.sender != CLIENT or not talk.agent.is_known or seen.method in INITIALIZE:
+        return
+    asked = _integer(member(talk.client.announced, "protocolVersion"))
+    answered = _integer(member(talk.agent.announced, "protocolVersion"))
+    if asked is not None and answered is not None and answered > asked:
+        if not talk.memory.setdefault("version ignored", False):
+            talk.memory["version ignored"] = True
+            text = f"the client goes on, though the agent speaks version {answered}, and not"
+            yield Breach(f"{text} {asked}", _known(talk.agent.seq))
+
+
+@rule("init.version-behaviour", requests=(ANY,), notifications=(ANY,))
+def keeps_to_the_version(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds methods and updates that only the other version has; rules of v2 name those of v1."""
+    if talk.dialect != V1:
+        return
+    if seen.method in _OF_V2:
+        yield Breach(f"{seen.method} is a method of version 2")
+    elif seen.update_kind in V2_UPDATES and "update" in seen.params:
+        yield Breach(f"{seen.update_kind} is an update of version 2")
+
+
+@rule("init.capabilities", results=INITIALIZE, alone=True)
+def agent_states_capabilities(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds answers without the agent's capabilities; the 1.0 draft demands them."""
+    name = "agentCapabilities" if talk.dialect == V1 else "capabilities"
+    if seen.value is not None and name not in seen.result:
+        severity = Severity.ERROR if talk.dialect == DRAFT else Severity.INFO
+        text = f"the answer to initialize has no {name}"
+        yield Breach(text, severity=severity, place=f"/result/{name}")
+
+
+@rule("init.info", requests=INITIALIZE, results=INITIALIZE, alone=True)
+def peers_name_themselves(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds peers that do not say what they are; v2 and the 1.0 draft demand it."""
+    dialect = talk.dialect_of(seen)
+    name = "info" if dialect == V2 else f"{seen.sender}Info"
+    root, holder = ("/result", seen.result) if seen.is_result else ("/params", seen.params)
+    if seen.value is None or isinstance(holder.get(name), dict):
+        return
+    if name in holder and holder[name] is not None:
+        return  # the schema says that it is no object
+    severity = Severity.INFO if dialect == V1 else Severity.ERROR
+    yield Breach(f"the {seen.sender} gives no {name}", severity=severity, place=f"{root}/{name}")
+
+
+@rule("init.capability-name", requests=INITIALIZE, results=INITIALIZE, alone=True)
+def capabilities_are_spelled_right(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds capabilities of v1 that are misspelled, so that the other side cannot see them."""
+    if talk.dialect_of(seen) != V1:
+        return
+    root = "clientCapabilities" if seen.sender == CLIENT else "agentCapabilities"
+    group = member(seen.result if seen.is_result else seen.params, root)
+    for path, right in _NEAR_MISSES[seen.sender].items():
+        if isinstance(group, dict) and member(group, *path) is not None:
+            yield Breach(f"the capability {root}.{'.'.join(path)} is not defined; {right} is")
+    terminal = member(group, "terminal")
+    if seen.sender == CLIENT and isinstance(terminal, dict):
+        yield Breach(f"{root}.terminal is an object; it is a boolean in version 1")
+
+
+@rule("auth.not-offered", requests=_LOGIN)
+def login_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds logins with an agent that offers no way to log in."""
+    if talk.dialect == V1 and talk.agent.is_known and not _auth_methods(talk):
+        yield Breach(f"{seen.method} was called, and the agent offers no authMethods",
+                     _known(talk.agent.seq))  # fmt: skip
+
+
+@rule("auth.method-unknown", requests=_LOGIN)
+def login_names_an_offer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds logins with a method that the agent does not offer."""
+    wanted, offered = seen.params.get("methodId"), _auth_methods(talk)
+    if talk.agent.is_known and offered and isinstance(wanted, str) and wanted not in offered:
+        listed = ", ".join(sorted(offered))[:200]
+        text = f"the method {shown(wanted)} is not offered; the agent offers {listed}"
+        yield Breach(text, _known(talk.agent.seq))
+
+
+@rule("auth.terminal-method", requests=_LOGIN)
+def terminal_methods_are_run(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds logins with a method that the client has to run in a terminal."""
+    wanted = seen.params.get("methodId")
+    offer = _auth_methods(talk).get(wanted) if isinstance(wanted, str) else None
+    if member(offer, "type") == "terminal":
+        yield Breach(f"{shown(wanted)} is a method to run in a terminal", _known(talk.agent.seq))
+
+
+@rule("auth.terminal-offered", results=INITIALIZE)
+def terminal_methods_are_asked_for(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds methods for a terminal that the client cannot run."""
+    methods = seen.result.get("authMethods")
+    if talk.dialect == DRAFT or not talk.client.is_known or talk.client.offers("auth", "terminal"):
+        return
+    for one in methods if isinstance(methods, list) else []:
+        if member(one, "type") == "terminal":
+            name = shown(member(one, "id") or member(one, "methodId"))
+            text = f"the method {name} is for a terminal, and the client has not announced"
+            yield Breach(f"{text} auth.terminal", _known(talk.client.seq))
+
+
+@rule("auth.retry-without", requests=("session/new",))
+def logs_in_before_it_tries_again(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a session asked for again without a login, though the agent demanded one."""
+    refused = talk.auth_required
+    if refused is not None and refused.method == "session/new" and _auth_methods(talk):
+        yield Breach("session/new is tried again without a login", (refused.seq,))
+
+
+@rule("auth.still-required", answers=("session/new",))
+def login_is_enough(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds sessions that are refused for a login that has succeeded."""
+    code = -32001 if talk.dialect == DRAFT else _AUTH_REQUIRED
+    if seen.is_error and talk.is_logged_in and seen.message.error_code == code:
+        yield Breach("session/new is refused for want of a login, which has succeeded")
+
+
+@rule("auth.logout-capability", requests=("logout",))
+def logout_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds logouts from an agent that does not offer them."""
+    if talk.dialect == V1 and talk.agent.is_known and not talk.agent.offers("auth", "logout"):
+        yield Breach("logout was called, and the agent does not offer auth.logout",
+                     _known(talk.agent.seq))  # fmt: skip
+
+
+_TO_AGENT = Direction.TO_AGENT
+
+
+def _versions(seen: CheckedMessage) -> tuple[int | None, int | None]:
+    """The version that was asked for, and the one that is the answer."""
+    asked = None if seen.request is None else seen.request.params.get("protocolVersion")
+    return _integer(asked), _integer(seen.result.get("protocolVersion"))
+
+
+def _integer(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _known(seq: int | None) -> tuple[int, ...]:
+    return () if seq is None else (seq,)
+
+
+def _auth_methods(talk: Conversation) -> dict[str, Any]:
+    """The ways to log in that the agent offers, by their ids."""
+    methods = member(talk.agent.announced, "authMethods")
+    every = methods if isinstance(methods, list) else []
+    named = {member(one, "id") or member(one, "methodId"): one for one in every}
+    return {name: one for name, one in named.items() if isinstance(name, str)}

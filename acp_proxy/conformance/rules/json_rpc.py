@@ -1,7 +1,6 @@
 """Rules on envelopes, ids and answers (JSON-RPC 2.0, sections 4 to 6)."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
@@ -15,6 +14,7 @@ from acp_proxy.conformance.methods import (
 )
 from acp_proxy.conformance.registry import ANY, end_rule, rule
 from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.wording import shown
 from acp_proxy.protocol.dialects import CANCEL_REQUEST, DRAFT, PERMISSION, PROMPT
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Direction
@@ -59,7 +59,7 @@ def version_is_2(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds messages whose ``jsonrpc`` is missing, or another value."""
     value = seen.value
     if isinstance(value, dict) and value.get("jsonrpc") != "2.0":
-        what = f"is {_short(value['jsonrpc'])}" if "jsonrpc" in value else "is missing"
+        what = f"is {shown(value['jsonrpc'])}" if "jsonrpc" in value else "is missing"
         yield Breach(f'"jsonrpc" {what}')
 
 
@@ -74,7 +74,7 @@ def is_a_message(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
             if name in value:
                 yield Breach(f'a request has a "{name}" beside its method')
     elif "method" in value:
-        yield Breach(f'"method" is {_short(value["method"])}, which is no string')
+        yield Breach(f'"method" is {shown(value["method"])}, which is no string')
     elif value.keys().isdisjoint(("id", "result", "error")):
         yield Breach("an object is no message: it has neither method, result nor error")
 
@@ -95,7 +95,7 @@ def has_one(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     value = seen.value
     is_answer = isinstance(value, dict) and "id" in value and "method" not in value
     if is_answer and value.keys().isdisjoint(("result", "error")):
-        yield Breach(f"a message with id {_short(value['id'])} has neither a result nor an error")
+        yield Breach(f"a message with id {shown(value['id'])} has neither a result nor an error")
 
 
 @rule("rpc.id-type", objects=True, alone=True)
@@ -109,7 +109,7 @@ def id_is_string_or_integer(seen: CheckedMessage, talk: Conversation) -> Iterato
         if isinstance(value.get("method"), str):
             yield Breach("the id of a request is null", severity=Severity.WARNING)
     elif isinstance(name, bool) or not isinstance(name, str | int):
-        yield Breach(f"an id is {_short(name)}, which is neither a string nor an integer")
+        yield Breach(f"an id is {shown(name)}, which is neither a string nor an integer")
 
 
 @rule("rpc.id-reused", requests=(ANY,))
@@ -173,7 +173,7 @@ def params_are_named(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     if isinstance(value, dict) and isinstance(value.get("method"), str):
         params = value.get("params")
         if params is not None and not isinstance(params, dict):
-            yield Breach(f"the params of {value['method']} are {_short(params)}, no object")
+            yield Breach(f"the params of {value['method']} are {shown(params)}, no object")
 
 
 @rule("rpc.error-shape", objects=True, alone=True)
@@ -184,13 +184,13 @@ def errors_have_code_and_message(seen: CheckedMessage, talk: Conversation) -> It
         return
     error = value["error"]
     if not isinstance(error, dict):
-        yield Breach(f"an error is {_short(error)}, no object")
+        yield Breach(f"an error is {shown(error)}, no object")
         return
     code, text = error.get("code"), error.get("message")
     if isinstance(code, bool) or not isinstance(code, int):
-        yield Breach(f"the code of an error is {_short(code)}, no integer")
+        yield Breach(f"the code of an error is {shown(code)}, no integer")
     if not isinstance(text, str):
-        yield Breach(f"the message of an error is {_short(text)}, no string")
+        yield Breach(f"the message of an error is {shown(text)}, no string")
 
 
 @rule("rpc.error-code-reserved", messages=True, alone=True)
@@ -352,11 +352,3 @@ def _retyped(token: str) -> str | None:
 
 def _id(seen: CheckedMessage) -> str:
     return (seen.message.rpc_id or "null")[:80]
-
-
-def _short(value: Any) -> str:
-    kinds = {dict: "an object", list: "an array", bool: "a boolean", type(None): "null"}
-    if (kind := kinds.get(type(value))) is not None:
-        return kind
-    text = f'"{value}"' if isinstance(value, str) else str(value)
-    return f"{text[:60]}…" if len(text) > 60 else text
