@@ -127,11 +127,11 @@ def client_knows_the_version(seen: CheckedMessage, talk: Conversation) -> Iterat
         return
     asked = _integer(member(talk.client.announced, "protocolVersion"))
     answered = _integer(member(talk.agent.announced, "protocolVersion"))
-    if asked is not None and answered is not None and answered > asked:
-        if not talk.memory.setdefault("version ignored", False):
-            talk.memory["version ignored"] = True
-            text = f"the client goes on, though the agent speaks version {answered}, and not"
-            yield Breach(f"{text} {asked}", _known(talk.agent.seq))
+    is_unknown = asked is not None and answered is not None and answered > asked
+    if is_unknown and not talk.memory.setdefault("version ignored", False):
+        talk.memory["version ignored"] = True
+        text = f"the client goes on, though the agent speaks version {answered}, and not {asked}"
+        yield Breach(text, _known(talk.agent.seq))
 
 
 @rule("init.version-behaviour", requests=(ANY,), notifications=(ANY,))
