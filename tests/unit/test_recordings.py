@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,18 +18,19 @@ from tests.shipped import SICK as SICK_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-PLACES = ("/home/", "/root/", str(Path.cwd()))
-"""What no recording may name."""
+_ABSOLUTE_PATH = re.compile(r'"(/[^"]*)|(?<![\w.:/<-])(?:file://)?(/\w+(?:/[\w.-]+)+)')
+"""A JSON string with a slash at its beginning, or a path of two parts or more within a text."""
 
 
 def test_each_is_made_by_make_recordings() -> None:
-    """And no other is."""
+    """The recordings in the directory are those that `make_recordings` makes."""
     assert {path.stem for path in SHIPPED} == {*RECORDINGS, *SICK}
 
 
 def test_each_is_explained() -> None:
-    """The README of the directory has a row for each recording, and none for another."""
+    """The README of the directory has one row for each recording, and no other rows."""
     readme = (DIRECTORY / "README.md").read_text(encoding="utf-8")
     assert SHIPPED
     assert [path.name for path in SHIPPED if f"| `{path.name}` |" not in readme] == []
@@ -38,7 +39,7 @@ def test_each_is_explained() -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_each_healthy_one_ended_well(path: Path) -> None:
-    """Its turns have ended, and nothing failed but what is meant to."""
+    """All turns have ended, and no request has failed, except those of ``tour`` that should."""
     with RecordingReader(path) as reader:
         assert reader.recording.command == '["python", "-m", "tests.agents.sdk_agent"]'
         outcomes = {row["outcome"] for row in reader.query("SELECT outcome FROM exchanges")}
@@ -50,7 +51,7 @@ def test_each_healthy_one_ended_well(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_each_is_complete(path: Path) -> None:
-    """Correlated, and without a person's directory."""
+    """Each is correlated, masked, and has no absolute path outside of its working directory."""
     with RecordingReader(path) as reader:
         recording = reader.recording
         assert recording.state == "complete"
@@ -58,12 +59,14 @@ def test_each_is_complete(path: Path) -> None:
         assert recording.redaction == "secrets"
         assert (recording.dialect, recording.agent_name) == ("v1", "demo-agent")
         text = b"\n".join(bytes(row["raw"]) for row in reader.frames()).decode()
-        assert [place for place in PLACES if place in text] == []
+        found = {quoted or bare for quoted, bare in _ABSOLUTE_PATH.findall(text)}
+        assert found
+        assert [each for each in found if not each.startswith("/tmp/acp-proxy-demo")] == []
 
 
 @pytest.mark.parametrize("path", SICK_PATHS, ids=lambda path: path.stem)
 def test_each_sick_one_can_be_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its client sends what the script says, and its agent answers with the recorded bytes."""
+    """The recorded client sends what its script says, and the agent answers as recorded."""
     monkeypatch.setattr(sick_agent, "LATE_S", 0)
     script, scenario = SICK[path.stem]
     out, expected, requests = io.BytesIO(), bytearray(), []
