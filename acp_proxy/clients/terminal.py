@@ -1,6 +1,7 @@
 """Clients that get the agent's command on their own command line: Toad and marimo."""
 
 import shlex
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -33,9 +34,9 @@ class _CommandLineClient(AcpClient):
         """Returns a line for a shell for each agent."""
         return "\n".join(self.line(agent) for agent in agents)
 
+    @abstractmethod
     def line(self, agent: RecordedAgent) -> str:
-        """Returns the line that starts the client."""
-        raise NotImplementedError
+        """Returns the line for a shell that starts the client with an agent."""
 
     def place(self, path: Path) -> str:  # noqa: ARG002
         """Says that it is typed.

@@ -1,6 +1,7 @@
-"""What every kind of fault is: settings, with their validators, and one decision."""
+"""The base class of all kinds of faults, and the validators of their settings."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
@@ -39,7 +40,7 @@ class PassingFrame:
     """The draws of this match; `apply` has them, `fits` does not."""
 
 
-class Fault:
+class Fault(ABC):
     """One kind of fault. A kind is an attrs class whose fields are its settings.
 
     Attributes:
@@ -73,9 +74,9 @@ class Fault:
         """Whether this kind can do anything to a frame; if not, the frame is no match."""
         return True
 
+    @abstractmethod
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Yields what happens in place of a frame; the frame's delivery, to let it pass."""
-        raise NotImplementedError
 
     def describe(self) -> str:
         """Describes what becomes of a frame, as `outcome` does."""
