@@ -14,11 +14,11 @@ _kind_of_name = lru_cache(maxsize=1024)(
 
 
 def read_assignment(search: Search, place: int) -> Found | None:
-    """Reads a value whose name has a needle in it.
+    """Returns the secret value of the name that contains a needle, or None if there is none.
 
     Args:
-        search: of the text.
-        place: the needle's.
+        search: the search of the text; the runs that are read are noted in it.
+        place: the index of the needle in the text.
     """
     text = search.text
     start = name_start(text, place)
@@ -60,7 +60,7 @@ def read_assignment(search: Search, place: int) -> Found | None:
 
 
 def _value(search: Search, match: re.Match[str], kind: str) -> tuple[int, int, bool]:
-    """Where the value of an assignment begins and ends, and whether it is quoted."""
+    """Returns where the value of an assignment begins and ends, and whether it is quoted."""
     known = expressions()
     start = match.end()
     quote = match["quote"]
@@ -79,7 +79,7 @@ def _value(search: Search, match: re.Match[str], kind: str) -> tuple[int, int, b
 
 
 def _is_certain(match: re.Match[str], name: str, kind: str) -> bool:
-    """Whether a value is given as an option, a variable or a header that takes a secret."""
+    """Whether the notation alone shows a secret: an option, a variable, a credential header."""
     if match["operator"] is None or name.startswith("-"):
         return True
     if match["operator"] == "=":

@@ -23,22 +23,22 @@ Pieces = Callable[[], Iterable[bytes]]
 
 
 def apply(raw: bytes, edits: Edits) -> bytes:
-    """Applies edits to a line.
+    """Returns a line with edits applied.
 
     Args:
         raw: the line.
-        edits: in order.
+        edits: sorted by their starts, without overlaps.
     """
     return b"".join(apply_to_pieces((raw,), edits)) if edits else raw
 
 
 def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> Iterator[bytes]:
-    """Applies edits to a line, piece by piece.
+    """Yields the bytes of a line with edits applied.
 
     Args:
-        pieces: the line, or its end.
-        edits: in order; those before ``start`` are skipped.
-        start: the place in the line at which the pieces begin.
+        pieces: the bytes of the line, or of its end.
+        edits: sorted by their starts, without overlaps; those before ``start`` are skipped.
+        start: the offset in the line at which the pieces begin.
     """
     at = start
     for piece in pieces:
@@ -56,7 +56,7 @@ def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> It
 
 
 def merge_edits(edits: Iterable[Edit]) -> Edits:
-    """Joins edits that overlap, as `join_spans` does."""
+    """Returns edits sorted, with those that overlap joined as `join_spans` joins spans."""
     result: list[Edit] = []
     for edit in sorted(edits, key=lambda each: (each.start, -each.end)):
         if result and edit.start < result[-1].end:
@@ -67,11 +67,11 @@ def merge_edits(edits: Iterable[Edit]) -> Edits:
 
 
 def move(edit: Edit, by: int) -> Edit:
-    """Moves an edit towards the end of the line.
+    """Returns an edit moved towards the end of the line.
 
     Args:
         edit: the edit.
-        by: how many bytes.
+        by: the number of bytes.
     """
     return edit._replace(start=edit.start + by, end=edit.end + by)
 
@@ -85,7 +85,11 @@ class MaskedSpan(NamedTuple):
 
 
 def join_spans(spans: list[MaskedSpan]) -> list[MaskedSpan]:
-    """Joins spans that overlap, with the replacement of the first, or else of the longest."""
+    """Returns spans sorted, with those that overlap joined.
+
+    A joined span has the replacement of the one that starts first; of several that start at the
+    same index, that of the longest.
+    """
     result: list[MaskedSpan] = []
     for span in sorted(spans, key=lambda each: (each.start, -each.end)):
         if result and span.start < result[-1].end:
@@ -96,11 +100,11 @@ def join_spans(spans: list[MaskedSpan]) -> list[MaskedSpan]:
 
 
 def replaced(text: str, spans: list[MaskedSpan]) -> str:
-    """Replaces spans of a text.
+    """Returns a text with spans replaced.
 
     Args:
         text: the text.
-        spans: in order.
+        spans: sorted by their starts, without overlaps.
     """
     parts, at = [], 0
     for start, end, new in spans:
@@ -110,12 +114,12 @@ def replaced(text: str, spans: list[MaskedSpan]) -> str:
 
 
 def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[Edit]:
-    """Yields the edits of a string in JSON.
+    """Yields the edits of a line that replace spans of a JSON string in it.
 
     Args:
         decoded: the string.
-        start: the place of its bytes in the line.
-        spans: in order.
+        start: the offset of its bytes in the line.
+        spans: the spans of its text, sorted by their starts.
     """
     for span in spans:
         new = json.dumps(span.new, ensure_ascii=False)[1:-1].encode("utf-8", "surrogateescape")
@@ -123,6 +127,6 @@ def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[
 
 
 def blanked(text: str) -> str:
-    """Replaces each character by ``x``, except white space and the padding of base64."""
+    """Returns a text with ``x`` for each character but white space and the padding of base64."""
     padding = len(text) - len(text.rstrip("="))
     return _SHOWN.sub("x", text[: len(text) - padding]) + "=" * padding

@@ -1,7 +1,7 @@
-"""The regular expressions with which secrets in free text are read.
+"""The regular expressions that recognize secrets in free text.
 
-Compiling them takes longer than most commands need for all the rest, so it is left until the first
-needle is found.
+Compiling them takes longer than everything else that most commands do, so they are compiled when
+the first needle is found.
 """
 
 import re
@@ -62,4 +62,4 @@ class Expressions:
 
 
 expressions = cache(Expressions)
-"""Returns the regular expressions, which are compiled when they are first asked for."""
+"""Returns the regular expressions; the first call compiles them."""

@@ -1,8 +1,8 @@
 """Yields the strings of a JSON line with their paths and their places in its bytes.
 
 The line is never parsed into values. So repeated keys, broken lines and lines of any size can be
-read, and bytes that are not masked do not change. A string that is longer than a window is yielded
-in parts that overlap, so that a secret is complete in one of them.
+read, and bytes that are not masked do not change. A string that is longer than `WINDOW` bytes is
+yielded in parts that overlap, so that each secret is complete in one of the parts.
 """
 
 import json
@@ -16,9 +16,9 @@ from attrs import define, field
 from acp_proxy.protocol.json_text import Token, tokens
 
 WINDOW = 1 << 20
-"""Bytes of a string that are read together."""
+"""Bytes of a string that are yielded as one part at most."""
 OVERLAP = 16 << 10
-"""Bytes that two parts of a string have in common."""
+"""Bytes that two neighbouring parts of a string have in common."""
 
 _ITEM = "*"
 _LONGEST_ESCAPE = 6
@@ -35,22 +35,22 @@ class JsonString(NamedTuple):
     path: _Path
     """The keys of the objects around it, ``*`` for an array."""
     owner: int
-    """The object or array that it belongs to, numbered within the line."""
+    """The number, within the line, of the object or array that contains it."""
     start: int
-    """The place of its bytes in the line, without the quotes."""
+    """The offset in the line of the first byte after its opening quote."""
     raw: bytes
-    """As it is written, between the quotes."""
+    """Its bytes as they are written between the quotes."""
     is_whole: bool
-    """False for a part."""
+    """False if this is a part of a longer string."""
 
     @property
     def end(self) -> int:
-        """The place after its bytes."""
+        """The offset in the line of the byte after the last one of `raw`."""
         return self.start + len(self.raw)
 
 
 class Decoded:
-    """The text of a string as it is written in JSON, and where its characters stand.
+    """The text of a JSON string, with the offset of each character in the string's bytes.
 
     Args:
         raw: the bytes between the quotes.
@@ -68,7 +68,7 @@ class Decoded:
             self.text = "".join(self._runs()) if text is None else text
 
     def place(self, index: int) -> int:
-        """Returns the place of the byte at which a character begins."""
+        """Returns the offset of the byte at which the character with an index begins."""
         if self._is_plain:
             return index
         if not self._at:
@@ -83,7 +83,7 @@ class Decoded:
         return begin + len(run.encode("utf-8", "surrogateescape"))
 
     def _runs(self) -> Iterator[str]:
-        """Yields runs without escapes, and the character of each escape."""
+        """Yields the runs of text between escapes, and the character of each escape, in order."""
         count = place = 0
         for escape in _ESCAPE.finditer(self._raw):
             if escape.start() > place:
@@ -106,7 +106,7 @@ class Decoded:
 
 
 def _quickly_decoded(raw: bytes) -> str | None:
-    """Returns the text of a string, or None if it may have half of a pair or is not valid."""
+    """Returns the text of a string, or None if it has a Unicode escape or is not valid."""
     if b"\\u" in raw:
         return None
     try:
@@ -116,7 +116,7 @@ def _quickly_decoded(raw: bytes) -> str | None:
 
 
 def _unescaped(escape: bytes) -> str:
-    """Returns the character of an escape; each half of a surrogate pair is one."""
+    """Returns the character of an escape; each half of a surrogate pair is a character here."""
     if len(escape) == _LONGEST_ESCAPE:
         return chr(int(escape[2:], 16))
     return _CONTROLS.get(escape) or escape[1:].decode("latin-1")
@@ -134,7 +134,7 @@ class _Open:
 
 @define
 class StringWalk:
-    """One pass over the strings of a line."""
+    """One pass over the strings of a line, with the state of an incremental JSON reader."""
 
     is_json: bool = True
     """Whether everything so far was valid JSON."""
@@ -176,7 +176,7 @@ class StringWalk:
                 held, base = yield from self._long_string(held, base, source)
 
     def _take_other(self, token: Token) -> None:
-        """Takes a bracket, a comma, a colon, a number or a word."""
+        """Updates the state for a token that is not a string."""
         mark = token.mark
         if mark in (b"{", b"["):
             self._count += 1
@@ -192,7 +192,7 @@ class StringWalk:
             self.is_json = False
 
     def _take_string(self, token: Token, base: int) -> JsonString | None:
-        """Takes a string; returns it if it is a value."""
+        """Updates the state for a string; returns the string if it is a value and not a key."""
         string = token.string
         assert string is not None
         if self._expects_key and self._open:
@@ -207,7 +207,16 @@ class StringWalk:
     def _long_string(
         self, held: bytes, base: int, source: Iterator[bytes]
     ) -> Generator[JsonString, None, tuple[bytes, int]]:
-        """Yields the parts of a string that is longer than a window; returns what follows it."""
+        """Yields the parts of a string that is longer than `WINDOW` bytes.
+
+        Args:
+            held: the bytes that were read, from the string's opening quote on.
+            base: the offset of the first of them in the line.
+            source: the pieces of the line after them.
+
+        Returns:
+            The bytes after the string that were read, and the offset of the first in the line.
+        """
         held, base = held[1:], base + 1
         is_key, is_over = self._expects_key, False
         while True:

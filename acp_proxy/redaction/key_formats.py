@@ -1,8 +1,9 @@
 """A table of the keys of providers that are recognized by their prefix.
 
-A row has the prefix, the alphabet of the characters that follow, their least number, and after a
-dash their greatest. A question mark means that other text begins like this too, so the characters
-that follow must look random. The key ends where its alphabet does.
+A row has the prefix, the alphabet of the characters after the prefix, their least number, and after
+a dash their greatest number. A question mark means that other text has the same prefix too, so the
+characters after the prefix must look random. A key ends before the first character that is not in
+its alphabet.
 """
 
 from typing import NamedTuple
@@ -183,7 +184,7 @@ v1.0- url 150
 
 
 class KeyFormat(NamedTuple):
-    """How the keys of one provider look."""
+    """The prefix and the form of the keys of one provider."""
 
     prefix: str
     alphabet: str
@@ -191,9 +192,9 @@ class KeyFormat(NamedTuple):
     least: int
     """The least number of characters after the prefix."""
     most: int | None
-    """The greatest number, beyond which it is not a key; None if there is no limit."""
+    """The greatest number of these characters; None if there is no limit."""
     weak: bool
-    """Other text begins like this as well."""
+    """Whether text that is no key often has the same prefix."""
 
 
 def _row(line: str) -> KeyFormat:
@@ -205,6 +206,6 @@ def _row(line: str) -> KeyFormat:
 
 
 def key_formats() -> list[KeyFormat]:
-    """Reads the table; longer prefixes first, so that the most exact row is tried first."""
+    """Returns the rows of the table, longer prefixes first, so that exact ones are tried first."""
     rows = map(_row, _TABLE.strip().splitlines())
     return sorted(rows, key=lambda row: len(row.prefix), reverse=True)

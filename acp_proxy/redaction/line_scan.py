@@ -21,9 +21,10 @@ class LineScan:
     Args:
         finder: finds secrets in them.
         head: the first bytes of the line, to see which methods it names.
-        variables: names of variables that the agent announced as secrets; new ones are added.
+        variables: names of variables that the agent announced as secrets; the scan adds those that
+            this line announces.
         private: whether private text is masked as well.
-        paths: of further values that are masked.
+        paths: the JSON pointers of further values that are masked.
 
     Attributes:
         walk: yields the strings of the line; pass each of them to `take`.
@@ -49,7 +50,11 @@ class LineScan:
         self._flags: dict[int, str] = {}
 
     def take(self, string: JsonString) -> None:
-        """Takes one string."""
+        """Searches one string, unless the end of the line decides what it is.
+
+        Args:
+            string: the next string of the line.
+        """
         finder = self._finder
         treatment, kind = rule_for(string.path, self._methods, private=self._private)
         is_asked = any(_is_under(string.path, path) for path in self._paths)
@@ -93,7 +98,10 @@ class LineScan:
             self._take_encoded(string, decoded)
 
     def finish(self) -> list[Edit]:
-        """Returns the edits; entries are decided now, since a name may follow its value."""
+        """Returns the edits of the line; call it after the last string.
+
+        Values in ``env`` and ``headers`` are searched only now, since a name may follow its value.
+        """
         finder = self._finder
         for names, values in self._entries.values():
             for string, kind in values:
@@ -114,7 +122,7 @@ class LineScan:
         return self._edits
 
     def _take_entry(self, string: JsonString, treatment: Treatment, kind: str) -> None:
-        is_word = string.path[-1] == "*"  # NAME=value, each a string of its own
+        is_word = string.path[-1] == "*"  # a string `NAME=value` in an array
         owner = -string.start if is_word else string.owner
         names, values = self._entries.setdefault(owner, ([], []))
         if treatment is Treatment.NAME:
@@ -123,7 +131,7 @@ class LineScan:
             values.append((string, kind))
 
     def _take_encoded(self, string: JsonString, decoded: Decoded) -> None:
-        """Masks secrets in the output of a terminal that is sent in base64."""
+        """Masks secrets in base64-encoded terminal output."""
         if string.path[-1:] != ("data",) or not string.is_whole:
             return
         try:

@@ -18,11 +18,11 @@ KEY_SIZE = 16
 MARKER = re.compile(rf"\[redacted:([a-z]+):([0-9a-f]{{{2 * HASH_SIZE}}})\]")
 """A marker; its groups are the kind of the secret and the hash."""
 MARKER_BYTES = re.compile(MARKER.pattern.encode())
-"""The same in the bytes of a line."""
+"""`MARKER` for the bytes of a line."""
 
 
 def decoded_base64(text: str) -> str:
-    """Decodes base64; returns an empty text if it is not base64."""
+    """Returns the text that is encoded in base64, or an empty string if it is not base64."""
     try:
         return base64.b64decode(text, validate=True).decode("utf-8", "surrogateescape")
     except (binascii.Error, ValueError):
@@ -30,10 +30,10 @@ def decoded_base64(text: str) -> str:
 
 
 class Markers:
-    """The markers of one recording.
+    """Makes the markers of one recording.
 
     Args:
-        key: random, of `KEY_SIZE` bytes.
+        key: `KEY_SIZE` random bytes.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -43,7 +43,7 @@ class Markers:
         """Returns the marker of a secret.
 
         Args:
-            kind: what it is, in lower-case letters.
+            kind: the kind of the secret, in lower-case letters.
             value: the secret.
         """
         import hashlib  # late: it loads OpenSSL, and most replays mask nothing
@@ -54,13 +54,13 @@ class Markers:
 
 
 class NumberedMarkers(Markers):
-    """Markers of a live conversation, with a number in place of the hash.
+    """Makes markers for a live conversation, with a number in place of the hash.
 
     They are the same in each run, and reveal nothing about the secret, since they are not computed
-    from it. Use them with one redactor only.
+    from it. Use one object with one redactor only.
 
     Args:
-        known: secrets that have a marker already, each with it.
+        known: the markers of secrets that have one already, by the secret.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None) -> None:
@@ -72,7 +72,7 @@ class NumberedMarkers(Markers):
         """Returns the marker of a secret; the same value has the same number.
 
         Args:
-            kind: what it is, in lower-case letters.
+            kind: the kind of the secret, in lower-case letters.
             value: the secret.
         """
         if (marker := self._known.get(value)) is not None:

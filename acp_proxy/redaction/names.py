@@ -42,7 +42,7 @@ _VARIABLE_ENDINGS = {"key": "key", "session": "cookie"}
 _HARMLESS_ENDINGS = (
     # Positions in lists, and ids of the Model Context Protocol.
     "progresstoken", "pagetoken", "nexttoken", "continuationtoken", "synctoken", "synccursor",
-    # What a program or a language model means by a token.
+    # Tokens of programs and of language models, which are no secrets.
     "cancellationtoken", "canceltoken", "bostoken", "eostoken", "padtoken", "unktoken",
     "masktoken", "septoken", "clstoken", "starttoken", "endtoken", "stoptoken", "pertoken",
     "maxtoken", "mintoken", "firsttoken", "lasttoken", "prevtoken", "previoustoken",
@@ -76,12 +76,12 @@ _HARMLESS_VARIABLES = {
 
 
 def kind_of_name(name: str, *, variable: bool = False) -> str | None:
-    """Returns the kind of secret that a value of this name is, or None if it is not a secret.
+    """Returns the kind of the secret that has this name, or None if the name is not a secret's.
 
     Args:
-        name: of a header, a variable, an option or a property, in any spelling.
-        variable: whether it is a header or a variable of an environment; for these, `key` and
-            `session` count as well.
+        name: the name of a header, a variable, an option or a property, in any spelling.
+        variable: whether the name is that of a header or an environment variable; for these, the
+            endings `key` and `session` count as well.
     """
     plain = name.translate(_SEPARATORS).lower().rstrip("0123456789")
     if plain.endswith(_HARMLESS_ENDINGS) or plain in _HARMLESS_NAMES:
@@ -101,13 +101,13 @@ def is_secret_name(name: str, *, variable: bool = False) -> bool:
     """Whether the value of something with this name is a secret.
 
     Args:
-        name: of a header, a variable, an option or a property, in any spelling.
+        name: the name of a header, a variable, an option or a property, in any spelling.
         variable: see `kind_of_name`.
     """
     return kind_of_name(name, variable=variable) is not None
 
 
 def is_harmless_variable(name: str) -> bool:
-    """Whether a header or a variable of an environment is known to hold no secret."""
+    """Whether a name is that of a header or an environment variable that holds no secret."""
     name = name.lower()
     return name in _HARMLESS_VARIABLES or name.startswith("lc_")

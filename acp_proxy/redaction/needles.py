@@ -1,7 +1,7 @@
 """Finds any of many words in a text, in one pass.
 
-Python's own searches are too slow for every frame: an alternation of a hundred words takes about
-ten times as long as indexing a frame may take, and so do a hundred searches. An Aho-Corasick
+Python's own searches are too slow to run on every frame: both an alternation of a hundred words and
+a hundred searches take about ten times as long as indexing a frame may take. An Aho-Corasick
 automaton reads each byte once, however many words there are.
 """
 
@@ -16,23 +16,23 @@ NAMES = (
     "auth", "cookie", "key", "token", "secret", "pass", "pwd", "credential", "creds", "signature",
     "webhook", "dsn", "connection",
 )  # fmt: skip
-"""Each name of a secret in `names` contains one of these."""
+"""Words of which each name that the module `names` recognizes contains one."""
 FORMS = ("eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u")
-"""Each secret that is recognized by neither its name nor its provider contains one of these."""
+"""Words of which a secret contains one if neither its name nor a provider's prefix shows it."""
 PLACES = (
     'env"', "env\\", "headers", "credential", 'url"', "url\\",
     "\\u00",  # an escape of an ASCII character, which may hide any needle
     ":\\/", ":/\\",
 )  # fmt: skip
-"""Words that are looked for in JSON before it is decoded."""
+"""Words that are searched for in JSON before it is decoded."""
 
 
 Places = list[tuple[int, int]]
-"""Words that were found, each by its number, and where they begin."""
+"""Matches of words: the number of the word, and the index at which the match begins."""
 
 
 def one_byte_each(text: str) -> bytes:
-    """Returns a text with one byte for each character, so that places are the same in both."""
+    """Returns a text with one byte for each character, so that an index is the same in both."""
     return text.encode("latin-1", "replace")
 
 
@@ -40,11 +40,11 @@ class Needles:
     """Searches for words, without regard to the case of ASCII letters.
 
     Args:
-        words: at least one, none empty.
+        words: at least one word, none empty.
         small: whether to save memory at the cost of time, for many thousands of words.
 
     Attributes:
-        words: in lower case, in their order.
+        words: the words in lower case, in the order of the argument.
     """
 
     def __init__(self, words: Sequence[bytes], *, small: bool = False) -> None:
@@ -54,26 +54,26 @@ class Needles:
         self._find = automaton.find_matches_as_indexes
 
     def are_in(self, data: bytes) -> bool:
-        """Whether some bytes contain one of the words."""
+        """Whether the data contains one of the words."""
         return bool(self._find(data.lower()))
 
     def places(self, data: bytes) -> Places:
-        """Returns the number and the start of each word in some bytes, by their ends."""
+        """Returns all matches in the data, sorted by their ends."""
         found = self._find(data.lower(), overlapping=True)
         return [(number, start) for number, start, _ in found] if found else []
 
 
 class GrowingNeedles:
-    """Words to be looked for, to which others can be added at any time.
+    """Searches for words, to which others can be added at any time.
 
-    An automaton takes no more words once it is made. So the words that came last have one of their
-    own, and there are a few, each at least half as large again as the next, which are joined as
-    more words come: n words take time O(n log n). Every automaton is one more pass over what is
-    searched, so where no word has come for a while, one of all words is made.
+    No word can be added to an automaton. So there are several automata: one for the latest words,
+    and others for earlier ones, each at least half as large again as the next. They are joined as
+    more words are added, so that adding n words takes time O(n log n). Each automaton is another
+    pass over the data, so when no word was added for a while, one automaton of all words is made.
 
     Args:
-        first: words from the beginning, which keep their numbers.
-        small: see `Needles`; of many thousands of words.
+        first: the words to begin with, which keep their numbers.
+        small: see `Needles`.
 
     Attributes:
         count: how many words there are.
@@ -84,18 +84,18 @@ class GrowingNeedles:
         self._words = [*first.words] if first is not None else []
         self._numbers = {word: number for number, word in enumerate(self._words)}
         self._parts = [(0, first)] if first is not None else []
-        """Automata, and the number of the first word of each."""
+        """The number of the first word of each automaton, and the automaton."""
         self._all = first
-        """The automaton of all words, if there is one."""
+        """The automaton of all words; None if words were added since it was made."""
         self._searches = 0
-        """How many there were without it since the last word came."""
+        """How often `_parts` were searched since the latest word was added."""
         self.count = len(self._words)
 
     def add(self, word: bytes) -> int:
-        """Adds a word; returns its number, which is the next one if it is new.
+        """Adds a word if it is new, and returns its number.
 
         Args:
-            word: not empty.
+            word: the word; not empty.
         """
         word = word.lower()
         number = self._numbers.setdefault(word, len(self._words))
@@ -106,16 +106,17 @@ class GrowingNeedles:
         return number
 
     def are_in(self, data: bytes) -> bool:
-        """Whether one of the words stands in some bytes."""
+        """Whether the data contains one of the words."""
         if self._all is None:
             self._settle()
             return any(part.are_in(data) for _, part in self._parts)
         return self._all.are_in(data)
 
     def places(self, data: bytes) -> Places:
-        """Returns each word that stands in some bytes, by its number, and where.
+        """Returns all matches in the data.
 
-        Those of the first automaton, and so the words from the beginning, come by their ends.
+        The matches of each automaton are sorted by their ends, and those of the first automaton,
+        which has the words to begin with, come first.
         """
         if self._all is not None:
             return self._all.places(data)
@@ -127,7 +128,10 @@ class GrowingNeedles:
         return found
 
     def _settle(self) -> None:
-        """Makes automata of the words that have come, or one of all if none has for a while."""
+        """Makes an automaton of the words added since the last search, if there are any.
+
+        Otherwise counts the search, and after as many as there are words makes one of all words.
+        """
         parts = self._parts
         known = parts[-1][0] + len(parts[-1][1].words) if parts else 0
         if known < len(self._words):
@@ -145,17 +149,17 @@ class GrowingNeedles:
 
 @cache
 def beginnings() -> tuple[str, ...]:
-    """Returns the prefixes of the keys of providers, each up to its first slash."""
+    """Returns the prefixes in the table of provider keys, each up to its first slash."""
     return tuple(dict.fromkeys(row.prefix.partition("/")[0] for row in key_formats()))
 
 
 @cache
 def all_words() -> tuple[bytes, ...]:
-    """Returns words in a fixed order; a text without any of them has nothing to mask."""
+    """Returns the words to search for, in a fixed order; text without them has nothing to mask."""
     return tuple(word.encode() for word in (*beginnings(), *NAMES, *FORMS, *PLACES))
 
 
 @cache
 def of_all_words() -> Needles:
-    """Returns the needles of `all_words`, which are made at the first call."""
+    """Returns an automaton of `all_words`; the first call makes it."""
     return Needles(all_words())

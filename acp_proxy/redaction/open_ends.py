@@ -1,4 +1,7 @@
-"""Says whether the end of a text may be the beginning of a secret that goes on in what follows."""
+"""Finds the beginning of a secret that the end of a text may have cut off.
+
+A text may come in pieces; a secret at the end of one piece can continue in the next.
+"""
 
 import re
 from collections import defaultdict
@@ -10,28 +13,29 @@ from acp_proxy.redaction.patterns import all_needles, may_hold, search
 from acp_proxy.redaction.search import Search, name_start
 
 LONGEST = 1 << 14
-"""Characters of a secret at most, as far as `tail` waits for its end."""
+"""The most characters of a cut secret: `tail` looks no farther back."""
 _LONGEST_CUT = 24
 _PART_OF_NAME = re.compile(r"[-_:\\%\x1b]|[a-z][A-Z].?$")
-"""What may stand before the beginning of a part of a name; an escape; or the end of a scheme."""
+"""A separator or a change of case before a part of a name, an escape, or the end of a scheme."""
 
 
 def tail(text: str, searched: Search | None = None) -> int:
-    """Finds from which index on the end of a text may be the beginning of a secret.
+    """Returns the index from which on the end of a text may be the beginning of a secret.
 
-    What is kept back is to be searched again together with what follows; until then only the text
-    before the index may go on. Whatever the place where a text is cut, `find` then finds all that
-    it finds in the whole text, with these exceptions: a cut after the first character of a key
-    (`s` of `sk-`), after the first or second of a listed name or a scheme that stands alone (`to`
-    of `token`), within `curl -u`, and in a secret that is longer than `LONGEST`. The index is
-    never within a secret that `find` finds in the text and that ends before its end.
+    The caller keeps back the text from the index on, and searches it again together with the text
+    that follows. Then, wherever a text is cut, `find` finds all secrets that it finds in the whole
+    text, except for a cut after the first character of a key (`s` of `sk-`), after the first or
+    second character of a listed name or scheme that is a word by itself (`to` of `token`), within
+    `curl -u`, and in a secret that is longer than `LONGEST`. The index is never within a secret
+    that `find` finds in the text and that ends before the end of the text.
 
     Args:
         text: any text, decoded.
-        searched: a search of the text, for what that kind of search finds; of none for both kinds.
+        searched: a search of the text; only secrets that this kind of search (loose or not) finds
+            are considered. None to consider those of both kinds.
 
     Returns:
-        The index; the length of the text if nothing at its end goes on in what follows.
+        The index; the length of the text if no secret can begin at its end.
     """
     is_open = ends_open(text)
     if searched is None or len(text) > LONGEST:
@@ -50,16 +54,16 @@ def tail(text: str, searched: Search | None = None) -> int:
         (place for place in places if not any(one.start < place < one.end for one in ended)),
         default=len(there),
     )
-    # An escape before it tells that a word begins.
+    # An escape before the secret shows that a word begins there, so it is kept back as well.
     if escape := expressions().escape.search(there[max(0, start - 12) : start]):
         start -= len(escape[0])
     return len(text) - len(there) + start
 
 
 def ends_open(text: str) -> bool:
-    """Whether the end of a text without needles may be the beginning of a secret; fast.
+    """Whether the end of a text without needles may be the beginning of a secret.
 
-    True when in doubt.
+    Fast, and True when in doubt.
     """
     end = text[-_LONGEST_CUT:]
     word = end[end.rfind(" ") + 1 :]
@@ -74,7 +78,7 @@ def ends_open(text: str) -> bool:
 
 
 def _endings() -> dict[str, tuple[str, ...]]:
-    """Beginnings of needles by their last three characters; those of two by themselves."""
+    """Returns the beginnings of needles by their last three characters (two, if they have two)."""
     exact, folded, _ = _beginnings()
     found: dict[str, list[str]] = defaultdict(list)
     for word in {word.lower() for word in exact | folded if len(word) > 1}:
@@ -83,7 +87,7 @@ def _endings() -> dict[str, tuple[str, ...]]:
 
 
 def _partial(searched: Search) -> Iterator[int]:
-    """Yields where the beginning of a needle stands that the end of the text cuts off."""
+    """Yields each index at which a needle may begin that the end of the text cuts off."""
     text = searched.text
     exact, folded, longest = _beginnings()
     for length in range(min(longest, len(text)), 0, -1):
@@ -100,14 +104,14 @@ def _partial(searched: Search) -> Iterator[int]:
 
 
 def _begins_part(text: str, start: int) -> bool:
-    """Whether a part of a name begins at a place: `_T`, `-t`, or the `T` of `accessT`."""
+    """Whether a part of a name begins at an index: the `T` of `access_T` or `accessT`."""
     before = text[start - 1 : start]
     return before in ("_", "-") or (before.islower() and text[start].isupper())
 
 
 @cache
 def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
-    """Beginnings of needles, those in any case apart, and how long the longest is."""
+    """Returns the beginnings of case-sensitive needles, of the others, and the longest length."""
     words: dict[bool, set[str]] = {True: set(), False: set()}
     for needle in all_needles():
         if needle.read is not None:

@@ -1,14 +1,14 @@
-"""Finds secrets in free text: keys of providers, tokens, credentials, and values with such names.
+"""Finds secrets in free text: provider keys, tokens, credentials, and values with secret names.
 
-Each thing that is looked for has a needle, a word that is always in it: the beginning of a key, the
-name of a value, `://` of an URL. An automaton says where needles stand, and a reader looks at what
-is there. So a text without needles, which is nearly all text, is left after one pass, and the
-time for others grows with the number of needles and with nothing else: a reader follows a run of
-characters only, and does not read the same run over and over (`Search.may_read`).
+Every form of a secret has a needle, a word that it always contains: the prefix of a key, the name
+of a value, the `://` of a URL. An automaton finds the needles, and a reader examines the text at
+each of them. Text without needles, which is nearly all text, takes one pass only. Otherwise the
+time grows with the number of needles: a reader follows one run of characters, and does not read the
+same run again and again (`Search.may_read`).
 
-What is recognized is deliberately not all that could be a secret. Text of a person or a file has
-to look like one, since a recording with half of its words masked helps nobody. In text that a
-program wrote about its own use (`loose`) a name is enough.
+Not everything that may be a secret is masked. In text of a person or a file, a value must also look
+random, since a recording with half of its words masked helps nobody. In commands, errors and the
+like (`loose`), the name of a secret before a value is enough.
 """
 
 from collections import defaultdict
@@ -31,35 +31,37 @@ from acp_proxy.redaction.search import Found, Reader, Search
 
 
 class Needle(NamedTuple):
-    """A word that is in every secret of one form."""
+    """A word that every secret of one form contains."""
 
     word: str
     exact: bool
-    """In this case only."""
+    """Whether upper and lower case must match."""
     read: Reader | None
-    """Looks at the text from the word on; None if it is for text that is not decoded yet."""
+    """Reads the secret at the word; None for a word that only shows that a line must be decoded."""
 
 
 def find(text: str, *, loose: bool) -> list[Found]:
-    """Finds the secrets in a text, in order and without overlaps.
+    """Returns the secrets in a text, in order and without overlaps.
 
-    Only the secret itself: not `Bearer`, the name of the value, or the header of a PEM block.
+    The ranges have only the secrets: not `Bearer`, the name of a value, or the header of a PEM
+    block.
 
     Args:
         text: any text, decoded.
-        loose: it is an argument, a command, a URL or what a program reported, where the value of
-            `--NAME value`, `--NAME=value` and `NAME=value` is secret whatever it is.
+        loose: whether the text is an argument, a command, a URL or an error, where the value of
+            `--NAME value`, `--NAME=value` and `NAME=value` is a secret whatever it looks like.
     """
     return search(text, loose=loose).found
 
 
 def search(text: str, *, loose: bool, places: Places | None = None) -> Search:
-    """Searches a text; the search also says what the end of the text leaves open.
+    """Searches a text, and returns the secrets and the places where one may be cut off.
 
     Args:
         text: any text, decoded.
         loose: see `find`.
-        places: where needles stand in it, if that is known, and perhaps words with higher numbers.
+        places: the matches of needles in the text, if they are known; matches of words whose
+            numbers are higher than those of needles are ignored.
     """
     if places is None:
         places = of_all_words().places(one_byte_each(text))
@@ -79,10 +81,14 @@ def search(text: str, *, loose: bool, places: Places | None = None) -> Search:
 
 
 def may_hold(line: bytes) -> bool:
-    """Whether a line as it was read may have anything to mask; fast, and True when in doubt.
+    """Whether a line may have anything to mask; fast, and True when in doubt.
 
-    Never False if `find` finds something in it or in a string of it, or if it may have a member
-    whose name means a secret, or one named `env`, `headers`, `credentials` or `url`.
+    Never False if `find` finds a secret in the line or in a decoded string of it, or if the line
+    may have a member with the name of a secret, or one named `env`, `headers`, `credentials` or
+    `url`.
+
+    Args:
+        line: the bytes as they were read.
     """
     return of_all_words().are_in(line)
 
@@ -100,7 +106,7 @@ def _merged(found: list[Found]) -> list[Found]:
 
 @cache
 def all_needles() -> tuple[Needle, ...]:
-    """Returns who reads what is found by each of `all_words`, in their order."""
+    """Returns the needle of each of `all_words`, in the same order."""
     formats: dict[str, list[KeyFormat]] = defaultdict(list)
     for row in key_formats():
         formats[row.prefix.partition("/")[0]].append(row)

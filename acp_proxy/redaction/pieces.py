@@ -1,7 +1,7 @@
 """Reads the pieces of texts that come in many messages, such as chat and terminal output.
 
-A piece has the key of its text and its place in the line. So a secret that is cut into several
-pieces can be found in the whole text and masked in each piece.
+All pieces of one text have the same key, and each has its offset in its line. So a secret that is
+cut into several pieces can be found in the whole text and masked in each piece.
 """
 
 import base64
@@ -22,34 +22,34 @@ _PUSHED = {
     ("params", "update", "content", "content", "text"): False,
     ("params", "data"): False,  # terminal/output (draft 1.0)
 }
-"""The paths of pushed output, and whether it is encoded."""
+"""The paths of pushed output, and whether it is encoded in base64."""
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
-"""A text that is written as it is, in ASCII."""
+"""ASCII text without escapes."""
 
 
 class Piece(NamedTuple):
     """One piece of a text; a tuple, since there may be a million."""
 
     key: str
-    """The same for all pieces of one text."""
+    """A text that all pieces of one text have in common, and no others."""
     text: str
     start: int
-    """The place of its bytes in the line, without the quotes."""
+    """The offset in the line of the first byte after the opening quote."""
     literal: bytes
-    """Its bytes as they are written in JSON."""
+    """The bytes between the quotes, as they are written in JSON."""
     around: bytes
-    """The line without these bytes; equal lines are the same object."""
+    """The line without `literal`; the same object for lines that differ only in it."""
     is_encoded: bool = False
-    """Whether it is written in base64."""
+    """Whether `literal` is the text in base64."""
 
     @property
     def end(self) -> int:
-        """The place after its bytes."""
+        """The offset in the line of the byte after `literal`."""
         return self.start + len(self.literal)
 
 
 class PieceReader:
-    """Reads pieces; fastest if pieces of one text come one after the other."""
+    """Reads lines as pieces; fastest if the pieces of one text come one after the other."""
 
     def __init__(self) -> None:
         self._splitter = ChunkSplitter()
@@ -58,9 +58,10 @@ class PieceReader:
         """The latest piece of pushed output, with the bytes before and after its text."""
 
     def read(self, raw: bytes) -> Piece | None:
-        """Reads a line as a piece; returns None if it is anything else.
+        """Returns the piece in a line, or None if the line is no piece.
 
-        A piece in an unusual notation gives None as well, and its line is masked by itself.
+        For a piece in an unusual notation None is returned as well, so the caller masks its line
+        without regard to other pieces.
         """
         if b"_chunk" in raw:
             chunk = self._splitter.split(raw)
@@ -74,7 +75,10 @@ class PieceReader:
         return self._read_pushed(raw) if b"terminal/output" in raw else None
 
     def _read_pushed(self, raw: bytes) -> Piece | None:
-        """Reads a piece of output; one that differs only in its text is not read anew."""
+        """Returns the piece of pushed output in a line, or None if there is none.
+
+        If the line differs from the latest one only in the text, it is not parsed.
+        """
         if self._pushed is not None:
             before, after, latest = self._pushed
             if raw.startswith(before) and raw.endswith(after):
@@ -97,7 +101,7 @@ class PieceReader:
 
 
 def _pushed(raw: bytes) -> Piece | None:
-    """Reads a piece of output that the agent pushes."""
+    """Returns the piece of pushed output in a line, or None if there is none."""
     labels = read(raw)
     if labels.kind is not Kind.NOTIFICATION:
         return None
@@ -114,7 +118,7 @@ def _pushed(raw: bytes) -> Piece | None:
 
 
 def _text_of(text: str, *, is_encoded: bool) -> str | None:
-    """Returns a text without its base64, or None if it is to have some and has not."""
+    """Returns a text, decoded from base64 if it is encoded, or None if it is no valid base64."""
     if not is_encoded:
         return text
     try:

@@ -1,9 +1,9 @@
-"""Decides by its path what a string is: a secret, a command, an id, or any other text.
+"""Decides by the path of a string what it is: a secret, a command, an id, or any other text.
 
-Only the end of a path is compared, so a rule applies to a message by itself, in a batch, and within
-the params of a message that a chain of proxies passes on. Secrets are recognized by the members
+Only the end of a path is compared, so a rule applies to a message by itself, in a batch, and in the
+params of a message that a chain of proxies forwards. Secrets are recognized by the members
 that hold them (``env``, ``headers``, a name such as ``apiKey``) in every dialect and every method.
-If a member is a secret in one method only, its rule names the method.
+A member that is a secret in one method only has a rule that names the method.
 
 Source: the Agent Client Protocol, versions 1 and 2, its unstable parts, and the draft 1.0.
 """
@@ -33,9 +33,9 @@ class Treatment(Enum):
     SECRET = auto()
     """The whole string is a secret."""
     NAME = auto()
-    """The name in an entry of ``env`` or ``headers`` that is written as two members."""
+    """The ``name`` member of an object in an ``env`` or ``headers`` array."""
     ENTRY = auto()
-    """The value of such an entry; the name decides whether it is a secret."""
+    """A value in an ``env`` or ``headers`` array, which is a secret if its name says so."""
     VARIABLE = auto()
     """The name of a variable that holds a secret."""
     PRIVATE = auto()
@@ -43,7 +43,7 @@ class Treatment(Enum):
 
 
 class Ruling(NamedTuple):
-    """The treatment of a string, and the kind of secret that a marker names."""
+    """How a string is treated, and the kind of secret that its marker names."""
 
     treatment: Treatment
     kind: str = "secret"
@@ -71,7 +71,7 @@ _COLLECTIONS = ("credential", "credentials", "creds", "secrets", "tokens", "pass
 _SIGN_IN = frozenset({"authenticate", "auth/login"})
 _ELICITATION = frozenset({"elicitation/create"})
 METHODS = _SIGN_IN | _ELICITATION
-"""The methods with members that are secrets only there."""
+"""The methods with members that are secrets in these methods only."""
 
 _PRIVATE_MEMBERS: dict[str, tuple[Path, ...]] = {
     "session/prompt": (("prompt",), ("content",), ("attachments",)),
@@ -99,7 +99,7 @@ def rule_for(path: Path, methods: Set[str], *, private: bool) -> Ruling:
     """Returns how a string is treated.
 
     Args:
-        path: the keys of the objects around it, from the outermost; ``*`` for an array.
+        path: the keys that lead to the string, from the outermost; ``*`` for an item of an array.
         methods: the methods that the line names.
         private: whether private text is masked as well.
     """
@@ -136,13 +136,13 @@ def _rule_for(path: Path, methods: frozenset[str], private: bool) -> Ruling:
 
 
 _known_rule_for = lru_cache(maxsize=1024)(_rule_for)
-"""The same for paths that are usual, of which a line has the same again and again."""
+"""`_rule_for` with a cache, since the same paths come again and again."""
 _DEEPEST, _LONGEST = 16, 256
-"""How many keys such a path has at most, and how many characters in all."""
+"""The most keys of a path that is cached, and the most characters of all its keys."""
 
 
 def kind_of(path: Path) -> str:
-    """Returns the kind of a secret that was recognized by the names around it."""
+    """Returns the kind of a secret that was recognized by the names in its path."""
     names = (kind_of_name(key) for key in reversed(path) if key != "*")
     return next(filter(None, names), "credential" if "_meta" in path else "secret")
 
@@ -151,7 +151,7 @@ def of_variable(name: str, container: str) -> Ruling:
     """Returns how the value of a variable or a header is treated.
 
     Args:
-        name: of the variable or header.
+        name: the name of the variable or header.
         container: the member that contains it, such as ``env``.
     """
     if is_harmless_variable(name):
@@ -160,7 +160,10 @@ def of_variable(name: str, container: str) -> Ruling:
 
 
 def _entry(path: Path) -> Ruling | None:
-    """Returns the treatment of a part of ``env`` or ``headers``, in any of three notations."""
+    """Returns the treatment of a string in ``env`` or ``headers``, or None if it is in neither.
+
+    There are three notations: an object, an array of objects, and an array of ``NAME=value``.
+    """
     for key, name in pairwise(path):
         if name != "*" and _container(key):
             return of_variable(name, key)

@@ -5,10 +5,10 @@ from math import log2
 
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _SHORT_PIECE = 3.2
-"""Random text has shorter pieces than this on average; names made of words have longer ones."""
+"""The average length of the pieces of a text, below which the text is random and not words."""
 _SWITCH = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
 _SWITCHES = (4, 0.15)
-"""How often random text changes between letters and digits: in all, and per character."""
+"""The least number of changes between letters and digits in random text: in all, per character."""
 _NUMBERS = re.compile(r"v?[0-9][0-9.,:/_TZ+-]*")
 _PLACEHOLDER = re.compile(
     r"(?:your|example|placeholder|change|insert|enter|todo|replace)[-_ .]"
@@ -23,14 +23,14 @@ _REFERENCES = ("$", "<", "{", "%(", "[redacted", "%s", "%v", "&", "(", "@{")
 
 
 def is_varied(text: str) -> bool:
-    """Whether text has as many different characters as random text has."""
+    """Whether a text has as many different characters as a random text of its length."""
     return len(set(text)) >= (8 if len(text) >= 20 else 6)
 
 
 def is_random(text: str) -> bool:
-    """Whether text is likely a generated key or a strong password.
+    """Whether a text is likely to be a generated key or a strong password.
 
-    Words, identifiers, paths, numbers, dates and versions are not.
+    False for words, identifiers, paths, numbers, dates and versions.
     """
     if len(text) < 8 or not is_varied(text) or _NUMBERS.fullmatch(text):
         return False
@@ -46,7 +46,7 @@ def is_random(text: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value is a placeholder for a secret: a reference, stars, or empty."""
+    """Whether a value is no secret but a reference to one, a row of stars, empty or the like."""
     return (
         not value
         or value.startswith(_REFERENCES)
@@ -61,6 +61,6 @@ def is_example(value: str) -> bool:
 
 
 def _entropy(text: str) -> float:
-    """Shannon's entropy in bits for each character."""
+    """Returns Shannon's entropy of a text, in bits per character."""
     counts = [text.count(c) for c in set(text)]
     return log2(len(text)) - sum(count * log2(count) for count in counts) / len(text)

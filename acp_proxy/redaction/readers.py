@@ -1,6 +1,7 @@
-"""Reads secrets that are known by their form: keys of providers, tokens, private keys, credentials.
+"""Reads secrets that have a known form: provider keys, tokens, private keys, credentials.
 
-Each reader is given the place of a needle, follows the run of characters there, and decides.
+Each reader gets the index of a needle, follows the run of characters there, and returns the secret
+or None.
 """
 
 from base64 import b64decode
@@ -13,10 +14,10 @@ from acp_proxy.redaction.search import Found, Reader, Search, scheme_start
 
 
 def key_reader(rows: list[KeyFormat]) -> Reader:
-    """Returns the reader of keys that begin with the same needle.
+    """Returns a reader for the keys that begin with one needle.
 
     Args:
-        rows: the formats of such keys, the longest beginning first.
+        rows: the formats of these keys, the longest prefix first.
     """
 
     def read(search: Search, start: int) -> Found | None:
@@ -104,7 +105,7 @@ def _read_basic(search: Search, start: int) -> Found | None:
 
 
 def _credential(search: Search, start: int) -> tuple[int, int] | None:
-    """Where the credential after the name of a scheme stands; None if there is none."""
+    """Returns where the credential after a scheme begins and ends, or None if there is none."""
     scheme = expressions().scheme.match(search.text, start)
     if scheme is None:
         if not search.text[start + 5 : start + 12].strip("erER \t") and start + 12 > len(
@@ -158,6 +159,6 @@ READERS: dict[str, Reader] = {
     "--user": _read_curl_user,
     " -u": _read_curl_user,
 }
-"""Who reads what is found by each of `FORMS`."""
+"""The reader of each of `FORMS`."""
 EXACT = ("eyJ", "BEGIN ")
-"""Those that are looked for in this case only."""
+"""Those of `FORMS` in which upper and lower case must match."""

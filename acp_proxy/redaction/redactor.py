@@ -1,15 +1,15 @@
-"""Finds the secrets in the lines of a connection, and says what stands in their place.
+"""Finds the secrets in the lines of a connection, and replaces them by markers.
 
 A redactor is fed with all lines of a recording in their order, since a value that is a secret by
-its place in one message is masked wherever it comes again. It returns *edits*: ranges of a line and
-their new bytes; what is not edited keeps every byte. Ids, methods and member names are not edited.
+its place in one message is masked in later messages too. It returns *edits*: ranges of a line and
+their new bytes. All other bytes stay as they are. Ids, methods and member names are not edited.
 
-A secret may be cut into pieces, each in a message of its own. So a piece whose end may be the
-beginning of a secret is decided with the pieces that follow. Where these are not known yet, the
-caller gets `NotYet`, and asks again later.
+A secret may be cut into pieces, each in its own message. So if the end of a piece may be the
+beginning of a secret, the redactor also reads the pieces that follow. If they have not come yet, it
+raises `NotYet`, and the caller passes the line again later.
 
-Nothing here is written or kept by anything but the caller, for whom `RedactorState` has all that
-the next redactor of the same recording has to know. It holds secrets.
+A redactor writes no file. The caller keeps `RedactorState`, which has everything that the next
+redactor of the same recording must know, secrets included.
 """
 
 import base64
@@ -45,7 +45,7 @@ from acp_proxy.redaction.text_streams import Following, StreamEnd, TextStreams
 _STDERR = Stream.STDERR  # looking it up takes a while
 _HEAD = 64 << 10
 _LONGEST_WORD = 64
-"""More bytes than the longest word that is looked for in a line has."""
+"""More bytes than any word that is searched for has."""
 
 _KEY_EDGE = re.compile(rb"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----")
 _KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,100})?\s*")
@@ -53,28 +53,28 @@ _KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,1
 
 @define
 class RedactorState:
-    """What a redactor remembers. It holds secrets, so only the log may have it."""
+    """What a redactor remembers. It has secrets, so it is stored in the log and nowhere else."""
 
     key: str
-    """Of the markers, in hexadecimal digits."""
+    """The key of the markers' hashes, in hexadecimal digits."""
     values: dict[str, str] = field(factory=dict)
-    """The secrets, each with its marker."""
+    """The marker of each secret."""
     streams: dict[str, StreamEnd] = field(factory=dict)
     variables: list[str] = field(factory=list)
     """Names of variables that the agent announced as secrets."""
     in_private_key: bool = False
-    """Whether the latest line of stderr is inside of a private key."""
+    """Whether the latest line of stderr is inside a private key."""
 
 
 class Redactor:
     """Masks the lines of one recording.
 
     Args:
-        state: what the redactor of the same recording remembered before.
+        state: what an earlier redactor of the recording remembered, or a new state.
         private: whether prompts, messages and contents of files are masked as well.
-        paths: JSON pointers of values that are masked besides; ``*`` stands for any member.
-        extra: patterns that are masked besides; of one with a group, the first group.
-        markers: makes the markers; None for those of the state's key.
+        paths: the JSON pointers of further values that are masked; ``*`` stands for any member.
+        extra: further patterns whose matches are masked, or the first group if there is one.
+        markers: makes the markers; None to make them with the key in ``state``.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Redactor:
         self._streams = TextStreams(self._finder, state.streams, is_thorough=self._is_thorough)
         self._harmless = b""
         self._harmless_for = 0
-        """What stands around a piece and holds nothing."""
+        """The `around` of the latest piece without secrets in it, and how many were known then."""
         self.count = 0
         """How many values were masked."""
 
@@ -112,14 +112,14 @@ class Redactor:
         """Returns the edits of a line.
 
         Args:
-            stream: where it was read.
+            stream: the stream that the line was read from.
             raw: its bytes, without the newline.
-            following: gives the lines after it, if they are needed.
-            message: the line as it was read, if it was.
-            searched: what `search_lines` returned for several lines with this one.
+            following: returns the lines after it; called only if they are needed.
+            message: the parsed line, if the caller has parsed it.
+            searched: what `search_lines` returned for several lines, of which this is one.
 
         Raises:
-            NotYet: of ``following``; the line is as good as not fed.
+            NotYet: by ``following``, if lines are needed that have not come; pass the line again.
         """
         if stream is _STDERR:
             return self._stderr_line(raw)
@@ -135,15 +135,15 @@ class Redactor:
         """Searches several lines at once, which takes less time than one by one.
 
         Args:
-            raw: their bytes.
+            raw: the bytes of the lines.
 
         Returns:
-            For how many words they were searched, or None if they hold one of these.
+            The number of words that were searched for if none was found, otherwise None.
         """
         return None if self._finder.may_hold(raw) else self._finder.needles.count
 
     def alone(self, raw: bytes) -> Edits:
-        """Returns the edits of a line that is looked at by itself, out of its order.
+        """Returns the edits of a line without regard to the lines around it.
 
         Args:
             raw: its bytes, without the newline.
@@ -153,11 +153,11 @@ class Redactor:
         return self.large(Stream.TO_AGENT, lambda: (raw,))
 
     def large(self, stream: Stream, pieces: Pieces) -> Edits:
-        """Returns the edits of a line that is not held.
+        """Returns the edits of a line that may be too large to be in memory as a whole.
 
         Args:
-            stream: where it was read.
-            pieces: gives its bytes, without the newline, anew whenever it is called.
+            stream: the stream that the line was read from.
+            pieces: returns its bytes, without the newline; called several times.
         """
         if not (self._is_thorough or self._may_any_hold(pieces())):
             return ()
@@ -166,7 +166,7 @@ class Redactor:
             return self._counted(self._edits_of_text(pieces()))
         known = len(self._finder.values.markers)
         edits = self._edits_of_json(stream, head, pieces)
-        if len(self._finder.values.markers) > known:  # one may stand before the place that shows it
+        if len(self._finder.values.markers) > known:  # a new secret may also stand before its place
             edits = self._edits_of_json(stream, head, pieces)
         return self._counted(edits)
 
@@ -186,12 +186,13 @@ class Redactor:
         return edits
 
     def changed(self, stream: Stream, raw: bytes) -> Edits:
-        """Returns the edits of a line that a fault has changed or made up.
+        """Returns the edits of a line that a fault has changed or added.
 
-        Values may have been cut, and pieces of texts come alone; so pieces of values are masked.
+        A fault may cut values, and may send one piece of a text without the others, so pieces of
+        known secrets are masked too.
 
         Args:
-            stream: where it was written.
+            stream: the stream that the line was written to.
             raw: its bytes, without the newline.
         """
         pieces = self._finder.values.fragments(raw)
@@ -202,8 +203,8 @@ class Redactor:
         """Returns a text without its secrets.
 
         Args:
-            text: whatever it is.
-            loose: whether it is a command, an error or the like, where names count.
+            text: any text.
+            loose: whether it is a command, an error or the like; see `patterns.find`.
         """
         spans = self._finder.spans(text, loose=loose)
         self.count += len(spans)
@@ -217,7 +218,7 @@ class Redactor:
         """
         known, count = len(self._finder.values.markers), self.count
         found = self._command(words)
-        if len(self._finder.values.markers) > known:  # one may stand before the word that shows it
+        if len(self._finder.values.markers) > known:  # a new secret may be in an earlier word too
             self.count = count
             found = self._command(words)
         return found
@@ -235,21 +236,25 @@ class Redactor:
         return found
 
     def mark(self) -> object:
-        """Returns what `restore` needs to forget the lines that are fed from now on."""
+        """Returns what `restore` needs to undo the effect of the lines that are fed from now on."""
         return dict(self._streams.kept), self._state.in_private_key
 
     def restore(self, mark: Any) -> None:
-        """Forgets the lines since a `mark`; the secrets that they showed stay known."""
+        """Forgets the lines that were fed since a mark, but not the secrets in them.
+
+        Args:
+            mark: what `mark` returned.
+        """
         self._streams.kept, self._state.in_private_key = mark
 
     def snapshot(self) -> RedactorState:
-        """Returns what the next redactor of this recording has to know."""
+        """Returns what the next redactor of this recording must know."""
         self._state.values = dict(self._finder.values.markers)
         self._state.streams = self._streams.kept
         return self._state
 
     def _may_any_hold(self, pieces: Iterable[bytes]) -> bool:
-        """Whether a line that is not held may hold anything to mask, see `_may_hold`."""
+        """Whether a line that is read in pieces may have anything to mask."""
         end = b""
         for piece in pieces:
             seam = end + piece[:_LONGEST_WORD]
@@ -266,7 +271,7 @@ class Redactor:
     # Pieces of text
 
     def _is_harmless(self, raw: bytes, message: Message, searched: int | None) -> bool:
-        """Whether nothing is to be masked in a line, as nearly always; the quick way."""
+        """Whether a line certainly has nothing to mask; fast, for nearly all lines."""
         if self._is_thorough:
             return False
         if searched != self._finder.needles.count and self._finder.may_hold(raw):
@@ -300,10 +305,10 @@ class Redactor:
             return merge_edits([*around, Edit(piece.start, piece.end, base64.b64encode(new))])
         return merge_edits([*around, *edits_in(Decoded(piece.literal), piece.start, spans)])
 
-    # Text that is no JSON
+    # Text that is not JSON
 
     def _stderr_line(self, raw: bytes) -> Edits:
-        """Returns the edits of a line of stderr, where a private key may have several lines."""
+        """Returns the edits of a line of stderr, which may be one of the lines of a private key."""
         was_inside = self._state.in_private_key and bool(_KEY_LINE.fullmatch(raw))
         edges = _KEY_EDGE.findall(raw)
         self._state.in_private_key = edges[-1] == b"BEGIN" if edges else was_inside
@@ -315,7 +320,7 @@ class Redactor:
         return self.large(Stream.STDERR, lambda: (raw,))
 
     def _edits_of_text(self, pieces: Iterable[bytes]) -> list[Edit]:
-        """Returns the edits of a line that is no JSON, or that is a log in JSON."""
+        """Returns the edits of a line that is not JSON, or of a line of a log in JSON."""
         found: list[Edit] = []
         held, at, source, is_over = b"", 0, iter(pieces), False
         while not is_over:
@@ -345,7 +350,7 @@ _WINDOW, _OVERLAP = 1 << 20, 16 << 10
 
 
 def _head(pieces: Iterable[bytes]) -> bytes:
-    """Returns the first bytes of a line, whatever pieces it is read in."""
+    """Returns the first `_HEAD` bytes of a line, or all if it has fewer."""
     head = b""
     for piece in pieces:
         head = (head + piece)[:_HEAD] if head else piece[:_HEAD]

@@ -1,4 +1,4 @@
-"""One search of a text: what it has found, which runs were read, and what the end leaves open."""
+"""One search of a text: what was found, which runs were read, and what the end may cut off."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -8,10 +8,10 @@ from acp_proxy.redaction.expressions import expressions
 from acp_proxy.redaction.needles import Places
 
 _RETRIES = 8
-"""How many needles in one run of characters are looked at."""
+"""How many needles within one run of characters are examined."""
 _NAME_CHARACTERS = "-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONGEST_NAME = 80
-"""Characters of a name at most."""
+"""The most characters of a name."""
 
 
 class Found(NamedTuple):
@@ -27,13 +27,13 @@ class Search:
     """One search of a text.
 
     Args:
-        text: what is searched.
-        loose: whether a name is enough.
-        places: where the words stand that are looked for.
+        text: the text.
+        loose: see `patterns.find`.
+        places: the matches of needles in the text.
 
     Attributes:
         found: the secrets, in order and without overlaps.
-        opened: places where something begins that the end of the text leaves open.
+        opened: where secrets may begin that the end of the text cuts off.
     """
 
     def __init__(self, text: str, places: Places, *, loose: bool) -> None:
@@ -46,13 +46,13 @@ class Search:
         self._tries: dict[str, int] = defaultdict(int)
 
     def may_read(self, run: str, start: int) -> bool:
-        """Whether a run of characters from a place on is to be read.
+        """Whether a reader should read a run of characters.
 
-        It is not if many needles in the same run were looked at already.
+        False if it was read from many needles in the same run before.
 
         Args:
-            run: what its characters are.
-            start: the place.
+            run: the name of the run's alphabet.
+            start: the index at which the run begins.
         """
         if start >= self._run_ends.get(run, 0):
             self._tries[run] = 0
@@ -61,26 +61,26 @@ class Search:
         return self._tries[run] <= _RETRIES
 
     def have_read(self, run: str, start: int, end: int) -> None:
-        """Notes how far a run was read, and that what begins there may go on after the text.
+        """Notes that a run was read; calls `leave_open` if it extends to the end of the text.
 
         Args:
-            run: what its characters are.
-            start: where it was read from.
-            end: where it ends.
+            run: the name of the run's alphabet.
+            start: the index at which the secret begins, or may begin.
+            end: the index after the last character of the run.
         """
         self._run_ends[run] = max(end, self._run_ends.get(run, 0))
         if end == len(self.text):
             self.leave_open(start)
 
     def leave_open(self, start: int) -> None:
-        """Notes that what begins there may go on after the end of the text."""
+        """Notes that a secret may begin at an index and continue after the end of the text."""
         self.opened.append(start)
 
     def begins_word(self, start: int, *, joined: bool = False) -> bool:
-        """Whether nothing of a word stands before a place.
+        """Whether a word may begin at an index.
 
         Args:
-            start: the place.
+            start: the index.
             joined: whether dashes, dots and underscores belong to words.
         """
         if start == 0:
@@ -93,37 +93,37 @@ class Search:
 
 
 Reader = Callable[[Search, int], Found | None]
-"""Reads what stands at a needle: the secret there, or None if there is none."""
+"""Returns the secret at the index of a needle, or None if there is none."""
 
 
 def name_start(text: str, place: int) -> int:
-    """Returns where the name begins that a place is in.
+    """Returns the index at which a name begins.
 
     Args:
         text: any text.
-        place: in it.
+        place: an index within the name.
     """
     before = text[max(0, place - LONGEST_NAME) : place]
     return place - len(before) + len(before.rstrip(_NAME_CHARACTERS))
 
 
 def name_end(text: str, place: int) -> int:
-    """Returns where the name ends that a place is in.
+    """Returns the index after the last character of a name.
 
     Args:
         text: any text.
-        place: in it.
+        place: an index within the name.
     """
     there = text[place : place + LONGEST_NAME + 1]
     return place + len(there) - len(there.lstrip(_NAME_CHARACTERS))
 
 
 def scheme_start(text: str, end: int) -> int:
-    """Returns where the scheme of a URL begins.
+    """Returns the index at which the scheme of a URL begins.
 
     Args:
         text: any text.
-        end: the place of the colon after it.
+        end: the index of the colon after the scheme.
     """
     before = text[max(0, end - 16) : end]
     return end - len(before) + len(before.rstrip(_NAME_CHARACTERS + "+"))

@@ -1,4 +1,4 @@
-"""Finds secrets in text by their forms, and those that were found before."""
+"""Finds secrets in text: those of a known form, and those that were found earlier."""
 
 import base64
 import binascii
@@ -24,10 +24,10 @@ class SecretFinder:
 
     Args:
         markers: makes the markers.
-        extra: patterns of secrets besides; of one with a group, the first group.
+        extra: further patterns whose matches are secrets, or the first group if there is one.
 
     Attributes:
-        needles: all words that are looked for.
+        needles: all words that are searched for.
         values: the secrets that were found.
     """
 
@@ -38,20 +38,20 @@ class SecretFinder:
         self._extra = extra
 
     def may_hold(self, raw: bytes) -> bool:
-        """Whether a line or a text may hold anything to mask; quick, and True when in doubt."""
+        """Whether a line or a text may have anything to mask; fast, and True when in doubt."""
         return self.needles.are_in(raw)
 
     def spans(self, text: str, *, loose: bool) -> list[MaskedSpan]:
-        """Returns what is masked in a text, and remembers it.
+        """Returns the spans of a text to be masked, and remembers the secrets in them.
 
         Args:
             text: any text.
-            loose: whether it is a command, an error or the like, where names count.
+            loose: whether it is a command, an error or the like; see `patterns.find`.
         """
         return self.spans_of(self.search(text, loose=loose))
 
     def search(self, text: str, *, loose: bool) -> Search:
-        """Searches a text for secrets by their forms, and for the words of those found before.
+        """Searches a text for secrets of a known form, and for words of those found earlier.
 
         Args:
             text: any text.
@@ -60,12 +60,12 @@ class SecretFinder:
         return patterns.search(text, loose=loose, places=self.needles.places(one_byte_each(text)))
 
     def tail(self, searched: Search) -> int:
-        """Returns from where on the end of a text may be the beginning of a secret."""
+        """Returns the index from which on the end of a text may be the beginning of a secret."""
         text = searched.text
         return min(tail(text, searched), self.values.tail(text, searched.places))
 
     def spans_of(self, searched: Search) -> list[MaskedSpan]:
-        """Returns what is masked in a text that was searched, and remembers it."""
+        """Returns the spans to be masked in a text that was searched; remembers their secrets."""
         text, places = searched.text, searched.places
         if not (places or self._extra):
             return []
@@ -81,7 +81,7 @@ class SecretFinder:
             value = text[start:end]
             if not _overlaps(masked, start, end) and not _REFERENCE.fullmatch(value):
                 spans.append(MaskedSpan(start, end, self.remember(value, kind, named=True)))
-        if spans:  # which may be new ones, and come again
+        if spans:  # new secrets may be in this text a second time
             places = self.needles.places(one_byte_each(text))
         for start, end, marker in self.values.find(text, places):
             if not _overlaps(masked, start, end):
@@ -93,12 +93,12 @@ class SecretFinder:
 
         Args:
             value: the secret.
-            kind: what it is called.
-            named: whether its name or its form shows that it is one.
+            kind: the kind of the secret that its marker names.
+            named: whether its name or its form shows that it is a secret.
         """
         marker = self.values.markers.get(value) or self.markers.of(kind, value)
         self._add(value, marker, named=named)
-        if "%" in value:  # in an URL; elsewhere it may come as it is
+        if "%" in value:  # percent-encoded in a URL; it may be elsewhere without the encoding
             self._add(unquote(value), marker, named=named)
         return marker
 
@@ -106,11 +106,14 @@ class SecretFinder:
         self.values.add(value, marker, named=named)
 
     def secret(self, text: str, kind: str, *, named: bool = True) -> list[MaskedSpan]:
-        """Returns what is masked in a text that is a secret as a whole.
+        """Returns the spans to be masked in a text that is a secret as a whole.
+
+        These are none if the text is empty, has a marker or is a reference such as ``$TOKEN``.
+        The name of an authentication scheme at the beginning is not masked.
 
         Args:
             text: the text.
-            kind: what it is called.
+            kind: the kind of the secret that its marker names.
             named: whether its name shows that it is a secret.
         """
         if not text.strip() or MARKER.fullmatch(text) or _REFERENCE.fullmatch(text):
@@ -126,17 +129,20 @@ class SecretFinder:
         if ";" in text and "=" in text:
             for cookie in _COOKIE.finditer(text):
                 self._add(cookie[1], marker, named=False)
-        self.spans(secret, loose=True)  # a URL with a password, for instance
+        self.spans(secret, loose=True)  # remembers secrets in it, such as a password in a URL
         return [MaskedSpan(start, len(text), marker)]
 
     def asked(self, text: str) -> list[MaskedSpan]:
-        """Returns what is masked in a text that somebody named, though a part of it is a marker."""
+        """Returns the spans to be masked in a text that the user wants masked as a whole.
+
+        Unlike `secret`, masks references, and texts of which a part is a marker.
+        """
         if not text.strip() or MARKER.fullmatch(text):
             return []
         return [MaskedSpan(0, len(text), self.remember(text, "secret", named=False))]
 
     def _remember_basic(self, code: str, marker: str) -> None:
-        """Remembers the password in the credentials of basic authentication."""
+        """Remembers the decoded credentials of basic authentication, and the password in them."""
         try:
             user, _, password = base64.b64decode(code).decode().partition(":")
         except (binascii.Error, ValueError):
@@ -146,7 +152,16 @@ class SecretFinder:
 
 
 def _around(masked: list[tuple[int, int]], start: int, end: int) -> tuple[int, int] | None:
-    """Returns a range, with the markers whole that it touches; None if it is empty or in one."""
+    """Returns a range, extended to the ends of markers that it cuts.
+
+    Args:
+        masked: the ranges of markers.
+        start: where the range begins.
+        end: where it ends.
+
+    Returns:
+        The range, or None if it is empty or within a marker.
+    """
     if start == end or any(first <= start and end <= last for first, last in masked):
         return None
     for first, last in masked:
@@ -156,6 +171,6 @@ def _around(masked: list[tuple[int, int]], start: int, end: int) -> tuple[int, i
 
 
 def _overlaps(places: list[tuple[int, int]], start: int, end: int) -> bool:
-    """Whether one of several ranges, which are in order, has a part of another one."""
+    """Whether a range overlaps one of several ranges, which are sorted."""
     number = bisect_left(places, (end,))
     return number > 0 and places[number - 1][1] > start

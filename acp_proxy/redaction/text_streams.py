@@ -1,7 +1,7 @@
-"""Finds secrets in texts that come in pieces, by what stands before and behind each piece.
+"""Finds secrets in texts that come in pieces, together with the text before and after each piece.
 
-Of each text its last characters are kept, and what of the pieces to come is masked already. A piece
-whose end may be the beginning of a secret is decided with the pieces that follow.
+For each text, its last characters are kept, and the spans of later pieces that are known to be
+masked. If the end of a piece may be the beginning of a secret, the pieces that follow are read too.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,26 +14,26 @@ from acp_proxy.redaction.pieces import Piece, PieceReader
 from acp_proxy.redaction.secret_finder import SecretFinder
 
 CONTEXT = 32
-"""Characters before a piece of text that are looked at together with it."""
+"""How many characters before a piece are searched together with it."""
 _SEAM = 24
-"""Characters before and after the place where a text was cut that are looked at together."""
+"""How many characters on either side of a cut are searched together."""
 _MOST_TEXT = 16 << 10
-"""Characters of following pieces with which a piece is decided."""
+"""How many characters of the following pieces are searched together with a piece, at most."""
 _MOST_LINES = 400
 _MOST_STREAMS = 256
 
 
 class NotYet(Exception):
-    """What follows a line decides what is masked in it, and is not known yet."""
+    """Raised when later lines decide what is masked in a line, and have not come yet."""
 
 
 Following = Callable[[], Iterator[bytes]]
-"""Gives the lines of the same stream that follow; raises `NotYet` where more may come."""
+"""Yields the following lines of the stream; at their end, raises `NotYet` if more may come."""
 
 
 StreamEnd = tuple[str, list[tuple[int, int, str]]]
-"""The last characters of a stream of pieces, and what is masked in the pieces to come, counted from
-their beginning: a tuple, since there may be a million."""
+"""The last characters of a text that comes in pieces, and the spans to be masked in later pieces,
+with their offsets from the end of the text so far. A tuple, since there may be a million."""
 _NOTHING: StreamEnd = ("", [])
 
 
@@ -42,11 +42,11 @@ class TextStreams:
 
     Args:
         finder: finds secrets in them.
-        kept: what is kept of each text, by its key.
-        is_thorough: whether patterns of the user are looked for, which have no needles.
+        kept: the ends of the texts, by their keys.
+        is_thorough: whether to search even text without needles, for patterns of the user.
 
     Attributes:
-        kept: as it is now.
+        kept: the ends of the texts so far, by their keys.
     """
 
     def __init__(
@@ -58,11 +58,14 @@ class TextStreams:
         self._ahead = PieceReader()
 
     def passes(self, key: str, text: str) -> bool:
-        """Takes a piece without needles if nothing in it is masked; returns whether it is taken.
+        """Takes a piece without needles, if it is certain that nothing in it is masked.
 
         Args:
-            key: of the text.
+            key: the key of the text.
             text: the piece.
+
+        Returns:
+            Whether it is certain; if not, pass the piece to `spans`.
         """
         left, spans = self.kept.get(key, _NOTHING)
         if spans:
@@ -80,14 +83,14 @@ class TextStreams:
         return True
 
     def spans(self, piece: Piece, following: Following) -> list[MaskedSpan]:
-        """Returns what is masked in a piece, by what is before and behind it.
+        """Returns the spans to be masked in a piece.
 
         Args:
             piece: the piece.
-            following: gives the lines after it, if they are needed.
+            following: returns the lines after it; called only if they are needed.
 
         Raises:
-            NotYet: of ``following``; the piece is as good as not taken.
+            NotYet: by ``following``, if lines are needed that have not come; pass the piece again.
         """
         left, spans = self.kept.get(piece.key, _NOTHING)
         joined = left + piece.text
@@ -115,7 +118,8 @@ class TextStreams:
         own, later = [], []
         for span in join_spans([*known, *found]):
             if span.end > begin and span.start < end:
-                # Of one that begins with the last two characters before, the marker stands here.
+                # The marker of a span that an earlier piece has begun to mask is there. If the
+                # span only begins in the last characters before, it is put here.
                 is_marked = span.start < begin and any(a < span.end for a, _, _ in known)
                 new = "" if is_marked else span.new
                 own.append(
@@ -134,14 +138,14 @@ class TextStreams:
             del streams[next(iter(streams))]
 
     def _cut_off(self, text: str, tail: int) -> list[MaskedSpan]:
-        """Masks what may be the greater part of a secret at the end of a stream."""
+        """Returns a span for the beginning of a known secret that the end of a text cuts off."""
         beginning = text[tail:]
         if self._finder.values.tail(text) == tail and len(beginning) >= 8:
             return [MaskedSpan(tail, len(text), self._finder.markers.of("secret", beginning))]
         return []
 
     def _following(self, key: str, following: Following) -> Iterator[str]:
-        """Yields the pieces of a text that follow; anything but an update ends it."""
+        """Yields the pieces of a text that follow, up to a line that is not an update."""
         for raw in islice(following(), _MOST_LINES):
             piece = self._ahead.read(raw)
             if piece is not None and piece.key == key:
@@ -151,7 +155,7 @@ class TextStreams:
 
 
 def _may_join(left: str, text: str) -> bool:
-    """Whether a word that is looked for may begin in one text and end in the next."""
+    """Whether a needle may begin in one text and end in the next."""
     if not left or text[:1].isspace():
         return False
     return text[:1] == "-" or not left[-1].isspace()  # `curl -u` has a blank before its dash
@@ -162,7 +166,7 @@ _MARKER_END = 2 * HASH_SIZE + 2
 
 
 def _context(text: str) -> str:
-    """Returns the last characters of a text, but no part of a marker."""
+    """Returns the last characters of a text, without a marker that would be cut."""
     start = max(0, len(text) - CONTEXT)
     end = text.find("]", start) + 1
     if end and text[end - _MARKER_END : end - _MARKER_END + 1] == ":":

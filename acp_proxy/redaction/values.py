@@ -1,8 +1,8 @@
-"""The secrets that were found in a recording, to be masked wherever they come again.
+"""The secrets that were found in a recording, which are masked wherever they are found again.
 
-A value is looked for as it is, and as it looks percent-encoded, base64-encoded at any place of a
-longer text, and inside of JSON within a string. What is short, a number, a path or a plain word is
-masked only where it was found: elsewhere it is more likely to be something else.
+A value is searched for as it is, percent-encoded, base64-encoded within a longer text, and as JSON
+within a string. A value that is short, a number, a path or a plain word is masked only where it was
+found: elsewhere the same text is more likely not a secret.
 """
 
 import base64
@@ -20,15 +20,15 @@ from acp_proxy.redaction.needles import GrowingNeedles, Places, one_byte_each
 from acp_proxy.redaction.search import Found
 
 BEGINNING = 3
-"""Characters of a secret that a piece of text must end with to be its beginning."""
+"""The least number of characters that count as the beginning of a secret at the end of a text."""
 _WORD = 8
-"""Characters of a form that are looked for in a line to see whether it may be there."""
+"""The number of characters of a form that are used as its needle."""
 SHORTEST = 8
-"""Characters of the shortest value that is looked for."""
+"""The number of characters of the shortest value that is searched for."""
 LONGEST = 64 << 10
-"""Characters of the longest; of a longer one its lines are looked for."""
+"""The number of characters of the longest; of a longer value, only its lines are searched for."""
 _LONG_LINE = 20
-"""Characters of a line of a secret that is a secret by itself."""
+"""The least number of characters of a line of a secret that is searched for by itself."""
 _PLAIN = re.compile(r"true|false|null|[-+]?[0-9.,:]+|[A-Za-z]:\\.*|file://.*")
 _PATH = re.compile(r"(?:~|\.{0,2})(?:/[\w.@ ,-]+)+/?")
 _ESCAPED = re.compile(rb'["\\/\x00-\x1f\x7f-\xff]')
@@ -37,11 +37,11 @@ _SETTING = re.compile(
     r"|v?\d+(?:\.\d+)+[\w.+-]{0,20}|o[1-9](?:-[a-z-]+)?|(?:[\w.-]+/)?(?i:claude|codestral|command|deepseek|devstral|gemini|gemma"
     r"|glm|gpt|grok|kimi|llama|magistral|mistral|qwen|sonar)[\w.:-]{0,40}"
 )
-"""What a variable without the name of a secret may hold and is no secret elsewhere: a word, an
+"""Values of variables without the name of a secret that are not searched for elsewhere: a word, an
 address, a language, a region, a version, a model."""
 _MOST_FRAGMENTS = 200_000
 MOST = 1000
-"""Values that are remembered at most, so that a hostile recording makes nothing slow."""
+"""The most values that are remembered, so that a hostile recording cannot make masking slow."""
 
 
 @define
@@ -49,33 +49,35 @@ class SecretValues:
     """Values, each with the marker that replaces it."""
 
     needles: GrowingNeedles = field(factory=GrowingNeedles)
-    """Words of which one is in each line of JSON, or text, that holds a value; perhaps among others
-    that the owner looks for."""
+    """Words of which every text and every line of JSON with a value contains one. The owner may add
+    other words."""
     markers: dict[str, str] = field(factory=dict)
     """The marker of each value."""
     forms: dict[str, str] = field(factory=dict)
-    """The marker of each form in which a value may come again."""
+    """The marker of each form of a value: as it is, or encoded."""
     _sizes: dict[int, list[int]] = field(factory=dict)
-    """How many characters the forms have that begin with a word; longer ones first."""
+    """The lengths of the forms that begin with a needle, by the needle's number; longer ones
+    first."""
     _sorted: list[str] = field(factory=list)
-    """The forms, so that those with the same beginning stand together."""
+    """The forms, sorted."""
     _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
-    """Beginnings of forms that are too short to have one of the words, by their ends."""
+    """The beginnings of forms that are shorter than a needle, by their last characters."""
     _fragments: GrowingNeedles = field(factory=lambda: GrowingNeedles(small=True))
-    """Pieces of the forms."""
+    """All pieces of the forms that have `SHORTEST` bytes."""
     _fragment_markers: list[str] = field(factory=list)
+    """The marker of each fragment, by its number."""
     _unbroken: list[str] = field(factory=list)
-    """Forms whose pieces are not among the fragments yet."""
+    """The forms whose pieces are not in `_fragments` yet."""
 
     def add(self, value: str, marker: str, *, named: bool, is_known: bool = False) -> bool:
-        """Adds a secret; returns whether it is looked for from now on.
+        """Adds a secret; returns whether it is new and searched for from now on.
 
         Args:
-            value: as it was found.
-            marker: what replaces it.
-            named: whether its name or its form shows that it is a secret; otherwise only what no
-                person would write is looked for elsewhere.
-            is_known: whether it is a secret wherever it stands, however it looks.
+            value: the secret.
+            marker: the marker that replaces it.
+            named: whether its name or its form shows that it is a secret; if not, it is not
+                searched for if it is a usual setting, such as a word or a version.
+            is_known: whether to search for it even if it is short, a number or a path.
         """
         if value in self.markers or len(self.markers) >= MOST or MARKER.fullmatch(value):
             return False
@@ -93,7 +95,7 @@ class SecretValues:
 
     def _index(self, form: str) -> None:
         raw = _bytes_of(form)
-        # A line of JSON may have it in escapes; the longest part without any shows it.
+        # JSON may escape some characters of the form, so a part without them is a needle as well.
         for word in (raw[:_WORD], max(_ESCAPED.split(raw), key=len)[:_WORD]):
             if word:
                 self.needles.add(word)
@@ -110,17 +112,17 @@ class SecretValues:
                 self._beginnings[end] = (*known, beginning)
 
     def ends_open(self, text: str) -> bool:
-        """Whether the end of a text without `needles` may be the beginning of a value; fast."""
+        """Whether the end of a text without needles may be the beginning of a value; fast."""
         return text.endswith(self._beginnings.get(text[-BEGINNING:], ()))
 
     def find(self, text: str, places: Places | None = None) -> list[Found]:
-        """Returns where values stand in a text, in order, and their markers as kinds.
+        """Returns the values in a text, in order and without overlaps, with their markers as kinds.
 
-        Where several begin, the longest counts; none overlaps the one before.
+        Of several values that begin at the same index, the longest is returned.
 
         Args:
             text: any text.
-            places: where the words of `needles` stand in it, if that is known.
+            places: the matches of `needles` in the text, if they are known.
         """
         starts = self._starts(text, places)
         found: list[Found] = []
@@ -137,7 +139,7 @@ class SecretValues:
         return found
 
     def _starts(self, text: str, places: Places | None) -> dict[int, list[int]]:
-        """Returns where values may begin, and how long those are, longer ones first."""
+        """Returns each index at which values may begin, with their lengths, longer ones first."""
         if not self.forms:
             return {}
         starts: dict[int, list[int]] = {}
@@ -148,9 +150,9 @@ class SecretValues:
         return starts
 
     def fragments(self, data: bytes) -> Iterator[tuple[int, int, str]]:
-        """Yields where pieces of values stand in bytes, and the marker of each; slow.
+        """Yields the start, the end and the marker of each piece of a value in the data; slow.
 
-        Pieces of less than `SHORTEST` characters are not found, nor is their order.
+        Pieces of less than `SHORTEST` bytes are not found. The pieces may overlap, in any order.
         """
         for form in self._unbroken:
             if self._fragments.count > _MOST_FRAGMENTS:
@@ -164,13 +166,14 @@ class SecretValues:
             yield start, start + SHORTEST, self._fragment_markers[number]
 
     def tail(self, text: str, places: Places | None = None) -> int:
-        """Returns where the end of a text begins that may be the beginning of a value.
+        """Returns the index from which on the end of a text may be the beginning of a value.
 
-        Less than `BEGINNING` characters are none.
+        Less than `BEGINNING` characters do not count as a beginning. If there is none, the length
+        of the text is returned.
 
         Args:
             text: any text.
-            places: where the words of `needles` stand in it, if that is known.
+            places: the matches of `needles` in the text, if they are known.
         """
         starts = self._starts(text, places)
         last = len(text) - BEGINNING
@@ -186,14 +189,14 @@ class SecretValues:
 
 
 def _is_distinct(value: str, *, named: bool) -> bool:
-    """Whether a value that comes again is the same secret, as far as one can tell."""
+    """Whether a value is so unusual that the same text elsewhere is most likely the same secret."""
     if len(value) < SHORTEST or _PLAIN.fullmatch(value) or _is_path(value):
         return False
     return named or not _SETTING.fullmatch(value)
 
 
 def _is_path(value: str) -> bool:
-    """Whether a value is a path; a random one may begin with a slash as well."""
+    """Whether a value is a path and not random text that begins with a slash."""
     return bool(_PATH.fullmatch(value)) and (value.count("/") > 1 or len(value) < _LONG_LINE)
 
 
@@ -206,8 +209,8 @@ def _forms(value: str) -> Iterator[str]:
     for ensure_ascii in (True, False):
         inner = json.dumps(value, ensure_ascii=ensure_ascii)[1:-1]
         yield inner
-        yield json.dumps(inner, ensure_ascii=ensure_ascii)[1:-1]  # in a line that is no JSON
-    for shift in range(3):  # by what stands before it in the encoded text
+        yield json.dumps(inner, ensure_ascii=ensure_ascii)[1:-1]  # in a line that is not JSON
+    for shift in range(3):  # the bytes before the value, modulo 3, decide how base64 divides it
         code = base64.b64encode(b"\0" * shift + data)
         # A character has six bits; those that it shares with its neighbours are left out.
         core = code[-(-shift * 8 // 6) : (shift + len(data)) * 8 // 6].decode()
@@ -220,7 +223,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def _bytes_of(text: str) -> bytes:
-    """Returns the bytes of a text that may have been no UTF-8, or have half of a character."""
+    """Encodes a text, even if it was decoded from invalid UTF-8 or has half a surrogate pair."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
