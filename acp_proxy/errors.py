@@ -8,15 +8,15 @@ from pathlib import Path
 
 
 class AcpProxyError(Exception):
-    """An error that the user can fix."""
+    """Base class of the errors that the user can fix."""
 
 
 class NoSuchRecording(AcpProxyError):
-    """No recording has that name, or several have it."""
+    """Raised when no recording has a name, or several have it."""
 
 
 class UnreadableRecording(AcpProxyError):
-    """The file exists but cannot be read as a recording."""
+    """Raised when a file exists but cannot be read as a recording."""
 
     def __init__(self, path: Path, reason: str) -> None:
         one_line = " ".join(reason.splitlines())  # it may quote what the file holds
@@ -24,18 +24,18 @@ class UnreadableRecording(AcpProxyError):
 
 
 class NotARecording(UnreadableRecording):
-    """The file is not a recording."""
+    """Raised when a file is not a recording."""
 
 
 class DamagedRecording(UnreadableRecording):
-    """The recording is damaged; it is never shown as an empty one."""
+    """Raised when a recording is damaged; it is never shown as an empty one."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(path, f"it is damaged ({reason}); try `sqlite3 {path} .recover`")
 
 
 class NewerRecording(UnreadableRecording):
-    """The file was made by a newer version."""
+    """Raised when a newer version of acp-proxy made the recording."""
 
     def __init__(self, path: Path, version: int, ours: int) -> None:
         super().__init__(
@@ -44,23 +44,23 @@ class NewerRecording(UnreadableRecording):
 
 
 class CannotAnnotate(AcpProxyError):
-    """The note or name of a recording cannot be changed, or not now."""
+    """Raised when the note or name of a recording cannot be changed, or cannot be changed yet."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"cannot change {path}: {reason}")
 
 
 class BadPattern(AcpProxyError):
-    """Invalid regular expression."""
+    """Raised when a regular expression is not valid."""
 
 
 class BadFilter(AcpProxyError):
-    """Invalid filter."""
+    """Raised when a filter is not valid."""
 
 
 class BadPlan(AcpProxyError):
-    """Invalid plan of faults."""
+    """Raised when a plan of faults is not valid."""
 
 
 class BadSettings(AcpProxyError):
-    """The settings of an ACP client cannot be read or changed."""
+    """Raised when the settings of an ACP client cannot be read or changed."""

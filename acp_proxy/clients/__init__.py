@@ -1,1 +1,1 @@
-"""The ACP clients of this machine: their settings, the agents in them, and how to add one."""
+"""The ACP clients of this machine: reads their settings, and adds agents that are recorded."""

@@ -20,29 +20,29 @@ class Acpx(JsonClient):
     agents_section = "agents"
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Its directory, and the program."""
+        """Yields the directory of its settings, and the program."""
         yield machine.home / ".acpx"
         if program := machine.find("acpx"):
             yield Path(program)
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """The user's settings, and those of the project."""
+        """Returns the user's settings file, and that of the project."""
         return [machine.home / ".acpx/config.json", machine.directory / ".acpxrc.json"]
 
     def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Reads agents, each a list of words or a line for a shell.
+        """Returns the agents in a settings file, where commands are lists of words or shell lines.
 
         Args:
             path: the file.
-            data: what it has.
+            data: its content.
 
         Raises:
-            BadSettings: it cannot be read.
+            BadSettings: the file cannot be read.
         """
         return [_agent(one) for one in super().agents(path, data)]
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns a document for either file; variables are set by ``env``."""
+        """Returns a document for either file; the commands set variables with ``env``."""
         found = {agent.key: {"argv": [*_assignments(agent), *agent.command]} for agent in agents}
         return "\n".join(format_json({self.agents_section: found}, "  "))
 

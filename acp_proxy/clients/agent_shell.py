@@ -23,7 +23,7 @@ _VARIABLES = {
     "opencode": "opencode",
     "qwen-code": "qwen",
 }
-"""What the names of its variables have for an agent, by the ids of known agents."""
+"""The part of the names of agent-shell's variables that names the agent, by ids of known agents."""
 
 
 class AgentShell(ScriptClient):
@@ -33,14 +33,14 @@ class AgentShell(ScriptClient):
     title = "agent-shell"
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """The package, as package.el, straight and Doom install it."""
+        """Yields the directories into which package.el, straight and Doom install the package."""
         for directory in (machine.home / ".emacs.d", machine.config / "emacs"):
             yield from directory.glob("elpa/agent-shell-[0-9]*")
             yield directory / "straight/repos/agent-shell"
             yield directory / ".local/straight/repos/agent-shell"
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """The files that Emacs reads when it starts."""
+        """Returns the files that Emacs reads when it starts."""
         home, config = machine.home, machine.config
         names = (".doom.d/config.el", ".emacs", ".emacs.el", ".emacs.d/init.el")
         found = [config / "doom/config.el", *(home / name for name in names)]
@@ -48,10 +48,12 @@ class AgentShell(ScriptClient):
         return found or [home / ".emacs.d/init.el"]
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns settings of the variables of each agent, and a comment on one that has none.
+        """Returns Emacs Lisp that sets the variables for each agent.
+
+        For an agent without variables it has a comment.
 
         Raises:
-            BadSettings: no agent has variables.
+            BadSettings: agent-shell has variables for none of the agents.
         """
         if not any(agent.id in _VARIABLES for agent in agents):
             names = ", ".join(_VARIABLES)

@@ -1,4 +1,4 @@
-"""The agents that clients are configured with, and the same agents with acp-proxy before them."""
+"""The agents in the settings of clients, and the same agents as acp-proxy starts them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
@@ -10,23 +10,23 @@ from acp_proxy.clients.machine import Machine
 from acp_proxy.known_agents import AGENTS, command_of
 
 SUFFIX = " (recorded)"
-"""What the name of an agent that is recorded ends with."""
+"""The end of the name of an agent that is recorded."""
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-"""What a graphical program looks through at least, on most systems."""
+"""The PATH that a graphical program has at least, on most systems."""
 
 
 @frozen
 class ConfiguredAgent:
-    """An agent of a client's settings."""
+    """An agent in a client's settings."""
 
     name: str
     command: tuple[str, ...]
-    """Empty if the client keeps it to itself, as for agents that it installs."""
+    """Empty if the settings do not have it, as for agents that the client installs itself."""
     path: Path
-    """The file that names it."""
+    """The settings file; ``Path()`` for an agent from the list of known agents."""
     env: dict[str, str] = field(factory=dict)
     value: Any = None
-    """The whole entry, where settings are JSON."""
+    """The whole entry, if the settings are JSON."""
 
     @property
     def proxy(self) -> tuple[str, ...]:
@@ -51,26 +51,26 @@ class ConfiguredAgent:
 
     @property
     def header_names(self) -> tuple[str, ...]:
-        """The names of headers in the entry."""
+        """The names of the headers in the entry."""
         headers = self.value.get("headers") if isinstance(self.value, dict) else None
         return tuple(headers) if isinstance(headers, dict) else ()
 
 
 @frozen
 class RecordedAgent:
-    """An agent as it is started by acp-proxy."""
+    """An agent with a command that starts it by acp-proxy."""
 
     name: str
     command: tuple[str, ...]
     env: Mapping[str, str] = field(factory=dict)
     id: str | None = None
-    """Of the known agent that it is."""
+    """The id of the known agent that it is, if it is one."""
     value: Any = None
-    """The entry that it is made of."""
+    """The entry in the client's settings that it was made from."""
     hidden: frozenset[str] = frozenset()
-    """The variables whose values are somebody else's."""
+    """The variables whose values come from the client's settings, and must not be shown."""
     notes: tuple[str, ...] = ()
-    """What to know before it is used, a sentence each."""
+    """Sentences on what the user has to do before the agent can start."""
 
     @property
     def key(self) -> str:
@@ -80,7 +80,7 @@ class RecordedAgent:
 
 
 def known_id(command: Sequence[str]) -> str | None:
-    """Returns the id of the known agent that a command starts."""
+    """Returns the id of the known agent that a command starts, or None if it is not known."""
     if not command:
         return None
     program = PurePath(command[0]).name
@@ -93,11 +93,11 @@ def known_id(command: Sequence[str]) -> str | None:
 
 
 def known_agent(id_: str, machine: Machine) -> ConfiguredAgent:
-    """Returns a known agent as it would be configured.
+    """Returns a known agent as an entry in settings would have it.
 
     Args:
-        id_: its id.
-        machine: where it is started.
+        id_: the id of the agent.
+        machine: the machine, whose installed programs decide how the agent is started.
     """
     command = command_of(id_, lambda program: machine.find(program) is not None)
     name, _, _, env, _ = AGENTS[id_]
@@ -107,12 +107,12 @@ def known_agent(id_: str, machine: Machine) -> ConfiguredAgent:
 def recorded(
     agent: ConfiguredAgent, own: Sequence[str], machine: Machine, *, is_graphical: bool
 ) -> RecordedAgent:
-    """Puts acp-proxy before an agent, with the absolute path of both.
+    """Returns an agent with acp-proxy before its command, and with absolute paths of both.
 
     Args:
-        agent: the agent, with a command that is known.
-        own: how acp-proxy is started.
-        machine: where.
+        agent: the agent; its command must not be empty.
+        own: the words that start acp-proxy.
+        machine: the machine, on which the agent's program is looked up.
         is_graphical: whether the client may have a shorter PATH than a shell.
     """
     command, env, notes = list(agent.agent), dict(agent.env), []

@@ -7,7 +7,7 @@ from acp_proxy.clients.neovim import NeovimPlugin
 from acp_proxy.clients.quoting import lua, lua_key, lua_list
 
 _PASSED_ON = ("HOME", "XDG_DATA_HOME")
-"""Variables that an agent or acp-proxy needs, and that avante does not pass on by itself."""
+"""Variables that agents and acp-proxy need, and that avante does not pass to its children."""
 
 
 class Avante(NeovimPlugin):
@@ -17,7 +17,7 @@ class Avante(NeovimPlugin):
     title = "avante"
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns a provider for each agent, the first of which is chosen."""
+        """Returns Lua with a provider for each agent; the first one is selected."""
         lines = ['require("avante").setup({', f"  provider = {lua(agents[0].key)},"]
         lines.append("  acp_providers = {")
         for agent in agents:

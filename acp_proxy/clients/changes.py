@@ -1,7 +1,8 @@
-"""Writes an entry into settings and takes it back, with what is needed for that kept in a file.
+"""Adds an entry to a settings file and removes it again, with a log of each change.
 
-What is kept is written before the settings are, and removed after they are restored, so it is there
-whenever it may be needed. It holds settings, so only their owner can read it.
+The log is written before the settings are changed, and removed after they are restored, so a change
+that was made can always be undone. Since the log has a copy of the settings, only the user can read
+it.
 """
 
 import base64
@@ -29,26 +30,29 @@ class AddedEntry:
     section: str
     value: Any
     before: str | None
-    """The whole file until then, in base64; None if it was not there."""
+    """The content of the file before the change, in base64; None if there was no file."""
     piece: str
-    """What was inserted, in base64."""
+    """The bytes that were inserted, in base64."""
     after: str
-    """The SHA-256 of the file with the entry."""
+    """The SHA-256 of the file after the change."""
     made_directory: bool = False
-    """Whether the directory of the file was not there."""
+    """Whether the directory of the file was made for it."""
 
 
 def digest(data: bytes) -> str:
-    """Returns the SHA-256 of bytes."""
+    """Returns the SHA-256 of the data, in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
 class ChangeLog:
-    """The changes of one settings file, in their order.
+    """The changes that were made to one settings file, oldest first.
 
     Args:
-        directory: where such logs are kept; made when it is needed.
+        directory: the directory of all logs; made if a log is written.
         file: the settings file.
+
+    Attributes:
+        path: the file of the log.
     """
 
     def __init__(self, directory: Path, file: SettingsFile) -> None:
@@ -57,7 +61,7 @@ class ChangeLog:
         self.path = directory / f"{digest(os.fsencode(file.target))[:16]}.json"
 
     def read(self) -> list[AddedEntry]:
-        """Returns the changes.
+        """Returns the changes; none if there is no log.
 
         Raises:
             BadSettings: the log cannot be read.
@@ -73,10 +77,10 @@ class ChangeLog:
             raise BadSettings(f"cannot read {self.path}: it is damaged") from None
 
     def write(self, changes: list[AddedEntry]) -> None:
-        """Keeps changes in place of those before.
+        """Replaces the changes in the log; without changes, removes it.
 
         Raises:
-            BadSettings: they cannot be written; those before are kept.
+            BadSettings: the log cannot be written; its old content stays.
         """
         try:
             if not changes:
@@ -100,17 +104,17 @@ class ChangeLog:
 
 
 def add(log: ChangeLog, file: SettingsFile, change: Insertion, section: str, name: str) -> None:
-    """Writes an entry into a settings file.
+    """Writes an entry into a settings file, and the change into its log.
 
     Args:
-        log: of the file.
-        file: as it was read.
-        change: what `edits.insertion` returned for what was read.
+        log: the log of the file.
+        file: the file as it was read.
+        change: what `edits.insertion` returned for the content of the file.
         section: the section of the entry.
         name: the name of the entry.
 
     Raises:
-        BadSettings: it cannot be written; then the file is as it was.
+        BadSettings: the file cannot be written, and was not changed.
     """
     check_writable(file)
     before = log.read()
@@ -125,7 +129,7 @@ def add(log: ChangeLog, file: SettingsFile, change: Insertion, section: str, nam
             _make(directory, file)
         replace(file, change.after)
     except BaseException:
-        with contextlib.suppress(BadSettings, OSError):  # one that was not done is passed over
+        with contextlib.suppress(BadSettings, OSError):  # `undo` skips a change that was not made
             log.write(before)
             if makes:
                 directory.rmdir()
@@ -140,18 +144,18 @@ def _make(directory: Path, file: SettingsFile) -> None:
 
 
 def restored(change: AddedEntry, data: bytes | None) -> bytes | None:
-    """Returns a settings file without the entry of a change.
+    """Returns the content of a settings file without the entry that a change added.
 
     Args:
         change: the change.
-        data: the file; None if it is not there.
+        data: the content of the file; None if there is no file.
 
     Returns:
-        The bytes from before the change if nothing else was changed, else those of the file
-        without the entry; None if there is to be no file.
+        The content before the change if nothing else was changed since, otherwise the content of
+        the file without the entry; None if the file should be removed.
 
     Raises:
-        BadSettings: the entry cannot be told from what was changed since.
+        BadSettings: the entry was changed or removed since, or the file is not there any more.
     """
     before = None if change.before is None else base64.b64decode(change.before)
     if data is None and before is not None:
@@ -167,7 +171,7 @@ def restored(change: AddedEntry, data: bytes | None) -> bytes | None:
 
 
 def _is_without(change: AddedEntry, data: bytes, rest: bytes) -> bool:
-    """Whether settings lack the entry of a change, and nothing else that others have."""
+    """Whether ``rest`` is the settings in ``data`` without the entry of a change."""
     mine = entries(data, change.section)
     if mine.pop(change.name, None) != change.value or entries(rest, change.section) != mine:
         return False
@@ -175,29 +179,29 @@ def _is_without(change: AddedEntry, data: bytes, rest: bytes) -> bool:
 
 
 def is_undone(change: AddedEntry, data: bytes | None) -> bool:
-    """Whether a settings file is as it was before a change.
+    """Whether a settings file has the content that it had before a change.
 
     Args:
         change: the change.
-        data: the file; None if it is not there.
+        data: the content of the file; None if there is no file.
     """
     kept = None if data is None else base64.b64encode(data).decode()
     return change.before == kept
 
 
 def undo(log: ChangeLog, file: SettingsFile) -> AddedEntry:
-    """Takes the latest change of a settings file back.
+    """Undoes the latest change of a settings file, and removes it from the log.
 
     Args:
-        log: of the file.
-        file: as it was read.
+        log: the log of the file.
+        file: the file as it was read.
 
     Returns:
-        The change.
+        The change that was undone.
 
     Raises:
-        BadSettings: there is none, or the entry was changed since, or the file cannot be written;
-            then the file is as it was.
+        BadSettings: the log has no change, the entry was changed since, or the file cannot be
+            written; the file was not changed.
     """
     changes = log.read()
     if not changes:
@@ -210,7 +214,7 @@ def undo(log: ChangeLog, file: SettingsFile) -> AddedEntry:
             raise BadSettings(f"cannot undo the change of {file.path}: {e}") from None
         replace(file, data)
         if data is None and change.made_directory:
-            with contextlib.suppress(OSError):  # somebody has put something there
+            with contextlib.suppress(OSError):  # the directory has other files now
                 file.target.parent.rmdir()
     log.write(changes[:-1])
     return change

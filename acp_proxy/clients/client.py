@@ -1,4 +1,4 @@
-"""What every ACP client has: its files, the agents in them, and how an agent is written there."""
+"""The base classes of ACP clients: where their settings are, and how agents are written there."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -12,103 +12,105 @@ from acp_proxy.clients.quoting import agents_in
 
 
 class AcpClient(ABC):
-    """An ACP client."""
+    """An ACP client: an editor, a plugin of an editor, or a program for the terminal."""
 
     name: ClassVar[str]
-    """The word for it on the command line."""
+    """The name of the client on the command line."""
     title: ClassVar[str]
     is_graphical: ClassVar[bool] = True
-    """Whether it may have a shorter PATH than a shell."""
+    """Whether the client may have a shorter PATH than a shell."""
     owns_files: ClassVar[bool] = True
-    """Whether its settings files are a sign of it; those of an editor are none of a plugin."""
+    """Whether its settings files show that it is installed; False for a plugin, whose settings are
+    in the files of its editor."""
     section: ClassVar[str] = ""
-    """The member of its settings that has its agents, if entries can be written there for it."""
+    """The member of its settings that has its agents; empty if acp-proxy cannot write them."""
 
     @abstractmethod
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Yields what is there if it is installed, such as a directory of its own."""
+        """Returns paths of which at least one exists if the client is installed."""
 
     @abstractmethod
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Returns its settings files, there or not, the one to write into first."""
+        """Returns the paths of its settings files, which need not exist, the one to write first."""
 
     @abstractmethod
     def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Reads the agents of a settings file.
+        """Returns the agents in a settings file.
 
         Args:
             path: the file.
-            data: what it has.
+            data: its content.
 
         Raises:
-            BadSettings: it cannot be read.
+            BadSettings: the file cannot be read.
         """
 
     @abstractmethod
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns settings, ready to paste."""
+        """Returns settings with these agents, ready to paste."""
 
     def place(self, path: Path) -> str:
-        """Says where the settings belong.
+        """Returns a phrase that says where the snippet belongs.
 
         Args:
-            path: its settings file.
+            path: the settings file of the client.
         """
         return f"for {path}"
 
 
 class ScriptClient(AcpClient):
-    """A client whose settings are a program, in which commands of agents are looked for."""
+    """A client whose settings are a program, which is searched for commands of agents."""
 
     owns_files = False
 
     def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Finds commands of agents.
+        """Returns the agents whose commands are found in a settings file.
 
         Args:
             path: the file.
-            data: what it has.
+            data: its content.
         """
         return agents_in(path, data, self.name)
 
 
 class JsonClient(AcpClient):
-    """A client whose settings are JSON with a section of agents by name."""
+    """A client whose settings are JSON, with a member that has the agents by their names."""
 
     agents_section: ClassVar[str]
+    """The name of this member."""
 
     def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Reads the entries of the section.
+        """Returns the agents in a settings file.
 
         Args:
             path: the file.
-            data: what it has.
+            data: its content.
 
         Raises:
-            BadSettings: it cannot be read.
+            BadSettings: the file cannot be read.
         """
         found = entries(data, self.agents_section)
         return [agent_of(name, value, path) for name, value in found.items()]
 
     def entry(self, agent: RecordedAgent) -> dict[str, Any]:
-        """Returns the entry of an agent, with all else that the entry has that it is made of."""
+        """Returns the settings entry of an agent, with all other members of its original entry."""
         base = agent.value if isinstance(agent.value, dict) else {}
         command = {"command": agent.command[0], "args": [*agent.command[1:]]}
         return {**base, **command, "env": dict(agent.env)}
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns a document with the section."""
+        """Returns a JSON document with the entries of these agents."""
         value = {self.agents_section: {agent.name: self.entry(agent) for agent in agents}}
         return "\n".join(format_json(value, "  "))
 
 
 def agent_of(name: str, value: Any, path: Path) -> ConfiguredAgent:
-    """Reads an entry with a command, arguments and variables.
+    """Returns the agent of a settings entry.
 
     Args:
-        name: of the agent.
-        value: the entry, which may be anything.
-        path: the file.
+        name: the name of the agent.
+        value: the entry, which may be any JSON value; without a command, the agent has none.
+        path: the settings file.
     """
     if not isinstance(value, dict):
         return ConfiguredAgent(name, (), path)
@@ -121,13 +123,13 @@ def agent_of(name: str, value: Any, path: Path) -> ConfiguredAgent:
 
 
 def strings(*lists: Any) -> list[str]:
-    """Returns the strings of several lists, one after the other; of anything else nothing."""
+    """Returns the strings in several lists, concatenated; values that are no lists are ignored."""
     found = [each for one in lists if isinstance(one, list) for each in one]
     return [each for each in found if isinstance(each, str)]
 
 
 def variables(value: Any) -> dict[str, str]:
-    """Returns the variables of an object or of a list of pairs; of anything else none."""
+    """Returns the variables in an object or in a list of name-value objects; otherwise none."""
     if isinstance(value, list):
         pairs = [one for one in value if isinstance(one, dict)]
         value = {one.get("key") or one.get("name"): one.get("value") for one in pairs}

@@ -16,7 +16,7 @@ _ADAPTERS = {
     "mistral-vibe": "mistral_vibe",
     "opencode": "opencode",
 }
-"""The adapters that it has, by the ids of known agents."""
+"""The adapters that CodeCompanion has, by the ids of known agents."""
 
 
 class CodeCompanion(NeovimPlugin):
@@ -26,7 +26,10 @@ class CodeCompanion(NeovimPlugin):
     title = "CodeCompanion"
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns an adapter for each agent; one that it does not have extends that of OpenCode."""
+        """Returns Lua with an adapter for each agent.
+
+        For an agent that CodeCompanion does not know, the adapter extends that of OpenCode.
+        """
         parts = [line for agent in agents for line in _adapter(agent)]
         return "\n".join(
             [

@@ -1,7 +1,7 @@
 """Adds an entry to settings in JSON with comments, and removes it; every other byte stays.
 
-An entry is put in front of the others in its object. There it needs no comma before it, so what is
-inserted is one piece, and each comment stays with the entry that it was written for.
+An entry is put before the others in its object. There it needs no comma before it, so one piece of
+text is inserted, and each comment stays with the entry that it was written for.
 """
 
 import json
@@ -18,28 +18,28 @@ _UNIT = "  "
 
 @frozen
 class Insertion:
-    """A piece of text for a file, and where it goes."""
+    """A piece of text to be inserted into a file."""
 
     before: bytes
-    """The file without it."""
+    """The content of the file before the insertion."""
     offset: int
     piece: bytes
 
     @property
     def after(self) -> bytes:
-        """The file with it."""
+        """The content of the file after the insertion."""
         return self.before[: self.offset] + self.piece + self.before[self.offset :]
 
 
 def entries(data: bytes, section: str) -> dict[str, Any]:
-    """Returns the entries of a section of settings; none if it is not there.
+    """Returns the entries in a section of settings; none if the section is not there.
 
     Args:
-        data: the file.
-        section: the name of the member of the document that holds them.
+        data: the content of the file.
+        section: the name of the member of the document that has the entries.
 
     Raises:
-        BadSettings: the file cannot be read, or the section is no object.
+        BadSettings: the file cannot be read, or the section is not an object.
     """
     root = parse(decode(data))
     if root is None:
@@ -49,16 +49,17 @@ def entries(data: bytes, section: str) -> dict[str, Any]:
 
 
 def insertion(data: bytes, section: str, name: str, value: Any) -> Insertion:
-    """Returns the piece that adds an entry to settings.
+    """Returns the insertion that adds an entry to settings.
 
     Args:
-        data: the file; may be empty.
+        data: the content of the file; may be empty.
         section: see `entries`.
-        name: of the entry, which is not there yet.
-        value: the entry, of JSON.
+        name: the name of the entry.
+        value: the entry, a JSON value.
 
     Raises:
-        BadSettings: the file cannot be read, has no place for the entry, or has one of this name.
+        BadSettings: the file cannot be read, has no place for the entry, or has an entry of this
+            name already.
     """
     text = decode(data)
     place, piece = _piece(text, section, name, value)
@@ -73,13 +74,13 @@ def without(data: bytes, section: str, name: str, value: Any) -> bytes:
     """Returns settings without an entry.
 
     Args:
-        data: the file.
+        data: the content of the file.
         section: see `entries`.
-        name: of the entry.
+        name: the name of the entry.
         value: the entry as it was added.
 
     Raises:
-        BadSettings: the file cannot be read, or the entry is gone or changed.
+        BadSettings: the file cannot be read, or the entry was removed or changed since.
     """
     text = decode(data)
     root = parse(text)
@@ -101,10 +102,10 @@ def without(data: bytes, section: str, name: str, value: Any) -> bytes:
 
 
 def document(data: bytes) -> dict[str, Any]:
-    """Returns settings; none if there are only blanks and comments.
+    """Returns settings as a dictionary; an empty one if there are only blanks and comments.
 
     Raises:
-        BadSettings: they cannot be read.
+        BadSettings: the data is not a JSON object with comments.
     """
     root = parse(decode(data))
     if root is not None and not root.is_object:
@@ -124,7 +125,7 @@ def _section(root: JsonNode, section: str) -> JsonNode | None:
 
 
 def _piece(text: str, section: str, name: str, value: Any) -> tuple[int, str]:
-    """Returns where the piece goes, and the piece."""
+    """Returns the index at which the text of a new entry is inserted, and the text."""
     root = parse(text)
     newline = _newline(text)
     if root is None:
@@ -164,7 +165,7 @@ def _prepended(
 
 
 def _spans(text: str, target: JsonNode, member: JsonMember) -> Iterable[tuple[int, int]]:
-    """Yields the places of a member and of the comma that it needs."""
+    """Yields the ranges to remove for a member: the member itself, and the comma that it needs."""
     start, end = member.start, member.node.end
     comma = behind_blanks(text, end)
     is_last = text[comma : comma + 1] != ","
@@ -187,12 +188,12 @@ def _spans(text: str, target: JsonNode, member: JsonMember) -> Iterable[tuple[in
 
 
 def format_json(value: Any, unit: str, *, depth: int = 0) -> list[str]:
-    """Writes JSON as lines, as a person would: lists of plain values stand on one line.
+    """Returns a JSON value as lines: each member of an object on its own line, a list on one line.
 
     Args:
-        value: of JSON.
-        unit: what each level is indented by.
-        depth: how many levels the lines after the first are indented.
+        value: the value.
+        unit: the indentation of one level.
+        depth: the number of levels by which the lines after the first are indented.
     """
     if isinstance(value, dict) and value:
         lines = ["{"]
@@ -210,7 +211,7 @@ def _plain(value: Any) -> str:
 
 
 def _is_encodable(*values: Any) -> bool:
-    """Whether values have no half of a surrogate pair, which is written as an escape."""
+    """Whether values can be written without escapes, since they have no half surrogate pairs."""
     try:
         json.dumps(values, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -238,7 +239,7 @@ def _line_start(text: str, place: int) -> int:
 
 
 def _indentation(text: str, place: int) -> str:
-    """Returns the blanks at the beginning of the line of a place."""
+    """Returns the blanks at the beginning of the line that has an index."""
     line = text[_line_start(text, place) : place].removeprefix("\ufeff")
     return line[: len(line) - len(line.lstrip(" \t"))]
 

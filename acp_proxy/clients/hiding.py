@@ -1,4 +1,4 @@
-"""Settings as they may be shown: without the values of variables and headers, and other secrets."""
+"""Hides the values of variables and headers, and other secrets, in settings that are shown."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,10 @@ _OF_WORDS = ("args", "argv")
 
 @frozen
 class Masker:
-    """Masks secrets, the same one each time in the same way."""
+    """Two functions that return a text or a command without secrets.
+
+    The same secret has the same marker each time.
+    """
 
     text: Callable[[str], str]
     command: Callable[[list[str]], list[str]]
@@ -27,8 +30,8 @@ def hidden_settings(data: bytes, masker: Masker) -> str:
     """Returns settings without secrets, and without the values of variables and headers.
 
     Args:
-        data: the file.
-        masker: masks the rest.
+        data: the content of the settings file.
+        masker: masks the other secrets.
     """
     text = decode(data)
     try:
@@ -42,7 +45,7 @@ def hidden_settings(data: bytes, masker: Masker) -> str:
 
 
 def hidden_agent(agent: RecordedAgent, masker: Masker) -> RecordedAgent:
-    """Returns an agent without secrets, with placeholders for values that are somebody else's.
+    """Returns an agent without secrets, with placeholders for values of the client's settings.
 
     Args:
         agent: the agent.
@@ -59,7 +62,7 @@ def hidden_agent(agent: RecordedAgent, masker: Masker) -> RecordedAgent:
 
 
 def _spans(node: JsonNode, masker: Masker) -> Iterator[tuple[int, int, str]]:
-    """Yields what is replaced: where it begins and ends, and by what."""
+    """Yields the start and the end of each range to be replaced, and its replacement."""
     for item in node.items:
         yield from _spans(item, masker)
     for member in node.members:

@@ -15,9 +15,9 @@ class JetBrains(JsonClient):
     section = agents_section = "agent_servers"
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """The directory of the file, and that of the IDEs' settings."""
+        """Returns the directory of the file, and that of the IDEs' settings."""
         return [machine.home / ".jetbrains", machine.applications / "JetBrains"]
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """The file for ACP agents."""
+        """Returns the file for ACP agents."""
         return [machine.home / ".jetbrains/acp.json"]

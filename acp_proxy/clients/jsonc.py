@@ -1,7 +1,7 @@
-"""Parses JSON with comments and trailing commas, and keeps where each value stands.
+"""Parses JSON with comments and trailing commas, and keeps where each value begins and ends.
 
-Text that is decoded from UTF-8 can be encoded to the same bytes again, so places are counted in
-characters, and a byte order mark is the first of them.
+Text that was decoded from UTF-8 can be encoded to the same bytes again, so positions are indexes of
+characters. A byte order mark is the character with index 0.
 """
 
 import json
@@ -27,38 +27,38 @@ class JsonMember:
 
     name: str
     start: int
-    """Where its name begins."""
+    """The index of the quote before its name."""
     node: "JsonNode"
 
 
 @frozen
 class JsonNode:
-    """A value, and where it stands."""
+    """A value, and where it begins and ends."""
 
     start: int
     end: int
-    """Behind its last character."""
+    """The index after its last character."""
     value: Any
     members: tuple[JsonMember, ...] = ()
-    """Of an object, in order; a name may come twice, and then the last one counts."""
+    """The members of an object, in order; of several with one name, the last one counts."""
     items: tuple["JsonNode", ...] = ()
-    """Of an array."""
+    """The items of an array."""
 
     @property
     def is_object(self) -> bool:
-        """Whether it is an object."""
+        """Whether the value is an object."""
         return isinstance(self.value, dict)
 
     def member(self, name: str) -> JsonMember | None:
-        """Returns the member of a name that counts."""
+        """Returns the last member with a name, or None if there is none."""
         return next((one for one in reversed(self.members) if one.name == name), None)
 
 
 def decode(data: bytes) -> str:
-    """Decodes the bytes of a settings file.
+    """Returns the text of a settings file.
 
     Raises:
-        BadSettings: they are not UTF-8.
+        BadSettings: the data is not UTF-8.
     """
     try:
         return data.decode("utf-8")
@@ -67,20 +67,20 @@ def decode(data: bytes) -> str:
 
 
 def parse(text: str) -> JsonNode | None:
-    """Parses a document; returns None if it has only blanks and comments, or nothing.
+    """Returns the value of a document, or None if there are only blanks and comments.
 
     Raises:
-        BadSettings: it is no JSON with comments; the message has the line and the column.
+        BadSettings: the text is not JSON with comments; the message has the line and the column.
     """
     return _Parser(text).document()
 
 
 def behind_blanks(text: str, place: int) -> int:
-    """Returns the next place that is neither blank nor in a comment.
+    """Returns the index after the blanks and comments that begin at an index.
 
     Args:
         text: a document.
-        place: a place in it, outside of strings and comments.
+        place: an index outside of strings and comments.
     """
     while True:
         place = _end(_BLANK, text, place)
@@ -91,14 +91,15 @@ def behind_blanks(text: str, place: int) -> int:
 
 
 def behind_line(text: str, place: int) -> tuple[int, bool]:
-    """Goes over blanks and comments as far as they stand on the same line.
+    """Returns the index after the blanks and comments that begin at an index, within its line.
 
     Args:
         text: a document.
-        place: a place in it, outside of strings and comments.
+        place: an index outside of strings and comments.
 
     Returns:
-        A place outside of comments, and whether it is behind the end of the line.
+        The index of the next line and True, if the rest of the line is blank. Otherwise the index
+        after the last comment and False.
     """
     while True:
         here = _end(_SPACE, text, place)
@@ -173,7 +174,7 @@ class _Parser:
         return JsonNode(start, self._place, [one.value for one in items], items=tuple(items))
 
     def _goes_on(self, end: str, *, is_first: bool) -> bool:
-        """Takes what stands before the next part of a container, or the container's end."""
+        """Skips to the next item or member of a container; False if the container ends instead."""
         if is_first:
             self._place += 1
         self._skip()

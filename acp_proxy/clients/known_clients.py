@@ -1,4 +1,4 @@
-"""All clients that are known, and those that this machine has."""
+"""The list of all known clients, and a search for those that this machine has."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -37,30 +37,30 @@ CLIENTS: Sequence[AcpClient] = (
 
 @frozen
 class FoundClient:
-    """A client, and what its settings say."""
+    """A client, with the agents in its settings."""
 
     client: AcpClient
     is_installed: bool
-    """Whether there is a sign of it on this machine."""
+    """Whether this machine has a sign of the client."""
     files: tuple[Path, ...]
-    """Its settings files that are there."""
+    """Its settings files that exist."""
     path: Path
-    """The settings file to write into, there or not."""
+    """The settings file to write into, which need not exist."""
     agents: tuple[ConfiguredAgent, ...]
     problems: tuple[str, ...]
-    """Why settings cannot be read, a sentence each."""
+    """One sentence for each settings file that cannot be read, which says why."""
 
     @property
     def recorded(self) -> tuple[ConfiguredAgent, ...]:
-        """The agents that are started by acp-proxy."""
+        """The agents that acp-proxy starts."""
         return tuple(one for one in self.agents if one.proxy)
 
 
 def find_clients(machine: Machine) -> Iterator[FoundClient]:
-    """Yields the clients that this machine has; nothing is started, and nothing is written.
+    """Yields the clients that are installed on a machine; starts and writes nothing.
 
     Args:
-        machine: where to look.
+        machine: the machine.
     """
     for client in CLIENTS:
         found = look_at(client, machine)
@@ -69,11 +69,11 @@ def find_clients(machine: Machine) -> Iterator[FoundClient]:
 
 
 def look_at(client: AcpClient, machine: Machine) -> FoundClient:
-    """Reads the settings of a client, which need not be installed.
+    """Returns what a machine has of a client, which need not be installed.
 
     Args:
         client: the client.
-        machine: where to look.
+        machine: the machine.
     """
     paths = client.files(machine)
     files, agents, problems = [], [], []

@@ -1,4 +1,4 @@
-"""Where programs of this machine keep their files, and what it can execute."""
+"""Where the programs of a machine keep their files, and which programs it has."""
 
 import shutil
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ _LONGEST_LINE = 256
 
 @frozen
 class Machine:
-    """A user's environment, in which clients are looked for."""
+    """The environment of a user, in which clients are searched for."""
 
     environ: Mapping[str, str]
     platform: str
-    """As `sys.platform` has it."""
+    """A value of `sys.platform`."""
     directory: Path
     """The working directory."""
 
@@ -27,29 +27,32 @@ class Machine:
 
     @property
     def config(self) -> Path:
-        """Where programs keep settings that follow the XDG specification."""
+        """The directory for settings of programs that follow the XDG specification."""
         return self._xdg("XDG_CONFIG_HOME", ".config")
 
     @property
     def data(self) -> Path:
-        """Where they keep data."""
+        """The directory for data of programs that follow the XDG specification."""
         return self._xdg("XDG_DATA_HOME", ".local/share")
 
     @property
     def applications(self) -> Path:
-        """Where graphical programs keep settings."""
+        """The directory for settings of graphical programs."""
         is_mac = self.platform == "darwin"
         return self.home / "Library/Application Support" if is_mac else self.config
 
     def find(self, program: str) -> str | None:
-        """Returns the absolute path of a program, which is looked up and never started."""
+        """Returns the absolute path of a program, or None if it is not found."""
         if program.startswith("~/"):
             program = str(self.home / program[2:])
         found = shutil.which(program, path=self.environ.get("PATH", ""))
         return None if found is None else str(self.directory / found)
 
     def interpreter_of(self, program: str) -> str | None:
-        """Returns the path of what ``env`` looks up to run a script; None if that is not needed."""
+        """Returns the absolute path of the interpreter that ``env`` finds for a script.
+
+        None if the program is no script, does not use ``env``, or its interpreter is not found.
+        """
         try:
             with Path(program).open("rb") as file:
                 line = file.readline(_LONGEST_LINE)

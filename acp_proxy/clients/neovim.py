@@ -1,4 +1,4 @@
-"""Plugins of Neovim: where they are, and the files of its settings."""
+"""The base class of Neovim plugins: where they are installed, and the settings of Neovim."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -15,14 +15,14 @@ class NeovimPlugin(ScriptClient):
     """A plugin in a directory ``NAME.nvim``, set up by ``require("NAME").setup``."""
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Yields the directories that package managers give the plugin."""
+        """Yields the directories into which package managers install the plugin."""
         data, name = machine.data / _app(machine), f"{self.name}.nvim"
         yield data / "lazy" / name
         yield from data.glob(f"site/pack/*/*/{name}")
         yield data / "plugged" / name
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Returns the settings that name the plugin, else the first file of the settings."""
+        """Returns the settings files that name the plugin; if none does, only ``init.lua``."""
         directory = machine.config / _app(machine)
         found = []
         for file in islice(sorted(directory.rglob("*.lua")), _MOST_FILES):
@@ -34,10 +34,10 @@ class NeovimPlugin(ScriptClient):
         return found or [directory / "init.lua"]
 
     def place(self, path: Path) -> str:
-        """Names the call that has the settings.
+        """Returns a phrase that names the call with the settings of the plugin.
 
         Args:
-            path: its settings file.
+            path: the file with this call.
         """
         return f'for require("{self.name}").setup in {path}'
 

@@ -15,29 +15,29 @@ _BUILT_IN = ("claude", "codex", "gemini")
 
 
 class Obsidian(AcpClient):
-    """The plugin Agent Client, of which each vault has its own."""
+    """The plugin Agent Client, which is installed in each vault by itself."""
 
     name = "obsidian"
     title = "Obsidian"
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """The plugin in each vault."""
+        """Returns the directory of the plugin in each vault."""
         return [vault / _PLUGIN for vault in _vaults(machine)]
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """The settings of the plugin in each vault."""
+        """Returns the settings file of the plugin in each vault."""
         found = [vault / _PLUGIN / "data.json" for vault in _vaults(machine)]
         return found or [machine.home / "VAULT" / _PLUGIN / "data.json"]
 
     def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Reads the agents that it has, and those that were added.
+        """Returns the agents in a settings file: those built into the plugin, and custom ones.
 
         Args:
             path: the file.
-            data: what it has.
+            data: its content.
 
         Raises:
-            BadSettings: it cannot be read.
+            BadSettings: the file cannot be read.
         """
         found = document(data)
         custom = found.get("customAgents")
@@ -50,14 +50,14 @@ class Obsidian(AcpClient):
         ]
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns what the fields of a custom agent get."""
+        """Returns the values of the fields on the settings page of a custom agent."""
         return "\n\n".join(_fields(agent) for agent in agents)
 
     def place(self, path: Path) -> str:
-        """Names the page, since Obsidian writes the file itself.
+        """Returns a phrase that names the settings page, since Obsidian overwrites the file.
 
         Args:
-            path: its settings file.
+            path: the settings file of the plugin.
         """
         return f"for Settings, Agent Client, Add custom agent, in the vault {path.parents[3]}"
 

@@ -1,4 +1,4 @@
-"""Writes strings as Lua and Emacs Lisp do, and finds lists of them in such files."""
+"""Writes strings in Lua and Emacs Lisp, and finds commands in files of these languages."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,34 +13,34 @@ _ESCAPES = {"n": "\n", "t": "\t"}
 
 
 def lua(text: str) -> str:
-    """Writes a string of Lua."""
+    """Returns a text as a string literal of Lua."""
     return _quoted(text, "\\{:03d}")
 
 
 def elisp(text: str) -> str:
-    """Writes a string of Emacs Lisp."""
+    """Returns a text as a string literal of Emacs Lisp."""
     return _quoted(text, "\\{:03o}")
 
 
 def lua_key(name: str) -> str:
-    """Writes the name of a field in a table of Lua."""
+    """Returns the name of a field as a table constructor of Lua has it."""
     return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else f"[{lua(name)}]"
 
 
 def lua_list(words: Sequence[str]) -> str:
-    """Writes a list of strings of Lua."""
+    """Returns words as a table constructor of Lua with string literals."""
     return f"{{ {', '.join(map(lua, words))} }}" if words else "{}"
 
 
 def agents_in(path: Path, data: bytes, word: str) -> list[ConfiguredAgent]:
-    """Finds commands in a file of a language that is not parsed.
+    """Returns the agents whose commands are found in a file, which is not parsed.
 
-    It finds lists of strings that begin with acp-proxy or with the program of a known agent.
+    A command is a list of strings that begins with acp-proxy or with the program of a known agent.
 
     Args:
         path: the file.
-        data: what it has.
-        word: what a file has that is about the client.
+        data: its content.
+        word: a word of the client; a file without this word has no agents of the client.
     """
     text = data.decode("utf-8", "replace")
     if word not in text:

@@ -1,4 +1,4 @@
-"""Reads a settings file and replaces it: at once, by what is complete, and only as it was read."""
+"""Reads a settings file, and replaces it atomically if it has not changed since."""
 
 import contextlib
 import os
@@ -17,35 +17,36 @@ _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 @frozen
 class SettingsFile:
-    """A file as it was read."""
+    """A settings file and its content when it was read."""
 
     path: Path
-    """As the client names it."""
+    """The path under which the client opens the file."""
     target: Path
-    """The file itself, where `path` is a symbolic link."""
+    """The path without symbolic links; it differs from `path` if that is or contains a link."""
     data: bytes | None
-    """None if it is not there."""
+    """The content; None if the file does not exist."""
 
 
 def read(path: Path) -> SettingsFile:
-    """Reads a settings file, which need not be there.
+    """Reads a settings file, which need not exist.
 
     Raises:
-        BadSettings: it is there and cannot be read.
+        BadSettings: the file exists and cannot be read.
     """
     target = Path(os.path.realpath(path))
     return SettingsFile(path, target, _data(path, target))
 
 
 def replace(file: SettingsFile, data: bytes | None) -> None:
-    """Gives a settings file other bytes, or removes it; its mode and owner stay.
+    """Replaces the content of a settings file, or removes the file; its mode and owner stay.
 
     Args:
-        file: as it was read.
-        data: the new bytes; None to remove it.
+        file: the file as it was read.
+        data: the new content; None to remove the file.
 
     Raises:
-        BadSettings: it cannot be written, or has changed since it was read; then it is as it was.
+        BadSettings: the file cannot be written, or has changed since it was read; it was not
+            changed by this call.
     """
     try:
         check_writable(file)
@@ -59,16 +60,16 @@ def replace(file: SettingsFile, data: bytes | None) -> None:
 
 
 def check_writable(file: SettingsFile) -> None:
-    """Checks that a settings file can be replaced, before anything is written.
+    """Checks that a settings file can be replaced, without writing anything.
 
     Args:
-        file: as it was read.
+        file: the file as it was read.
 
     Raises:
-        BadSettings: it cannot.
+        BadSettings: the file cannot be replaced.
     """
     directory = file.target.parent
-    if file.data is None and not directory.exists():  # which is then made
+    if file.data is None and not directory.exists():  # `changes.add` makes the directory
         directory = directory.parent
     if not directory.is_dir():
         raise _cannot(file.path, f"{directory} is not there")
@@ -107,7 +108,7 @@ def _copy_owner(old: Path, fd: int) -> None:
     os.fchmod(fd, stat.S_IMODE(found.st_mode))
     if hasattr(os, "listxattr"):
         for name in os.listxattr(old):
-            with contextlib.suppress(OSError):  # such as those that only the system may set
+            with contextlib.suppress(OSError):  # some attributes can be set by the system only
                 os.setxattr(fd, name, os.getxattr(old, name))
 
 
@@ -134,7 +135,10 @@ def _data(path: Path, target: Path) -> bytes | None:
 
 
 def _is_writable(path: Path) -> bool:
-    """Whether somebody may write it, and we may; no permission holds the superuser."""
+    """Whether this process may write a file or directory.
+
+    False if its mode forbids everybody to write, even for the superuser, who could do so.
+    """
     return bool(path.stat().st_mode & _ANY_WRITE) and os.access(path, os.W_OK)
 
 

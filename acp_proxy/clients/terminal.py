@@ -16,33 +16,33 @@ class _CommandLineClient(AcpClient):
     is_graphical = False
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Its directory, and the program."""
+        """Yields the directory of its settings, and the program."""
         yield from (file.parent for file in self.files(machine))
         if program := machine.find(self.name):
             yield Path(program)
 
     def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:  # noqa: ARG002
-        """Finds none.
+        """Returns no agents, since the settings have none.
 
         Args:
-            path: the file.
-            data: what it has.
+            path: the settings file.
+            data: its content.
         """
         return []
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns a line for a shell for each agent."""
+        """Returns a shell command for each agent, one a line."""
         return "\n".join(self.line(agent) for agent in agents)
 
     @abstractmethod
     def line(self, agent: RecordedAgent) -> str:
-        """Returns the line for a shell that starts the client with an agent."""
+        """Returns the shell command that starts the client with an agent."""
 
     def place(self, path: Path) -> str:  # noqa: ARG002
-        """Says that it is typed.
+        """Returns a phrase that says that the snippet is for a shell.
 
         Args:
-            path: its settings file.
+            path: the settings file of the client.
         """
         return "for a shell"
 
@@ -54,33 +54,33 @@ class Toad(_CommandLineClient):
     title = "Toad"
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Its settings."""
+        """Returns its settings file."""
         return [machine.config / "toad/toad.json"]
 
     def line(self, agent: RecordedAgent) -> str:
-        """Returns the line that starts Toad with an agent."""
+        """Returns the shell command that starts Toad with an agent."""
         return _with_env(agent, ["toad", "acp", shlex.join(agent.command), "--title", agent.name])
 
 
 class Marimo(_CommandLineClient):
-    """marimo, which is connected to agents by a bridge."""
+    """marimo, to which a bridge connects agents."""
 
     name = "marimo"
     title = "marimo"
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Its settings."""
+        """Returns its settings file."""
         return [machine.config / "marimo/marimo.toml"]
 
     def line(self, agent: RecordedAgent) -> str:
-        """Returns the line that starts the bridge."""
+        """Returns the shell command that starts the bridge with an agent."""
         command = " ".join(map(_word, agent.command))
         words = ["npx", "stdio-to-ws", command, "--port", "3023"]
         return _with_env(agent, words)
 
 
 def _word(text: str) -> str:
-    """Quotes a word for the bridge, which knows quotes and nothing else of a shell."""
+    """Returns a word quoted for the bridge, which understands quotes but no other shell syntax."""
     is_plain = not {*text} & {*'"$`\\'}
     return f'"{text}"' if "'" in text and is_plain else shlex.quote(text)
 

@@ -1,4 +1,4 @@
-"""The extension ACP Client for Visual Studio Code, and for editors that are made of it."""
+"""The extension ACP Client for Visual Studio Code and for editors derived from it."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from acp_proxy.clients.machine import Machine
 
 _EDITORS = {".vscode": "Code", ".vscode-insiders": "Code - Insiders", ".vscode-oss": "VSCodium",
             ".cursor": "Cursor", ".windsurf": "Windsurf"}  # fmt: skip
-"""The directory of extensions, and that of settings."""
+"""The settings directory of each editor, by the directory of its extensions."""
 _EXTENSION = "extensions/formulahendry.acp-client-*"
 
 
@@ -21,12 +21,12 @@ class VsCode(JsonClient):
     agents_section = "acp.agents"
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """The extension."""
+        """Yields the directories of the extension."""
         for directory in _EDITORS:
             yield from (machine.home / directory).glob(_EXTENSION)
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """The settings of the editors that have the extension."""
+        """Returns the settings files of the editors that have the extension."""
         here = [
             editor
             for directory, editor in _EDITORS.items()

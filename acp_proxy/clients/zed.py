@@ -20,7 +20,7 @@ class Zed(JsonClient):
     section = agents_section = "agent_servers"
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Its directories, and on macOS the program."""
+        """Returns its directories, and on macOS the program."""
         return [file.parent for file in self.files(machine)] + [
             machine.data / "zed",
             machine.home / "Library/Application Support/Zed",
@@ -28,7 +28,7 @@ class Zed(JsonClient):
         ]
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """The user's settings; those of a Flatpak are kept elsewhere."""
+        """Returns the user's settings files: that of Zed, and that of Zed as a Flatpak."""
         own = machine.home / ".config" if machine.platform == "darwin" else machine.config
         files = [own / "zed/settings.json", machine.home / _FLATPAK / "settings.json"]
         return sorted(
@@ -37,5 +37,5 @@ class Zed(JsonClient):
         )
 
     def entry(self, agent: RecordedAgent) -> dict[str, Any]:
-        """Returns an entry of the type that has a command."""
+        """Returns the settings entry of an agent, with the type for agents with a command."""
         return {"type": "custom"} | super().entry(agent) | {"type": "custom"}
