@@ -21,12 +21,12 @@ CHECKS: Sequence[Callable[[DoctorContext], Iterator[CheckResult]]] = (
     client_settings,
     leftovers,
 )
-"""Each yields a result or more, and neither creates nor changes a file."""
+"""The checks. Each yields at least one result, and creates and changes no file."""
 _ORDER = [CheckStatus.OK, CheckStatus.WARNING, CheckStatus.ERROR]
 
 
 def examine(context: DoctorContext) -> Examination:
-    """Makes all checks."""
+    """Runs all checks and returns their results."""
     results = [result for check in CHECKS for result in check(context)]
     return Examination(
         __version__,

@@ -1,6 +1,7 @@
-"""The ACP clients whose settings name acp-proxy: what they start, and with which arguments.
+"""Checks the settings of ACP clients that start acp-proxy: programs, arguments and variables.
 
-An acp-proxy is asked for its version. Agents are looked up, as files and in PATH, and not started.
+The acp-proxy in the settings is run with ``--version``. Agents are looked up, as files and in PATH,
+and not started.
 """
 
 import shlex
@@ -25,14 +26,18 @@ _UNEXPANDED = ("~", "$")
 
 
 def client_settings(context: DoctorContext) -> Iterator[CheckResult]:
-    """The clients of this machine that start acp-proxy."""
+    """Yields the results for each agent that a client of this machine starts by acp-proxy.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+    """
     seen = set()
     for found in find_clients(context.machine):
         for problem in found.problems:
             yield warning(_CHECK, f"{found.client.title}: {problem}")
         for agent in found.recorded:
             key = agent.path, agent.name, agent.command
-            if key not in seen:  # a file of an editor's may be that of two plugins
+            if key not in seen:  # two plugins of an editor may share its settings file
                 seen.add(key)
                 yield from _Entry(context, found.client, agent).results()
     if not seen:
@@ -42,18 +47,18 @@ def client_settings(context: DoctorContext) -> Iterator[CheckResult]:
 
 @frozen
 class _Program:
-    """A program as a client finds it."""
+    """The result of looking a program up as a client does."""
 
     path: str | None
     is_certain: bool
-    """Whether the client has the same PATH, as far as can be known."""
+    """False if the client may have another PATH and not find the program."""
 
 
 class _Entry:
-    """One agent that a client starts by acp-proxy.
+    """Checks one agent that a client starts by acp-proxy.
 
     Args:
-        context: the machine.
+        context: the machine, and how acp-proxy is started on it.
         client: the client.
         agent: the agent.
     """
@@ -66,7 +71,7 @@ class _Entry:
         self._name = f"{client.title} {agent.name!r}"
 
     def results(self) -> Iterator[CheckResult]:
-        """Says what is wrong with it, or in one line that nothing is."""
+        """Yields everything that is wrong with the agent, and without an error one OK result."""
         version, troubles = self._version()
         troubles += [*self._arguments(), *self._variables()]
         if any(result.status is CheckStatus.ERROR for result in troubles) or version is None:
@@ -79,7 +84,7 @@ class _Entry:
 
     @property
     def _words(self) -> list[str]:
-        """The words after acp-proxy."""
+        """The words of the command after those that start acp-proxy."""
         return [*self._agent.command[len(self._agent.proxy) :]]
 
     def _error(self, text: str, advice: str = "") -> CheckResult:
@@ -92,7 +97,11 @@ class _Entry:
         return warning(_CHECK, f"{self._name}: {text}", advice=advice)
 
     def _version(self) -> tuple[str | None, list[CheckResult]]:
-        """Asks the acp-proxy of the settings for its version, unless it is better not started."""
+        """Asks the acp-proxy in the settings for its version, unless that may not be safe.
+
+        Returns:
+            The version, or None if it was not asked or did not answer; and what is wrong.
+        """
         word = self._proxy[0]
         own = shlex.join(self._context.own)
         if self._before and PurePath(self._before[0]).name != "env":
@@ -126,7 +135,10 @@ class _Entry:
         return answer.version, troubles
 
     def _is_of_this_directory(self, program: str) -> bool:
-        """Whether what is here decides what is started; it may be somebody else's."""
+        """Whether the program or the settings are in the working directory.
+
+        Then somebody else may have written them, as in a repository that was cloned.
+        """
         machine = self._context.machine
         is_here = machine.directory in (self._agent.path.parent, Path(program).parent)
         return is_here and machine.directory != machine.home
@@ -182,7 +194,7 @@ class _Entry:
             yield from self._interpreter(found.path)
 
     def _interpreter(self, path: str) -> Iterator[CheckResult]:
-        """Says so if ``env`` has to find what runs a script, and may not."""
+        """Yields a warning if ``env`` may not find the interpreter of a script."""
         interpreter = self._context.machine.interpreter_of(path)
         if interpreter is None:
             return
@@ -193,7 +205,7 @@ class _Entry:
             yield self._warning(text, f"add PATH with {directory} to its variables")
 
     def _variables(self) -> Iterator[CheckResult]:
-        """Says what variables of the settings change; their values are not shown."""
+        """Yields a result for each variable in the settings that is a problem; hides its value."""
         for name, value in self._env.items():
             if not name.startswith(PREFIX) or not value:
                 continue
@@ -221,6 +233,6 @@ def _with_path(machine: Machine, path: str) -> Machine:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Divides the words that start acp-proxy: what is before it, and itself."""
+    """Divides the words that start acp-proxy into those before it, such as ``env``, and its own."""
     count = 3 if words[-2:-1] == ("-m",) else 1
     return [*words[:-count]], [*words[-count:]]

@@ -1,4 +1,4 @@
-"""What the checks of `doctor` are given: the machine, and what only the command line knows."""
+"""The argument of all checks of `doctor`: the machine, and what only the command line knows."""
 
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,27 +19,27 @@ class DoctorContext:
     own: tuple[str, ...]
     """The words that start this acp-proxy."""
     is_temporary: bool
-    """Whether it is in a directory that is removed some day."""
+    """Whether this acp-proxy is in a cache or a temporary directory, which may be removed."""
     recordings: Path
     """The recordings directory."""
     read_record: Callable[[Sequence[str]], list[str]]
-    """Returns the agent's command of arguments of ``record``; a ValueError says what is wrong."""
+    """Returns the agent's command in ``record`` arguments; raises ValueError if they are wrong."""
     commands: Collection[str]
-    """The commands whose options are variables."""
+    """The names of the commands, whose options can be set by variables."""
     now: float
-    """Seconds since 1970."""
+    """The time of the checks, in seconds since 1970."""
     monotonic_ns: int
-    """The monotonic clock."""
+    """The monotonic time of the checks, in nanoseconds."""
     unredacted: bool = False
-    """Whether secrets of recordings are shown."""
+    """Whether to show secrets in recordings that are not masked."""
     ask: Callable[[Sequence[str], Mapping[str, str]], VersionAnswer] = field(default=ask_version)
-    """Asks an acp-proxy for its version."""
+    """Asks an acp-proxy for its version; see `ask_version`."""
 
     def command(self, *words: str | Path) -> str:
-        """Returns a line for a shell that starts this acp-proxy: by its name, where PATH has it.
+        """Returns a shell command that starts this acp-proxy, by its name alone if PATH has it.
 
         Args:
-            *words: its arguments.
+            *words: the arguments of acp-proxy.
         """
         found = self.machine.find("acp-proxy")
         is_named = found is not None and is_same(Path(found), Path(self.own[0]))
@@ -47,11 +47,11 @@ class DoctorContext:
 
 
 def is_same(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file that is there.
+    """Whether two paths lead to the same existing file.
 
     Args:
         one: a path.
-        other: another one.
+        other: another path.
     """
     try:
         return one.samefile(other)
@@ -60,7 +60,7 @@ def is_same(one: Path, other: Path) -> bool:
 
 
 def ok(check: str, text: str) -> CheckResult:
-    """Makes a result of what is in order.
+    """Returns a result for something that is as it should be.
 
     Args:
         check: the name of the check.
@@ -70,24 +70,24 @@ def ok(check: str, text: str) -> CheckResult:
 
 
 def warning(check: str, text: str, *commands: str, advice: str = "") -> CheckResult:
-    """Makes a result of what is worth knowing.
+    """Returns a result for something that is probably wrong, or that the user should know.
 
     Args:
         check: the name of the check.
         text: what was found.
-        *commands: lines for a shell that mend it.
+        *commands: shell commands that solve the problem.
         advice: what to do, in words.
     """
     return CheckResult(check, CheckStatus.WARNING, text, advice, [*commands])
 
 
 def error(check: str, text: str, *commands: str, advice: str = "") -> CheckResult:
-    """Makes a result of what is wrong.
+    """Returns a result for something that is wrong.
 
     Args:
         check: the name of the check.
         text: what was found.
-        *commands: lines for a shell that mend it.
+        *commands: shell commands that solve the problem.
         advice: what to do, in words.
     """
     return CheckResult(check, CheckStatus.ERROR, text, advice, [*commands])

@@ -1,4 +1,4 @@
-"""Whether recordings can be made: their directory, its permissions, and the room that is left."""
+"""Checks whether recordings can be made: their directory, its permissions, and the free space."""
 
 import os
 import shlex
@@ -13,12 +13,17 @@ from acp_proxy.store.library import disk_size, paths
 from acp_proxy.wording import byte_size, counted
 
 _SCARCE = 1_000_000_000
+"""Bytes of free space below which there is a warning."""
 _TOO_LITTLE = 50_000_000
-"""Bytes that a recording of an hour may well take."""
+"""Bytes of free space below which there is an error: a recording of an hour can be as large."""
 
 
 def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
-    """The directory that `record` writes into."""
+    """Yields the results for the directory that `record` writes into.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+    """
     where = context.recordings
     try:
         status = where.stat()

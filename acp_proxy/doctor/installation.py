@@ -1,4 +1,4 @@
-"""Which acp-proxy this is, and whether an editor can start it."""
+"""Checks how acp-proxy is installed, and whether an editor can start it."""
 
 import os
 import shlex
@@ -15,11 +15,11 @@ from acp_proxy.doctor.values import CheckResult
 from acp_proxy.store.database import SQLITE_VERSION
 
 _TOOLS = ("/pipx/venvs/", "/uv/tools/")
-"""Where pipx and uv keep the virtual environments that stay."""
+"""The directories in which pipx and uv keep the virtual environments that they manage."""
 
 
 def version(_context: DoctorContext) -> Iterator[CheckResult]:
-    """The versions of acp-proxy, of Python and of the system."""
+    """Yields one result with the versions of acp-proxy, of Python and of the system."""
     system = os.uname()
     python = ".".join(map(str, sys.version_info[:3]))
     yield ok(
@@ -30,7 +30,11 @@ def version(_context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def start_script(context: DoctorContext) -> Iterator[CheckResult]:
-    """The path that an editor's settings need."""
+    """Yields the results for the path of acp-proxy that an editor's settings need.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+    """
     script = Path(context.own[0])
     words = shlex.join(context.own)
     if len(context.own) > 1:
@@ -58,7 +62,7 @@ def start_script(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _by_name(context: DoctorContext, script: Path) -> Iterator[CheckResult]:
-    """What is found by the name alone."""
+    """Yields warnings if the name ``acp-proxy`` finds another program, or nothing in an editor."""
     machine = context.machine
     first = machine.find("acp-proxy")
     if first is not None and not is_same(Path(first), script):
@@ -73,7 +77,10 @@ def _by_name(context: DoctorContext, script: Path) -> Iterator[CheckResult]:
 
 
 def _virtual_environment(script: Path) -> Path | None:
-    """Returns the virtual environment of a script; None for one that a tool manages."""
+    """Returns the virtual environment of a script.
+
+    None if the script is in none, or in one that pipx or uv manages.
+    """
     for place in (script, script.resolve()):
         directory = place.parent.parent
         if any(part in f"{place}" for part in _TOOLS):

@@ -1,7 +1,7 @@
-"""What ended recorders and killed commands have left: logs, what was damaged, files half written.
+"""Finds files that killed recorders and commands have left: logs, damaged parts, partial files.
 
-A log is looked at without the database being opened for writing, so nothing is finished here. What
-a program may be writing at this moment is left out.
+The checks read logs, but do not index them, and open no database for writing. Files that a program
+may still be writing are ignored.
 """
 
 import os
@@ -20,9 +20,9 @@ from acp_proxy.store.log_recovery import check_unfinished
 from acp_proxy.wording import counted
 
 _RECENT_S = 60.0
-"""Seconds within which a program may still be at work on a file."""
+"""Seconds after the last change of a file in which a program may still be writing it."""
 _MOST = 3
-"""Files of one kind that are named."""
+"""The most files of one kind that are named in a result."""
 _DAMAGED = re.compile(rf"\.db{re.escape(DAMAGED_SUFFIX)}(-\d+)?$")
 _PARTIAL = re.compile(
     r"\.[a-z0-9_]{8}\.(import|upgrade)(-journal|-wal|-shm)?|\..+\.(db|jsonl)\.[a-z0-9_]{8}"
@@ -31,7 +31,11 @@ _PARTIAL_SETTINGS = re.compile(r"\.acp-proxy-[a-z0-9_]{8}")
 
 
 def leftovers(context: DoctorContext) -> Iterator[CheckResult]:
-    """What is left in the recordings directory, and beside settings."""
+    """Yields a warning for each kind of file left in the recordings directory or beside settings.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+    """
     names = _names(context.recordings)
     found = [
         *_logs(context, names),
@@ -46,7 +50,7 @@ def leftovers(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
-    """Logs whose recorder is gone: an `inspect` that reads their recording finishes it."""
+    """Yields results for logs whose recorder has ended; `inspect` finishes their recordings."""
     unfinished = []
     for name in sorted(names):
         path = context.recordings / name.removesuffix(LOG_SUFFIX)
@@ -108,7 +112,7 @@ def _empty(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResul
 
 
 def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
-    """What SQLite keeps beside a database while it is open."""
+    """Yields warnings for files that SQLite makes beside a database while it is open."""
     lone = []
     for name in sorted(names):
         database, dash, suffix = name.rpartition("-")
@@ -128,7 +132,7 @@ def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[Check
 
 
 def _partial(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
-    """Files that a killed command had not finished; each would have got another name."""
+    """Yields a warning for temporary files that a killed command has not renamed or removed."""
     found = [context.recordings / name for name in names if _PARTIAL.fullmatch(name)]
     for directory in {context.recordings / "setup", *_settings_directories(context)}:
         inside = _names(directory)
@@ -152,7 +156,7 @@ def _settings_directories(context: DoctorContext) -> Iterator[Path]:
 
 
 def _names(directory: Path) -> frozenset[str]:
-    """The plain files of a directory."""
+    """Returns the names of the regular files in a directory; none if it cannot be read."""
     try:
         with os.scandir(directory) as entries:
             return frozenset(entry.name for entry in entries if _is_file(entry))
@@ -168,7 +172,7 @@ def _is_file(entry: "os.DirEntry[str]") -> bool:
 
 
 def _is_recent_and_empty(context: DoctorContext, name: str) -> bool:
-    """Whether a log may get its first record just now."""
+    """Whether a log is empty and so new that its recorder may just have started."""
     path = context.recordings / name
     return not _size(path) and not _is_old(context, path)
 

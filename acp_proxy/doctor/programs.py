@@ -1,4 +1,4 @@
-"""Asks an acp-proxy for its version, within a few seconds and without a file being written."""
+"""Asks an acp-proxy for its version; waits a few seconds at most, and lets it write no bytecode."""
 
 import contextlib
 import os
@@ -18,22 +18,22 @@ _VERSION = re.compile(rb"acp-proxy, version ([!-~]{1,40})\s*")
 
 @frozen
 class VersionAnswer:
-    """What a program says when it is asked for its version."""
+    """The answer of a program that was asked for its version."""
 
     version: str | None
     trouble: str = ""
-    """Why there is no version, to be read after the program's name."""
+    """Why there is no version, as a phrase that follows the program's name."""
 
 
 def ask_version(
     words: Sequence[str], environ: Mapping[str, str], timeout_s: float = TIMEOUT_S
 ) -> VersionAnswer:
-    """Runs a program with ``--version``.
+    """Runs a program with ``--version`` and returns its answer.
 
     Args:
-        words: the program, by its path, and what comes before its arguments.
-        environ: its environment.
-        timeout_s: seconds until it is killed, with all that it has started.
+        words: the path of the program, and the arguments before ``--version``.
+        environ: the environment of the program.
+        timeout_s: seconds after which its process group is killed.
     """
     try:
         process = subprocess.Popen(
@@ -70,7 +70,7 @@ def ask_version(
 
 
 def _read(fd: int, deadline: float) -> bytes:
-    """Reads until the end, or as much as an answer may have; returns early at the deadline."""
+    """Returns the bytes up to the end of the stream, the size limit or the deadline."""
     text = b""
     while len(text) < _MOST:
         if not select.select([fd], [], [], max(0.0, deadline - time.monotonic()))[0]:

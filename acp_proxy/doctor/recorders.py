@@ -1,4 +1,4 @@
-"""The recorders that run now, and what each waits for."""
+"""Lists the recorders that are running, and what each waits for."""
 
 import os
 from collections.abc import Iterator
@@ -15,11 +15,15 @@ from acp_proxy.store.log_recovery import has_recorder
 from acp_proxy.store.reader import RecordingReader
 
 _MOST = 3
-"""Waits of one recording that are named."""
+"""The most waits of one recording that are named in a result."""
 
 
 def running(context: DoctorContext) -> Iterator[CheckResult]:
-    """The running recorders of the recordings directory."""
+    """Yields a result for each running recorder that writes into the recordings directory.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+    """
     found = False
     for path in paths(context.recordings):
         if not os.path.lexists(f"{path}{LOG_SUFFIX}") or not has_recorder(path):
@@ -33,7 +37,7 @@ def running(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _running(context: DoctorContext, path: Path) -> CheckResult | None:
-    """Says what a recorder waits for; None if it has ended meanwhile."""
+    """Returns a result that says what a recorder waits for, or None if it has ended meanwhile."""
     try:
         with RecordingReader(path, unredacted=context.unredacted) as reader:
             summary = summarize(reader, context.monotonic_ns)

@@ -1,4 +1,4 @@
-"""What `doctor` finds, whose members `docs/json.md` documents for programs."""
+"""The results of `doctor`; `docs/json.md` documents their JSON members."""
 
 from enum import StrEnum
 
@@ -6,18 +6,19 @@ from attrs import field, frozen
 
 
 class CheckStatus(StrEnum):
-    """How a check came out."""
+    """How serious the result of a check is."""
 
     OK = "ok"
+    """Everything is as it should be."""
     WARNING = "warning"
-    """It is worth knowing, and may be as it was meant."""
+    """The user should know this; it may be intended."""
     ERROR = "error"
     """Something is wrong."""
 
 
 @frozen
 class CheckResult:
-    """What a check found: one sentence, and what helps."""
+    """One finding of a check, and what to do about it."""
 
     check: str
     """The name of the check."""
@@ -26,19 +27,19 @@ class CheckResult:
     advice: str = ""
     """What to do, in words."""
     commands: list[str] = field(factory=list)
-    """Lines for a shell that mend it."""
+    """Shell commands that solve the problem."""
 
 
 @frozen
 class Examination:
-    """What all checks found."""
+    """The results of all checks."""
 
     version: str
-    """Of acp-proxy."""
+    """The version of acp-proxy."""
     command: list[str]
-    """The words that start it."""
+    """The words that start acp-proxy."""
     recordings: str
     """The recordings directory."""
     status: CheckStatus
-    """The worst of all results."""
+    """The worst status of all results."""
     results: list[CheckResult]

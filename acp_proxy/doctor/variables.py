@@ -1,4 +1,4 @@
-"""Variables of acp-proxy that are set, and what they change without being seen."""
+"""Checks the variables of acp-proxy that are set, since they change what it does unseen."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -26,12 +26,16 @@ _UNUSUAL = {
 
 
 def variables(context: DoctorContext) -> Iterator[CheckResult]:
-    """The variables that this shell has; an editor may have others."""
+    """Yields the results for the variables of this shell; an editor may have others.
+
+    Args:
+        context: the machine, and how acp-proxy is started on it.
+    """
     environ = context.machine.environ
     usual = []
     for name in sorted(name for name in environ if name.startswith(PREFIX)):
         value = environ[name]
-        if not value:  # as good as not set
+        if not value:  # an empty variable counts as not set
             continue
         if (result := _unusual(context, name, value)) is None:
             usual.append(f"{name}={value}")
@@ -52,10 +56,10 @@ def is_off(value: str) -> bool:
 
 
 def complaint(name: str, value: str) -> str:
-    """Returns what is wrong with the value of a variable of ``record``; empty if nothing is.
+    """Returns what is wrong with the value of a variable of ``record``, or "" if nothing is.
 
     Args:
-        name: of the variable.
+        name: the name of the variable.
         value: its value.
     """
     option = _OPTIONS.get(name)
@@ -94,13 +98,13 @@ def _unusual(context: DoctorContext, name: str, value: str) -> CheckResult | Non
 
 
 def _result(name: str, make: Callable[..., CheckResult], text: str) -> CheckResult:
-    """Makes a result whose command removes a variable."""
+    """Returns a result with a shell command that removes a variable."""
     advice = "this is for the shell; also remove it where it is set, such as in ~/.profile"
     return make("variables", text, f"unset {name}", advice=advice)
 
 
 def _plan_complaint(context: DoctorContext, name: str, value: str) -> str:
-    """Returns what is wrong with faults; empty if nothing is."""
+    """Returns what is wrong with the faults in a variable, or "" if nothing is."""
     if name == "ACP_PROXY_FAULT":
         rules = [line for line in value.split("\n") if line.strip()]
         words = [word for rule in rules for word in ("--fault", rule)]
@@ -116,6 +120,6 @@ def _plan_complaint(context: DoctorContext, name: str, value: str) -> str:
 
 
 def _is_of_command(context: DoctorContext, name: str) -> bool:
-    """Whether a variable may be that of an option of another command than ``record``."""
+    """Whether a variable may belong to an option of another command than ``record``."""
     word = name.removeprefix(PREFIX).partition("_")[0].lower()
     return word in context.commands
