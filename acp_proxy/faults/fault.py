@@ -18,24 +18,24 @@ Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 @define
 class PassingFrame:
-    """A frame on its way, or one of its copies, as a fault gets it.
+    """A frame that is being forwarded, or a copy of it, as a fault gets it.
 
-    One object serves all rules and copies of a frame, since a new one for each is slow.
+    The same object is used for all rules and copies of a frame, since making others is slow.
     """
 
     direction: Direction
     row: dict[str, Any]
-    """What is known of the frame, with the names of the columns of `frames`."""
+    """The properties of the frame, by the names of the columns of `frames`."""
     newline: bytes
-    """How its line ended."""
+    """The line ending of the frame."""
     total: int
-    """Bytes that were received in its direction before it."""
+    """The number of bytes that were received in this direction before the frame."""
     at: int
-    """When it was received, monotonic nanoseconds."""
+    """When the frame was received, in monotonic nanoseconds."""
     delivery: Delivery
-    """What the rules before this one have left of it; without pieces if nothing is left."""
+    """What earlier rules have left of the frame; without pieces if nothing is left."""
     state: Any = None
-    """What `Fault.new_state` has returned for this rule and direction."""
+    """What `Fault.new_state` returned for this rule and direction."""
     chance: Chance = field(init=False)
     """The draws of this match; `apply` has them, `fits` does not."""
 
@@ -44,14 +44,15 @@ class Fault(ABC):
     """One kind of fault. A kind is an attrs class whose fields are its settings.
 
     Attributes:
-        kind: its name in a plan.
-        outcome: what becomes of a frame, as the end of a sentence that begins with it; a setting in
-            braces stands for its value.
+        kind: the name of the kind in a plan.
+        outcome: what happens to a frame, as a phrase that follows "the frame"; the name of a
+            setting in braces is replaced by its value.
+        directions: the directions in which the kind can be used.
         needs_agent: whether it acts on the agent's process.
-        has_side_effect: whether it does something else than change the frame, so that it also
-            fires where the rules before it have left nothing of the frame.
-        touches_both: whether it sends something in the other direction, or waits for a message
-            there; then both directions pass through the engine.
+        has_side_effect: whether it does more than change the frame; then it also fires if earlier
+            rules have left nothing of the frame.
+        touches_both: whether it sends something in the other direction, or waits for a message in
+            it; then both directions pass through the engine.
     """
 
     kind: ClassVar[str]
@@ -62,29 +63,29 @@ class Fault(ABC):
     touches_both: ClassVar[bool] = False
 
     def new_state(self) -> Any:
-        """Returns what this kind keeps between frames, if it keeps anything.
+        """Returns the state that this kind keeps between frames, or None if it keeps none.
 
-        Called once for each rule and direction of a connection; `apply` finds it in
-        `PassingFrame.state` and changes it in place. What a fault decides may depend on it, on the
-        frame and on its chance, and on nothing else, so that the same frames give the same faults.
+        Called once for each rule and direction of a connection. `apply` finds the state in
+        `PassingFrame.state` and changes it in place. The decisions of a fault may depend on the
+        state, on the frame and on its chance only, so that the same frames give the same faults.
         """
         return None
 
     def fits(self, frame: PassingFrame) -> bool:  # noqa: ARG002
-        """Whether this kind can do anything to a frame; if not, the frame is no match."""
+        """Whether this kind can do anything to a frame; if not, the frame does not match."""
         return True
 
     @abstractmethod
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Yields what happens in place of a frame; the frame's delivery, to let it pass."""
+        """Returns the effects that replace a frame; its own delivery, if it passes unchanged."""
 
     def describe(self) -> str:
-        """Describes what becomes of a frame, as `outcome` does."""
+        """Returns `outcome` with the values of the settings."""
         return self.outcome.format_map(attrs.asdict(self))  # type: ignore[arg-type]
 
 
 class BadSetting(ValueError):
-    """A setting has a value that is not valid."""
+    """Raised when a setting has a value that is not valid."""
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"{name}: {problem}")
@@ -93,7 +94,7 @@ class BadSetting(ValueError):
 
 
 def at_least(lowest: float, most: float | None = None) -> Validator:
-    """Returns a validator of a number; it also takes None, for a setting that may be left out.
+    """Returns a validator of a number; it also accepts None, for a setting that may be left out.
 
     Args:
         lowest: the smallest valid number.
@@ -110,7 +111,7 @@ def at_least(lowest: float, most: float | None = None) -> Validator:
 
 
 def one_line(_: Any, attribute: "attrs.Attribute[Any]", value: str | None) -> None:
-    """Refuses a text with a newline in it.
+    """Raises `BadSetting` if a text has a newline.
 
     Args:
         _: the object that has the setting.
@@ -122,7 +123,7 @@ def one_line(_: Any, attribute: "attrs.Attribute[Any]", value: str | None) -> No
 
 
 def plain_json(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
-    """Refuses a value that JSON cannot express, such as a date or an infinity of TOML.
+    """Raises `BadSetting` if JSON cannot express a value, such as a date or an infinity of TOML.
 
     Args:
         _: the object that has the setting.
