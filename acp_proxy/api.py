@@ -6,12 +6,12 @@
         for call in recording.tool_calls():
             print(call.title, call.status, call.seconds)
 
-Values are attrs classes, so that ``attrs.asdict`` makes plain ones of them. Times are seconds.
-Frames are numbered as in ``acp-proxy log``. Secrets are masked as everywhere, unless a recording is
-opened with ``unredacted=True``.
+Values are attrs classes, so ``attrs.asdict`` converts them to dictionaries. Times are in seconds.
+Frames are numbered as in ``acp-proxy log``. Secrets are masked, as in the commands, unless a
+recording is opened with ``unredacted=True``.
 
-Every function raises `AcpProxyError` for bad use and for files that cannot be read; its message is
-one line for a person.
+Every function raises `AcpProxyError` for wrong arguments and for files that cannot be read; the
+message is one line for the user.
 """
 
 import os
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from acp_proxy.inspection.transcript.values import TranscriptEntry, TranscriptSection
     from acp_proxy.store.library import ListedRecording
 
-# What only some of the methods need is imported by them, so that a script begins quickly.
+# Modules that only some methods need are imported there, so that a script starts quickly.
 
 __all__ = [
     "AcpProxyError",
@@ -58,17 +58,17 @@ class RecordedFrame:
     """One line of a stream."""
 
     seq: int
-    """Its number, counted from 1 in the order in which lines were read."""
+    """The number of the frame, from 1, in the order in which the lines were read."""
     seconds: float
-    """Since the recording began."""
+    """The time since the recording began."""
     time: datetime
-    """With a time zone."""
+    """The time of day, with a time zone."""
     stream: str
     """``to-agent``, ``to-client`` or ``stderr``."""
     kind: str
     """request, response, error, notification, batch, invalid, blank or stderr."""
     method: str | None
-    """Of a notification or a request; of an answer, that of its request."""
+    """The method of a request or notification; for an answer, the method of its request."""
     id: Any
     """The JSON-RPC id; None if there is none."""
     session: str | None
@@ -76,21 +76,21 @@ class RecordedFrame:
     tool_call: str | None
     terminal: str | None
     size: int
-    """Bytes, without the newline."""
+    """The length of the line in bytes, without the newline."""
     raw: bytes = field(repr=False)
     """The line without its newline; its first 64 KiB if it has more than 16 MiB."""
     delivered: str
-    """``full``; ``part`` or ``none`` if a fault, or the end, kept something of it."""
+    """``full``; ``part`` or ``none`` if a fault, or the end of the connection, withheld bytes."""
     fault: str | None
-    """The rule of the plan that touched it."""
+    """The rule of the plan that changed, delayed or withheld the frame."""
     pair: int | None
-    """The number of the answer to a request, or of the request that is answered."""
+    """For a request, the number of its answer; for an answer, the number of its request."""
     latency: float | None
-    """Seconds between the two."""
+    """The seconds between the request and its answer."""
 
     @property
     def message(self) -> Any:
-        """The message as Python values; None if the line is no message."""
+        """The message as Python values; None if the line is not a message."""
         return json_or_none(self.raw) if self.kind in _MESSAGES else None
 
 
@@ -99,15 +99,15 @@ class RecordedTurn:
     """A prompt and all that follows until its stop reason."""
 
     id: int
-    """Counted from 1."""
+    """The number of the turn in the recording, from 1."""
     session: str | None
     prompt: str
-    """The beginning of what was asked, in one line."""
+    """The beginning of the prompt, in one line."""
     stop_reason: str | None
     outcome: str | None
-    """Of the prompt: result, error, cancelled or unanswered."""
+    """The outcome of the prompt request: result, error, cancelled or unanswered."""
     seconds: float | None
-    """How long it took; None if it never ended."""
+    """The duration of the turn; None if it never ended."""
     updates: int
     tool_calls: int
     first_seq: int
@@ -120,32 +120,32 @@ class RecordedExchange:
 
     id: int
     direction: str
-    """Of the request: ``to-agent`` or ``to-client``."""
+    """The direction of the request: ``to-agent`` or ``to-client``."""
     method: str | None
     session: str | None
     request_seq: int
     response_seq: int | None
     """None if there is no answer."""
     seconds: float | None
-    """From the request to its answer."""
+    """The time from the request to its answer."""
     outcome: str | None
     """result, error, cancelled or unanswered."""
 
 
 @frozen
 class RecordedMessage:
-    """What was said, its chunks joined."""
+    """A prompt, a message or a thought, with its chunks joined."""
 
     role: str
     """user, agent or thought."""
     text: str
     session: str | None
     turn: int | None
-    """None outside of turns, as in a history that an agent repeats."""
+    """None outside of turns, as in the history of a session that is loaded."""
     first_seq: int
     last_seq: int
     seconds: float
-    """When it began, since the recording began."""
+    """The time from the beginning of the recording to the first chunk."""
 
 
 @frozen
@@ -157,15 +157,15 @@ class RecordedToolCall:
     kind: str
     """read, edit, execute and the like; empty if the agent names none."""
     status: str
-    """The latest one; empty if the agent names none."""
+    """The latest status; empty if the agent names none."""
     has_failed: bool
     session: str | None
     turn: int | None
-    """None outside of turns, as in a history that an agent repeats."""
+    """None outside of turns, as in the history of a session that is loaded."""
     first_seq: int
     last_seq: int
     seconds: float | None
-    """How long it took; None if its end was not seen."""
+    """The duration of the call; None if the recording does not have its end."""
 
 
 class OpenRecording:
@@ -174,7 +174,7 @@ class OpenRecording:
     Use `open` to get one.
 
     Args:
-        reader: what reads it.
+        reader: the reader of the recording; `close` closes it.
     """
 
     def __init__(self, reader: RecordingReader) -> None:
@@ -190,41 +190,41 @@ class OpenRecording:
         return f"<{type(self).__name__} {self.path}>"
 
     def close(self) -> None:
-        """Closes its files."""
+        """Closes the files of the recording."""
         self._reader.close()
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """The path of the recording."""
         return self._reader.path
 
     @property
     def facts(self) -> Recording:
-        """Who was connected, when, and how it ended."""
+        """The properties of the recording: its peers, its times, and how it ended."""
         return self._reader.recording
 
     @property
     def is_running(self) -> bool:
-        """Whether it is still being recorded; `refresh` reads what came since."""
+        """Whether the recording is still being made; `refresh` reads what was added."""
         return self._reader.live
 
     @property
     def warning(self) -> str | None:
-        """What one should know about the file: that a part of its log was lost, for instance."""
+        """A problem of the file, such as a lost part of its log; None if there is no problem."""
         return self._reader.warning
 
     def refresh(self) -> None:
-        """Reads what was recorded since; cheap if that is nothing."""
+        """Reads what was recorded since the last call; fast if nothing was."""
         self._reader.refresh()
 
     def frames(self, chosen: str = "") -> Iterator[RecordedFrame]:
-        """Yields the frames that a filter matches, in order; all without one.
+        """Yields the frames that match a filter, in order; without a filter, all frames.
 
         Args:
-            chosen: as on the command line: ``kind:error or latency:2s..``.
+            chosen: a filter as on the command line, such as ``kind:error or latency:2s..``.
 
         Raises:
-            BadFilter: the filter cannot be read; the message says where.
+            BadFilter: the filter is not valid; the message says where.
         """
         from acp_proxy.filters import parse
 
@@ -255,7 +255,7 @@ class OpenRecording:
         """Returns one frame.
 
         Raises:
-            KeyError: there is none of that number.
+            KeyError: there is no frame with this number.
         """
         for found in self.frames(f"seq:{seq}"):
             return found
@@ -265,7 +265,7 @@ class OpenRecording:
         """Yields requests with their answers, in the order of the requests.
 
         Args:
-            method: only those with this method.
+            method: the method of the requests; None for all methods.
         """
         from acp_proxy.store.exchange_queries import exchanges
 
@@ -303,10 +303,10 @@ class OpenRecording:
         ]
 
     def messages(self, chosen: str = "") -> Iterator[RecordedMessage]:
-        """Yields prompts, messages and thoughts whole, in order.
+        """Yields prompts, messages and thoughts in order, with their full text.
 
         Args:
-            chosen: a filter; a message has what it matches.
+            chosen: a filter of frames; the text of a message is that of its matching chunks.
         """
         from acp_proxy.inspection.transcript.values import EntryKind
 
@@ -328,7 +328,7 @@ class OpenRecording:
         """Yields the tool calls, in the order of their first frames.
 
         Args:
-            chosen: a filter; a tool call is whole if one of its frames matches.
+            chosen: a filter; a tool call is yielded, with all its frames, if one of them matches.
         """
         from acp_proxy.inspection.transcript.values import EntryKind
 
@@ -348,7 +348,7 @@ class OpenRecording:
                 )
 
     def summary(self) -> "Summary":
-        """Returns what ``acp-proxy show`` shows: the peers, the turns, what went wrong."""
+        """Returns the values that ``acp-proxy show`` prints: the peers, the turns, the problems."""
         from acp_proxy.inspection.diagnosis.summary import summarize
 
         return summarize(self._reader)
@@ -357,7 +357,7 @@ class OpenRecording:
         """Yields the lines of the text form, each with its newline.
 
         Args:
-            chosen: a filter that leaves lines out.
+            chosen: a filter; frames that do not match it are left out.
         """
         from acp_proxy.filters import EVERYTHING, parse
         from acp_proxy.store.text_export import write_text_form
@@ -368,22 +368,22 @@ class OpenRecording:
         """Writes the text form into a new file, which only its owner can read.
 
         Args:
-            path: the file.
+            path: the path of the file.
 
         Raises:
-            FileExistsError: it exists.
-            OSError: it cannot be written; nothing is left of it then.
+            FileExistsError: the file exists.
+            OSError: the file cannot be written; what was written is removed.
         """
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.flags(), 0o600)
         try:
             with os.fdopen(fd, "wb") as file:
                 file.writelines(self.text_form())
         except BaseException:
-            os.unlink(path)  # noqa: PTH108  whatever was given
+            os.unlink(path)  # noqa: PTH108  a path of any type
             raise
 
     def _entries(self, chosen: str) -> "Iterator[tuple[TranscriptSection, TranscriptEntry]]":
-        """Yields the entries of the transcript, uncut, each with its section."""
+        """Yields the entries of the transcript, with full texts, each with its section."""
         from acp_proxy.filters import parse
         from acp_proxy.inspection.transcript.transcript import TranscriptReader
         from acp_proxy.inspection.transcript.values import FULL, TranscriptEntry
@@ -400,16 +400,16 @@ class OpenRecording:
 def open(  # noqa: A001  as `gzip.open`
     what: "str | os.PathLike[str]" = "latest", *, unredacted: bool = False
 ) -> OpenRecording:
-    """Opens a recording, in any form: a database, a text form, one that is still written.
+    """Opens a recording: a database or a text form, finished or still being recorded.
 
     Args:
         what: a path, a name, the start of a name or of an id, or ``latest``, as on the command
             line.
-        unredacted: whether to show secrets that the file holds.
+        unredacted: whether to show the secrets in the file instead of masking them.
 
     Raises:
-        NoSuchRecording: there is none, or several fit.
-        UnreadableRecording: it cannot be read.
+        NoSuchRecording: no recording has this name, or several have it.
+        UnreadableRecording: the recording cannot be read.
     """
     from acp_proxy.store.lookup import resolve
 
@@ -418,12 +418,12 @@ def open(  # noqa: A001  as `gzip.open`
 
 
 def recordings(directory: "str | os.PathLike[str] | None" = None) -> "list[ListedRecording]":
-    """Returns what is known of each recording in a directory, the newest first.
+    """Returns the properties of each recording in a directory, the newest first.
 
-    A file that cannot be read is among the last, with ``problem`` in place of its facts.
+    Files that cannot be read come last, with ``problem`` in place of the other properties.
 
     Args:
-        directory: the recordings directory by default.
+        directory: the directory; None for the recordings directory.
     """
     from acp_proxy.store.library import list_recordings, paths
 

@@ -1,9 +1,9 @@
-"""Masks a recording while it is read, if it was not masked when it was made.
+"""Masks a recording while it is read, if it was not masked when it was recorded.
 
 All lines are searched once, in their order, before anything is shown. Masked lines, events and
 fired faults are stored in a temporary database, ``masked``. The views of a recording (`views`)
-prefer them to the rows of the file. So readers need no code for masking, and a recording without
-secrets costs only the search.
+prefer them to the rows of the file. So readers need no code for masking, and for a recording
+without secrets only the search takes time.
 """
 
 import json
@@ -25,7 +25,7 @@ from acp_proxy.store.schema import NEWLINE_CODES, STREAM_CODES
 from acp_proxy.store.views import MASKED, MASKED_LINES, first_place
 
 LARGE = 2 << 20
-"""Lines of more bytes are read in pieces, as in the indexer."""
+"""The most bytes of a line that is read at once; longer ones are read in pieces."""
 
 _PIECE = 1 << 20
 _TABLES = (
@@ -39,21 +39,22 @@ _TEXTS = (
     "cwd", "end_reason", "fault_plan", "note", "client_name", "client_version", "agent_name",
     "agent_version",
 )  # fmt: skip
-"""Columns of the recording's row that may contain text of a peer or a user."""
+"""Columns of the table ``recording`` that may contain text of a peer or a user."""
 
 Watch = Callable[[Iterable[Any], int], Iterable[Any]]
-"""Passes rows on and shows the progress; the number is that of all rows."""
+"""Yields the given rows and shows the progress; the number is the count of all rows."""
 
 
 @frozen
 class Level:
-    """What is masked."""
+    """The options that decide what is masked; see `Redactor`."""
 
     private: bool = False
     """Whether prompts, messages and contents of files are masked as well."""
     paths: tuple[tuple[str, ...], ...] = ()
+    """The JSON pointers of further values that are masked."""
     extra: tuple[Any, ...] = ()
-    """Patterns; see `Redactor`."""
+    """Further patterns whose matches are masked."""
 
     @property
     def name(self) -> str:
@@ -68,14 +69,14 @@ def mask(
     level: Level | None = None,
     known: Mapping[str, str] | None = None,
 ) -> "MaskedRows":
-    """Prepares a connection for rows that are masked while they are read.
+    """Attaches a database for masked rows to a connection, and returns what fills it.
 
     Args:
         connection: the recording, outside of any transaction.
         schemas: the databases that have rows: the tail, if there is one, and the file.
-        marker_key: of the markers, in hexadecimal digits.
+        marker_key: the key of the markers, in hexadecimal digits.
         level: what is masked; secrets by default.
-        known: secrets that are known before, each with a marker.
+        known: the markers of secrets that are known already, by the secret.
 
     Raises:
         sqlite3.Error: a temporary file cannot be made.
@@ -87,7 +88,7 @@ def mask(
 
 
 def _of_key(marker_key: str, known: Mapping[str, str]) -> dict[str, str]:
-    """Returns secrets with the markers that they have in this recording."""
+    """Returns known secrets with the markers that they get with the key of this recording."""
     markers = Markers(bytes.fromhex(marker_key))
     kinds = {value: MARKER.fullmatch(marker) for value, marker in known.items()}
     return {
@@ -96,11 +97,11 @@ def _of_key(marker_key: str, known: Mapping[str, str]) -> dict[str, str]:
 
 
 def masked_recording(recording: Recording, redactor: Redactor) -> Recording:
-    """Returns a recording's row without its secrets.
+    """Returns the row of a recording without the secrets in it.
 
     Args:
         recording: the row.
-        redactor: of the same recording.
+        redactor: the redactor of the same recording.
     """
     words = json.loads(recording.command)
     masked = redactor.command(words)
@@ -125,7 +126,7 @@ class MaskedRows:
 
     Attributes:
         count: how many values were masked.
-        made: the markers that replace them.
+        made: the markers that replace these values.
     """
 
     def __init__(
@@ -149,15 +150,15 @@ class MaskedRows:
             connection.execute(f"CREATE TABLE {MASKED}.{table}")
 
     def read(self, watch: Watch | None = None) -> None:
-        """Masks what is new in the recording.
+        """Masks the rows that were added to the recording since the last call.
 
         Args:
             watch: shows the progress.
 
         Raises:
-            sqlite3.Error: the file is damaged, or nothing can be stored.
+            sqlite3.Error: the file is damaged, or the masked rows cannot be stored.
         """
-        is_own = not self._connection.in_transaction  # otherwise the caller ends it
+        is_own = not self._connection.in_transaction  # otherwise the caller commits
         for schema in self._schemas:
             rows: Iterable[Any] = self._rows(schema)
             self._read(schema, rows if watch is None else watch(rows, self._size(schema)))
@@ -167,17 +168,17 @@ class MaskedRows:
 
     @property
     def values(self) -> dict[str, str]:
-        """The secrets that were found so far, each with its marker."""
+        """The markers of the secrets that were found so far, by the secret."""
         return self._redactor.snapshot().values
 
     def recording(self, recording: Recording) -> Recording:
-        """Returns the recording's row as it may be shown."""
+        """Returns the row of the recording without the secrets in it."""
         known = self._recordings.get(recording)
         if known is None:
             before = self._redactor.count
             known = masked_recording(recording, self._redactor)
             self._note(str(recording), str(known))
-            self._redactor.count = before  # most of them are counted in events
+            self._redactor.count = before  # most values of the row are counted in events already
             is_private = recording.redaction == "private"
             if (known != recording or self.count or self._is_asked) and not is_private:
                 known = evolve(known, redaction=self._level)
@@ -207,7 +208,7 @@ class MaskedRows:
             self._after = max(self._after, seq)
             stream = _STREAMS.get(code)
             if stream is None or not isinstance(size, int):
-                continue  # not written by us, and never shown
+                continue  # no recorder has written this row, and no reader shows it
             if isinstance(raw, bytes) and seq in made:
                 if edits := self._redactor.changed(stream, raw):
                     self._keep(seq, apply(raw, edits))
@@ -226,7 +227,10 @@ class MaskedRows:
             upcoming = next(others, None)
 
     def _others(self, schema: str) -> Iterator[tuple[int, Callable[[], None]]]:
-        """Yields calls that mask events and fired faults, each with the frame that comes before."""
+        """Returns functions that mask an event or a fired fault, each with the number of a frame.
+
+        Call a function before the first frame with a higher number is masked.
+        """
         execute = self._connection.execute
         events = execute(f"SELECT seq FROM {schema}.events WHERE seq > ?", (self._after,))
         found = [(seq, partial(self._event, schema, seq)) for (seq,) in events]
@@ -243,12 +247,12 @@ class MaskedRows:
         return iter(found)
 
     def _made(self, schema: str) -> set[int]:
-        """Returns the numbers of frames that faults made up; they belong to no longer text."""
+        """Returns the numbers of frames that faults added, which are no pieces of longer texts."""
         sql = f"SELECT seq FROM {schema}.faults_fired WHERE received IS NULL"
         return {seq for (seq,) in self._connection.execute(sql)}
 
     def _following(self, schema: str, seq: int, code: int) -> Iterator[bytes]:
-        """Yields the lines of a stream after a number, except those that faults made up."""
+        """Yields the lines of a stream after the frame ``seq``, except those that faults added."""
         for each in self._schemas[self._schemas.index(schema) :]:
             rows = self._connection.execute(
                 f"SELECT raw FROM {each}.frame_rows WHERE seq > ? AND flags & 3 = ?"
@@ -292,7 +296,10 @@ class MaskedRows:
             self._note(data, values[1])
 
     def _fired(self, schema: str, place: int, seq: int) -> None:
-        """Masks the received and the delivered bytes, most of which are those of the frame."""
+        """Masks the received and the delivered bytes of a fired fault.
+
+        Bytes that are equal to those of the frame are replaced by those of the masked frame.
+        """
         columns = (
             f"CASE WHEN length({name}) <= {HELD} THEN {name} END"
             for name in ("received", "delivered")
@@ -314,7 +321,10 @@ class MaskedRows:
             self._connection.execute(sql, (place + first_place(schema), *found))
 
     def _frame(self, seq: int) -> tuple[Stream, bytes, bytes]:
-        """Returns the stream of a frame, its line and its masked line; empty for a large one."""
+        """Returns the stream of a frame, its line and its masked line.
+
+        Both lines are empty if the line is too large, or if there is no such frame.
+        """
         for schema in self._schemas:
             row = self._connection.execute(
                 f"SELECT f.flags & 3, f.raw, {MASKED_LINES.line} FROM {schema}.frame_rows AS f"

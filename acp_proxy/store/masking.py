@@ -1,9 +1,9 @@
 """Masks the lines of a log before they become rows.
 
-A masked line may differ in length, and everything derived from a line, such as its labels, is read
-from the masked one. The state of masking (secrets, and the key of the markers) is stored only in
-the log, never with the rows. To continue with a log, read the state from its first record, or mask
-again what is indexed already.
+A masked line may have another length. Everything derived from a line, such as its labels, is read
+from the masked line. The state of masking (secrets, and the key of the markers) is stored in the
+log only, never with the rows. To continue masking a log, read the state from its first record, or
+mask the lines that are already indexed again.
 """
 
 import hashlib
@@ -22,23 +22,23 @@ from acp_proxy.redaction.text_streams import NotYet
 from acp_proxy.store.log_reader import LogReader
 
 LOOKAHEAD = 1 << 20
-"""Bytes of log that are searched for the next pieces of a text."""
+"""How many bytes of the log are searched for the next pieces of a text, at most."""
 _OF_STREAM = {
     Stream.TO_AGENT: capture_log.TO_AGENT,
     Stream.TO_CLIENT: capture_log.TO_CLIENT,
     Stream.STDERR: capture_log.STDERR,
 }
 _PLAIN_FIELDS = {"id", "connection_id", "parent", "stream", "name", "tool_version", "platform"}
-"""Fields of events that contain only text of ours."""
+"""Fields of events that contain only text of acp-proxy itself."""
 _LAST = {capture_log.GAP, capture_log.CLOSE}
 
 
 def masked_fields(redactor: Redactor, fields: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields of an event without their secrets.
+    """Returns the fields of an event without the secrets in them.
 
     Args:
-        redactor: of the recording.
-        fields: as they were logged.
+        redactor: the redactor of the recording.
+        fields: the fields as they were logged.
     """
     masked = {}
     for name, value in fields.items():
@@ -58,11 +58,11 @@ class Masking:
     """Masks the lines of one log, in their order.
 
     Args:
-        log: the log, to read the lines that follow.
+        log: the log, from which the lines that follow are read.
         level: ``secrets`` or ``private``.
-        state: of the redactor, after the lines before.
-        waits: whether a line is left for later if lines decide that are not written yet; otherwise
-            it is masked by what is known.
+        state: the state of the redactor after the earlier lines.
+        waits: whether to raise `NotYet` for a line if later lines decide what is masked in it, and
+            are not written yet; if not, the line is masked without them.
     """
 
     def __init__(self, log: LogReader, level: str, state: RedactorState, *, waits: bool) -> None:
@@ -75,23 +75,23 @@ class Masking:
         self._framer = LineFramer()
         self._offset = 0
         self._searched: int | None = None
-        """For how many words the lines of the chunk were searched; None if they hold any."""
+        """What `Redactor.search_lines` returned for the lines of the chunk."""
         self._begun = 0
-        """How many of them begin before the chunk: the first one at most."""
+        """How many of these lines begin before the chunk: 1 or 0."""
 
     def dump(self) -> bytes:
-        """Returns the payload of the record from which `load` continues."""
+        """Returns the state as the payload of a record, from which `load` can continue."""
         stored = {"level": self.level, "state": converter.unstructure(self.redactor.snapshot())}
         return converter.dumps(stored).encode()
 
     def begin(self, lines: list[Line], framer: LineFramer, offset: int, chunk: bytes) -> None:
-        """Begins with the lines of a chunk, so that `line` finds what follows each.
+        """Prepares for the lines of a chunk; call it before `line`, which reads what follows.
 
         Args:
-            lines: all of them, in order.
-            framer: of their stream, after these lines.
-            offset: where the log continues after the chunk.
-            chunk: its bytes.
+            lines: all lines that end in the chunk, in order.
+            framer: the framer of their stream, after these lines.
+            offset: the offset in the log after the chunk.
+            chunk: the bytes of the chunk.
         """
         self._lines, self._framer, self._offset = lines, framer, offset
         self._searched = self.redactor.search_lines(chunk) if len(lines) > 1 else None
@@ -103,13 +103,13 @@ class Masking:
         """Returns a masked line.
 
         Args:
-            stream: where it was read.
+            stream: the stream that the line was read from.
             raw: its bytes without the newline.
-            message: the line as it was read; None on stderr.
-            number: the lines of the chunk up to this one, counted; None if nothing follows it.
+            message: the parsed line; None on stderr.
+            number: the number of the line in the chunk, from 1; None if no line follows it.
 
         Raises:
-            NotYet: the lines that follow decide, and are not known yet.
+            NotYet: later lines decide what is masked, and are not written yet.
         """
         self._place = stream, number
         searched = self._searched if number is not None and number > self._begun else None
@@ -117,19 +117,19 @@ class Masking:
         return apply(raw, edits) if edits else raw
 
     def large(self, stream: Stream, pieces: Callable[[], Iterable[bytes]]) -> Edits:
-        """Returns the edits of a line that is too large to hold.
+        """Returns the edits of a line that is too large to be in memory.
 
         Args:
-            stream: where it was read.
+            stream: the stream that the line was read from.
             pieces: returns its bytes without the newline, from the beginning at each call.
         """
         return self.redactor.large(stream, pieces)
 
     def alone(self, stream: Stream, raw: bytes) -> bytes:
-        """Returns a masked line that was not received as it is, such as one that a fault made up.
+        """Returns a masked line that no peer sent, such as one that a fault added or changed.
 
         Args:
-            stream: where it was written.
+            stream: the stream that the line was written to.
             raw: its bytes without the newline.
         """
         return apply(raw, self.redactor.changed(stream, raw))
@@ -139,7 +139,7 @@ class Masking:
         return masked_fields(self.redactor, fields)
 
     def _following(self) -> Iterator[bytes]:
-        """Yields the lines of the stream that follow the latest one, without their newlines."""
+        """Yields the lines after the latest one in its stream, without their newlines."""
         stream, number = self._place
         if number is None:
             return
@@ -162,11 +162,11 @@ class Masking:
 
 
 def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
-    """Continues masking from what `Masking.dump` returned; starts again if it cannot be read.
+    """Returns a masking with a stored state, or with a new state if that cannot be read.
 
     Args:
         log: the log.
-        payload: of the record.
+        payload: what `Masking.dump` returned.
         waits: see `Masking`.
     """
     try:
@@ -182,13 +182,13 @@ def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
 def start(
     log: LogReader, level: str, key: str, secrets: dict[str, str], *, waits: bool
 ) -> Masking | None:
-    """Begins masking a log; None if nothing is to be masked.
+    """Returns a masking of a log from its beginning, or None if the log is not to be masked.
 
     Args:
         log: the log.
-        level: that the recorder was given.
-        key: of the markers, in hexadecimal digits.
-        secrets: that are known already, each with its marker.
+        level: the value of the recorder's option ``--redact``.
+        key: the key of the markers, in hexadecimal digits.
+        secrets: the markers of secrets that are known already, by the secret.
         waits: see `Masking`.
     """
     if level not in ("secrets", "private") or not _is_key(key):

@@ -1,9 +1,9 @@
-"""The views that a recording has in its file, for whoever queries it with another program.
+"""The views that are stored in the file of a recording, for queries with other programs.
 
-They are SQL alone, in words that SQLite has known since 3.31. A line may be anything, so members
-are read of valid JSON only. JSON can hold half of a surrogate pair, which Python's sqlite3 refuses
-as text; so what is read of it is made valid. Pieces of a message are joined before their escapes
-are undone, since some agents cut between the two halves of a character.
+They are plain SQL, and use only what SQLite has had since version 3.31. A line may be anything, so
+members are read from valid JSON only. JSON may contain half of a surrogate pair, which Python's
+sqlite3 does not accept as text, so such text is made valid. The pieces of a message are joined
+before their escapes are decoded, since some agents cut between the two halves of a pair.
 """
 
 import re
@@ -15,9 +15,10 @@ from acp_proxy.store.schema import KIND_CODES, LARGE, VIEWS
 
 _NOTIFICATION, _BATCH = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.BATCH]
 _LONGEST = 1000
-"""Characters of a title that are kept where it is not valid text."""
+"""The most characters that are kept of a title that is not valid text."""
 _BLOCK = 500
-"""Characters of a message that are made valid at a time: SQLite finds a place by counting."""
+"""How many characters of a message are made valid at once, since SQLite's substr counts from the
+beginning of the text each time."""
 
 _ROLES = {
     "user": (PROMPT, "user_message_chunk", "user_message"),
@@ -25,9 +26,9 @@ _ROLES = {
     "thought": ("agent_thought_chunk", "thought_message_chunk", "agent_thought"),
     "summary": ("compaction_summary_chunk",),
 }
-"""Requests and updates with text, by who speaks in them."""
+"""The requests and updates with text, by the role of their text."""
 _WHOLE = ("user_message", "agent_message", "agent_thought")
-"""Updates (v2) that replace what was streamed of the message before."""
+"""Updates (v2) that replace the pieces of the message that were streamed before."""
 
 
 def _listed(texts: tuple[str, ...]) -> str:
@@ -35,25 +36,25 @@ def _listed(texts: tuple[str, ...]) -> str:
 
 
 def _first(*paths: str, json: str = "json") -> str:
-    """SQL for the first member of an object that is there; NULL if it is empty."""
+    """Returns SQL for the first of these members that exists; NULL if it is empty."""
     found = ", ".join(f"json_extract({json}, '$.{path}')" for path in paths)
     return f"nullif({found if len(paths) == 1 else f'coalesce({found})'}, '')"
 
 
 def _object(*paths: str) -> str:
-    """SQL for the path of the first member of ``json`` that is an object; NULL if none is."""
+    """Returns SQL for the path of the first member of ``json`` that is an object, or NULL."""
     whens = " ".join(f"WHEN json_type(json, '$.{path}') THEN '$.{path}'" for path in paths)
     return f"CASE 'object' {whens} END"
 
 
 def _within(*names: str) -> str:
-    """SQL for the first of these members, below the path ``place``."""
+    """Returns SQL for the first of these members, below the path ``place``, that exists."""
     found = ", ".join(f"json_extract(json, place || '.{name}')" for name in names)
     return f"nullif({found if len(names) == 1 else f'coalesce({found})'}, '')"
 
 
 def _json(row: str) -> str:
-    """SQL for a message as JSON, as in ``frames``; SQLite may find it too deep."""
+    """Returns SQL for a message as JSON, as in ``frames``; NULL if it is not valid or too deep."""
     text = f"CAST({row}.raw AS TEXT)"
     return (
         f"CASE WHEN (length({row}.raw) < {LARGE} OR {text} NOT GLOB '*[^ -~]*')"
@@ -62,20 +63,20 @@ def _json(row: str) -> str:
 
 
 def _spelled(path: str, json: str = "json") -> str:
-    """SQL for a string in an object as it is spelled, without its quotes.
+    """Returns SQL for a string in an object with its escapes, without its quotes.
 
-    Of two members SQLite makes an array, in which they are as they were: ``["text",null]``.
+    SQLite returns several members as an array, and keeps their escapes in it: ``["text",null]``.
     """
     found = f"json_extract({json}, {path}, '$[0]')"
     return f"substr({found}, 3, length({found}) - 9)"
 
 
 _HALVED = "GLOB '*' || char(65533) || '*'"
-"""SQLite itself reads half of a character as U+FFFD."""
+"""Finds text with half of a surrogate pair, which SQLite reads as U+FFFD."""
 
 
 def _valid(column: str) -> str:
-    """SQL for a column as valid text, of which little is kept if it was not."""
+    """Returns SQL for a column as valid text; text that was not valid is cut to `_LONGEST`."""
     return (
         f"CASE WHEN {column} {_HALVED} THEN (WITH RECURSIVE place(n) AS"
         f" (SELECT 1 UNION ALL SELECT n + 1 FROM place WHERE n < min({_LONGEST}, length({column})))"
@@ -85,7 +86,7 @@ def _valid(column: str) -> str:
 
 
 def _word(*columns: str) -> str:
-    """SQL for columns with words of the protocol and ids; NULL where they are no valid text."""
+    """Returns SQL for columns with ids or words of the protocol; NULL if they are not valid."""
     return ", ".join(f"CASE WHEN {column} {_HALVED} THEN NULL ELSE {column} END AS {column}"
                      for column in columns)  # fmt: skip
 
@@ -104,14 +105,14 @@ CASE WHEN text {_HALVED} THEN (
 
 
 def _members(labelled: str, wanted: str, columns: str) -> str:
-    """SQL of messages as columns of their ``json``: those of batches, and others with labels.
+    """Returns SQL for messages: those in batches, and others, which have labels.
 
-    The row of a batch has what all of its messages share, so theirs are read of their JSON.
+    The row of a batch has no labels of its messages, so these are read from their JSON.
 
     Args:
-        labelled: the FROM and the WHERE of the others: rows ``f`` and their labels.
-        wanted: a condition on the messages of batches.
-        columns: what to read.
+        labelled: the FROM and WHERE clauses of the messages with labels; ``f`` is their row.
+        wanted: a condition on the messages in batches.
+        columns: the columns to compute from ``json``, the text of a message.
     """
     return f"""
 SELECT *, {columns} FROM (
@@ -146,11 +147,11 @@ _LABELS = """
 
 
 def _asked(methods: str, direction: str) -> str:
-    """SQL of the exchanges of some methods with the JSON of the request, and of the answer.
+    """Returns SQL for exchanges, with the JSON of the request and of the answer.
 
     Args:
-        methods: a list of SQL.
-        direction: of the requests.
+        methods: the methods of the exchanges, as a list in SQL.
+        direction: the direction of the requests.
     """
     found = [
         f"""CASE {row}.kind WHEN {_BATCH} THEN (
@@ -187,7 +188,7 @@ _KIND_AND_PLACE = f"""
       WHEN json_type(json, '$.params.update') IS NULL THEN '$.params.data.content'
       ELSE '$.params.update.content' END AS place
 """.strip()
-# A limit keeps SQLite from computing a column again wherever it is used.
+# With a LIMIT, SQLite computes a column once, and not again wherever the column is used.
 _MESSAGES = f"""
 WITH line AS ({_members(_SAID, f"method IN {_SAYING}", _KIND_AND_PLACE)}
   LIMIT -1
@@ -335,7 +336,7 @@ ORDER BY first_seq
 
 
 def _unindented(sql: str) -> str:
-    """Takes the blanks away that each recording would have to keep."""
+    """Returns SQL without indentation, which would take space in each recording."""
     return re.sub(r"\n\s+", "\n ", sql)
 
 
@@ -346,4 +347,4 @@ STORED_VIEWS = {
     "tool_calls": _unindented(_TOOL_CALLS),
     "sessions": _unindented(_SESSIONS),
 }
-"""The SELECT of each view, in the order in which they are made: some are made of others."""
+"""The SELECT of each view, in the order of creation, since some views use others."""

@@ -1,8 +1,9 @@
-"""Makes the contract's names in an open connection: views in a file may be anybody's code.
+"""Makes the documented tables and views in an open connection, as temporary views.
 
-While a log is left, the rows have a tail in an attached database, ``tail``, with the same tables;
-then each name is rows and tail together. What is masked while it is read is in another one,
-``masked``; its lines, events and fired faults stand in place of those in the file (`masked_rows`).
+The views in a file are not used, since anybody may have written them. While a recording has a log,
+the rows read from the log are in an attached database, ``tail``, with the same tables; then each
+view has the rows of the file and of the tail. Rows that are masked while they are read are in
+another attached database, ``masked``, and replace those of the file (`masked_rows`).
 """
 
 import sqlite3
@@ -18,18 +19,18 @@ from acp_proxy.store.frame_table import FrameTable
 from acp_proxy.store.schema import TABLES, VIEWS, frames_select
 
 LEVELS = ("secrets", "private")
-"""Values of ``recording.redaction`` with which a recording was masked when it was made."""
+"""Values of ``recording.redaction`` that mean that a recording was masked while it was recorded."""
 MASKED = "masked"
-"""The database with what is masked."""
+"""The name of the database with masked rows."""
 LATER = 1 << 40
-"""Where the numbers of fired faults begin that are in the tail."""
+"""The number that is added to the row numbers of fired faults in the tail."""
 _PLACE = f"FROM {MASKED}.frame_rows AS k WHERE k.seq = f.seq"
 MASKED_LINES = LineColumns(
     line=f"coalesce((SELECT k.raw {_PLACE}), f.raw)",
     size=f"coalesce((SELECT length(k.raw) {_PLACE}), length(f.raw))",
     masked=f"max((f.flags >> 6) & 1, EXISTS (SELECT 1 {_PLACE}))",
 )
-"""Lines, masked."""
+"""The columns of lines, with masked lines in place of those in the file."""
 
 _LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
 _ROW = (
@@ -40,15 +41,15 @@ _OF_ROWS = f"coalesce(f.raw, {LINE_START})"
 
 
 class MissingTable(Exception):
-    """A recording without one of its tables; the argument is its name."""
+    """Raised when a recording lacks one of its tables; the argument is the name of the table."""
 
 
 def attach_tail(connection: sqlite3.Connection) -> None:
-    """Attaches an empty tail with the tables that the recording has.
+    """Attaches an empty database ``tail`` with the same tables as the recording.
 
     Raises:
-        MissingTable: the recording lacks one.
-        sqlite3.Error: it cannot be read.
+        MissingTable: the recording lacks a table.
+        sqlite3.Error: the recording cannot be read.
     """
     check_labels(connection, "main.labels")
     connection.execute("ATTACH '' AS tail")  # a temporary file, in memory while small
@@ -64,11 +65,11 @@ def attach_tail(connection: sqlite3.Connection) -> None:
 
 
 def is_masked(connection: sqlite3.Connection, schema: str = "main") -> bool:
-    """Whether a recording was masked when it was made.
+    """Whether a recording was masked while it was recorded.
 
     Args:
         connection: an open recording.
-        schema: the database that has its row.
+        schema: the database with the table ``recording``.
 
     Raises:
         sqlite3.Error: the file is damaged.
@@ -80,15 +81,15 @@ def is_masked(connection: sqlite3.Connection, schema: str = "main") -> bool:
 def make_views(
     connection: sqlite3.Connection, *, tail: bool, masked: bool = False
 ) -> list[FrameTable]:
-    """Makes the contract's names; returns the tables of frames.
+    """Makes the views in a connection, and returns the tables of frames.
 
     Args:
         connection: an open recording.
-        tail: whether a tail is attached.
-        masked: whether a database with what is masked is attached.
+        tail: whether the database ``tail`` is attached.
+        masked: whether the database ``masked`` is attached.
 
     Raises:
-        sqlite3.Error: it cannot be read.
+        sqlite3.Error: the recording cannot be read.
     """
     lines = MASKED_LINES if masked else AS_STORED
     schemas = ("tail", "main") if tail else ("main",)
@@ -116,7 +117,7 @@ def make_views(
 
 
 def _tailed(connection: sqlite3.Connection, lines: LineColumns) -> dict[str, str]:
-    # A line that is too large is left out here already: what is put together would be held whole.
+    # Lines that are too large are left out here, since SQLite would read them as a whole.
     rows = " UNION ALL ".join(
         f"SELECT {_ROW}, {lines.raw_or_null} AS raw, {lines.size} AS size"
         f" FROM {schema}.frame_rows AS f"
@@ -139,7 +140,7 @@ def _tailed(connection: sqlite3.Connection, lines: LineColumns) -> dict[str, str
 
 
 def _merged_recording(connection: sqlite3.Connection) -> str:
-    """The recording's row of the tail, but for the columns that a person may edit."""
+    """Returns SQL for the recording's row in the tail, with the name and note of the file's row."""
     columns = connection.execute("SELECT name FROM pragma_table_info('recording', 'main')")
     edited = {name: f"coalesce(m.{name}, t.{name}) AS {name}" for name in ("name", "note")}
     quoted = [
@@ -153,7 +154,7 @@ def _merged_recording(connection: sqlite3.Connection) -> str:
 
 
 def _masked(schemas: tuple[str, ...]) -> dict[str, str]:
-    """The views of events and fired faults, masked."""
+    """Returns SQL for the views of events and of fired faults, with masked values."""
     events = " UNION ALL ".join(
         f"SELECT e.seq, e.t_ns, e.kind, coalesce((SELECT k.data FROM {MASKED}.events AS k"
         f" WHERE k.seq = e.seq), e.data) AS data FROM {schema}.events AS e"
@@ -175,5 +176,5 @@ def _fired(column: str, schema: str) -> str:
 
 
 def first_place(schema: str) -> int:
-    """Returns what is added to the number of a row of fired faults."""
+    """Returns the number that is added to the row numbers of fired faults in a database."""
     return LATER if schema == "tail" else 0
