@@ -1,1 +1,1 @@
-"""`inspect audit`: what an agent read, wrote, ran and fetched, where, and by whose permission."""
+"""`inspect audit`: lists what an agent read, wrote, ran and fetched, and who permitted it."""

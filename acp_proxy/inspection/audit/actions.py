@@ -1,9 +1,9 @@
-"""Builds one action from all the messages about it.
+"""Combines all messages about an action of the agent into one value.
 
 A tool call and the requests to the client that carry it out are one action. They belong together if
-the request or its answer names the tool call or its terminal, or else if the tool call is the only
-open one of its turn with that path or that command. Otherwise both are kept, and each names the
-other one. What the client was asked to do takes precedence over what the agent says.
+the request or its answer names the tool call or its terminal, or if the tool call is the only open
+one of its turn with the same path or command. Otherwise they are two actions, and each names the
+other. What the client was asked to do takes precedence over what the agent says.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ _MOST_CANDIDATES = 100
 
 
 class Moment(NamedTuple):
-    """When and where a message passed."""
+    """The number, time, session and turn of a message."""
 
     seq: int
     t_ns: int
@@ -56,8 +56,10 @@ class ActionLog:
         started_at: when the recording began.
 
     Attributes:
-        actions: in the order in which they began; an absorbed one is part of another one.
+        actions: the actions in the order in which they began; those with `is_absorbed` are part of
+            another action.
         left_out: how many actions were not kept.
+        permissions: the permission requests.
     """
 
     def __init__(self, connection: Connection, sessions: SessionLog, started_at: datetime) -> None:
@@ -77,10 +79,10 @@ class ActionLog:
         """Takes a session update about a tool call.
 
         Args:
-            moment: of the update.
+            moment: the moment of the update.
             call: the id of the tool call.
-            update: its members.
-            begins: whether it announces the tool call.
+            update: the members of the update.
+            begins: whether the update announces the tool call.
         """
         said = statements.of_call(update)
         action = self._call(moment, call, said, begins=begins)
@@ -91,8 +93,8 @@ class ActionLog:
         """Takes a ``terminal_update`` about a terminal that the agent runs itself (v2).
 
         Args:
-            moment: of the update.
-            update: its members.
+            moment: the moment of the update.
+            update: the members of the update.
         """
         said = statements.of_terminal(update)
         action = self._terminals.get((moment.session, said.terminals[0]))
@@ -105,9 +107,12 @@ class ActionLog:
         """Takes a request that asks the client to do something.
 
         Args:
-            moment: of the request.
-            exchange: its exchange.
-            params: its params.
+            moment: the moment of the request.
+            exchange: the exchange of the request.
+            params: the params of the request.
+
+        Returns:
+            The action of the request, or None if there are too many actions to keep it.
         """
         said = statements.of_request(exchange.method or "", params)
         probe = self._probe(moment, said)
@@ -135,9 +140,12 @@ class ActionLog:
         """Takes a permission request.
 
         Args:
-            moment: of the request.
-            exchange: its exchange.
-            params: its params.
+            moment: the moment of the request.
+            exchange: the exchange of the request.
+            params: the params of the request.
+
+        Returns:
+            The action that needs the permission, or None if there are too many to keep it.
         """
         self.permissions.any_asked = True
         said = statements.of_permission(params)
@@ -159,8 +167,8 @@ class ActionLog:
         """Takes an answer of the client.
 
         Args:
-            moment: of the answer.
-            exchange: its exchange.
+            moment: the moment of the answer.
+            exchange: the exchange of the answer.
             message: the whole answer.
         """
         self.permissions.answer(exchange, moment.seq, message)
@@ -191,7 +199,7 @@ class ActionLog:
             action is not None
             and action.turn != moment.turn
             and (begins or (action.call_status in FINAL and said.status not in FINAL))
-        )  # some agents use the same ids again in every turn
+        )  # some agents use the same ids in each turn
         if action is None or is_again:
             action = self._begin(moment, said.kind or ActionKind.OTHER)
             if action is not None:
@@ -226,7 +234,7 @@ class ActionLog:
         return probe
 
     def _apply(self, action: Action, said: Statement, moment: Moment) -> None:
-        """Adds what a message says, but keeps what the client was asked to do."""
+        """Adds what a message says to an action, but keeps what the client was asked to do."""
         directories = self._sessions.directories(moment.session)
         if said.status is not None:
             action.call_status, action.call_seq = cut(said.status), moment.seq
@@ -284,7 +292,10 @@ class ActionLog:
             del self._terminals[next(iter(self._terminals))]
 
     def _open_action_like(self, probe: Action) -> Action | None:
-        """Returns the only open action of the turn about the same; None if there are several."""
+        """Returns the only open action of the turn about the same file or command.
+
+        None if there is none, or if there are several.
+        """
         found = {
             one.id: one
             for one in self._candidates(probe)
@@ -325,7 +336,7 @@ def is_alike(one: Action, other: Action) -> bool:
 
     Args:
         one: an action; its kind may be unknown.
-        other: another one.
+        other: another action.
     """
     if one.kind not in (other.kind, ActionKind.OTHER):
         return False
@@ -343,7 +354,7 @@ def _may_be_part(probe: Action, call: Action) -> bool:
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Records that an action belongs to a tool call that does something else as well."""
+    """Notes that an action belongs to the tool call of another action, with its permissions."""
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

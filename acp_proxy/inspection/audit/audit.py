@@ -1,4 +1,4 @@
-"""Audits a recording: what the agent did, where, and by whose permission."""
+"""Audits a recording: lists what the agent did, where, and who permitted it."""
 
 from collections import Counter
 
@@ -15,12 +15,12 @@ from acp_proxy.store.recorded_events import events as read_events
 
 
 def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = iter) -> Audit:
-    """Reads what an agent did, in one pass over the frames.
+    """Returns what an agent did, after one pass over the frames.
 
     Args:
         reader: the recording.
-        chosen: an action is listed if any of its frames matches.
-        watch: receives all runs of frames and passes them on.
+        chosen: a filter; an action is listed if any of its frames matches.
+        watch: yields the runs of frames that it is given, and may show the progress.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
@@ -52,7 +52,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
 
 
 def _matching(reader: RecordingReader, actions: list[Action], chosen: Filter) -> list[Action]:
-    """Returns the actions with a matching frame; holds only the numbers of frames."""
+    """Returns the actions with a matching frame, without reading the lines of the frames."""
     wanted = {seq for action in actions for seq in action.seqs}
     matching = {head.seq for head in reader.heads(chosen) if head.seq in wanted}
     return [action for action in actions if not matching.isdisjoint(action.seqs)]

@@ -37,11 +37,11 @@ class AuditPass:
 
     Args:
         reader: the recording.
-        made_up: numbers of frames that a fault made up.
+        made_up: the numbers of frames that a fault added.
 
     Attributes:
-        sessions: complete after `read`.
-        log: likewise.
+        sessions: the sessions; complete after `read`.
+        log: the actions; complete after `read`.
     """
 
     def __init__(self, reader: RecordingReader, made_up: Collection[int] = ()) -> None:
@@ -57,7 +57,7 @@ class AuditPass:
         """Reads all frames.
 
         Args:
-            watch: receives all runs of frames and passes them on.
+            watch: yields the runs of frames that it is given, and may show the progress.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -120,7 +120,7 @@ class AuditPass:
             action.not_from_agent = True
 
     def _value(self, run: FrameRun, message: Message) -> Value:
-        """Returns a decoded message; of a very large one, only the beginning."""
+        """Returns a decoded message; of a very large message, only the beginning."""
         if message.raw is not None:
             return message_of(message.raw)
         stored = next(read_messages(self._reader, [run.seq], HEAD), None)

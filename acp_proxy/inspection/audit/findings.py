@@ -1,4 +1,4 @@
-"""Finds what a reviewer should look at: one sentence for all actions of a kind."""
+"""Finds actions that a reviewer should look at; a finding is a sentence on one or more actions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -23,7 +23,7 @@ from acp_proxy.safe_text import plain
 from acp_proxy.wording import counted
 
 _NAMED = 3
-"""How many actions a sentence names; it counts the others."""
+"""How many actions a sentence names; the others are only counted."""
 _LONGEST = 60
 _MOST = 100
 """The most findings of a kind that has a finding for each action."""
@@ -76,7 +76,7 @@ def subject(action: Action) -> str:
 
 
 def named(actions: Sequence[Action]) -> str:
-    """Returns the first three of some actions with their numbers, and counts the others."""
+    """Returns the subjects and numbers of the first three actions, and the count of the others."""
     return _listed([f"{subject(one)} {_number(one)}" for one in actions])
 
 
@@ -103,7 +103,7 @@ def _refusal(asked: AuditedPermission, whose: str = "") -> str:
 
 
 def _seq_after_refusal(action: Action) -> int | None:
-    """Returns the frame that shows that a refused action was done; None if there is none."""
+    """Returns the number of the frame that shows that a refused action was done, or None."""
     asked = action.permissions[-1] if action.permissions else None
     if asked is None or not (is_refused(action) or asked.decision == "error"):
         return None
@@ -115,12 +115,12 @@ def _seq_after_refusal(action: Action) -> int | None:
 
 
 def _is_reported(action: Action) -> bool:
-    """Whether only the agent says that an action was done."""
+    """Whether the agent reports that an action was done, without a request to the client."""
     return action.call_status == "completed" and not action.requests
 
 
 def _before_the_answer(actions: Iterable[Action]) -> Iterator[AuditFinding]:
-    """Finds actions that began while their permission request was open."""
+    """Yields a finding on actions that began while their permission request was open."""
     found = [
         action
         for action in actions
@@ -165,7 +165,10 @@ def _asked_for_another(actions: Iterable[Action]) -> Iterator[AuditFinding]:
 
 
 def _differing(action: Action, asked: AuditedPermission) -> str:
-    """Returns what an action did without permission; empty if nothing is known."""
+    """Returns the command or paths of an action that differ from those that were permitted.
+
+    Empty if none differ, or if they are not known.
+    """
     if action.kind is ActionKind.RUN:
         command, wanted = normal_command(action.command), normal_command(asked.command)
         is_another = command and wanted and command != wanted
@@ -229,7 +232,7 @@ def _where(action: Action) -> str:
 
 
 def outside_paths(action: Action) -> list[AuditedPath]:
-    """Returns the paths that are outside the session's directories, with that of a command."""
+    """Returns the paths outside the session's directories, with the directory of a command."""
     every = [*action.done_paths, *([action.directory] if action.directory is not None else [])]
     return [path for path in every if path.place is PathPlace.OUTSIDE]
 
@@ -339,7 +342,7 @@ def _count(kind: ActionKind, count: int) -> str:
 
 
 def _number(action: Action) -> str:
-    """Returns the first frame, and whether only the agent says that it was done."""
+    """Returns the number of the first frame, and "claimed" if only the agent reports the action."""
     return f"(#{action.seq})" if action.source is Source.CLIENT else f"(#{action.seq}, claimed)"
 
 
@@ -357,7 +360,7 @@ def _is_granted(action: Action) -> bool:
 
 
 def _did(action: Action) -> str:
-    """Says who did something, and how certain it is."""
+    """Returns the beginning of a sentence: who did something, and how certain that is."""
     past, plainly = _VERBS[action.kind]
     if action.source is Source.CLIENT:
         asked = action.status is ActionStatus.UNANSWERED
@@ -373,7 +376,7 @@ _VERBS = {
     ActionKind.MOVE: ("moved", "move"), ActionKind.RUN: ("ran", "run"),
     ActionKind.FETCH: ("fetched", "fetch"), ActionKind.OTHER: ("did", "do"),
 }  # fmt: skip
-"""The past tense and the infinitive."""
+"""The past tense and the infinitive of a verb for each kind of action."""
 
 
 def _scope(asked: AuditedPermission) -> str:

@@ -70,7 +70,7 @@ def _answered_status(action: Action) -> ActionStatus:
 
 
 def _name_alike(actions: list[Action]) -> None:
-    """Links actions that may be the same, although no message says so."""
+    """Links claimed actions with those of the client that may be the same action."""
     done: dict[_Key, list[Action]] = {}
     for action in actions:
         if action.source is Source.CLIENT:
@@ -87,7 +87,7 @@ def _name_alike(actions: list[Action]) -> None:
 
 
 def _keys(action: Action) -> set[_Key]:
-    """Returns session, turn and kind with each subject; actions that share one may be the same."""
+    """Returns keys of an action; two actions that have a key in common may be the same."""
     if action.kind is ActionKind.RUN:
         about = {normal_command(action.command or action.title)} - {""}
     else:

@@ -1,7 +1,7 @@
-"""Decides where a path is, and whether files of its name usually hold credentials.
+"""Decides where a path is, and whether files with its name usually hold credentials.
 
-Only the text is used: the disk is not read, and symbolic links are not followed. ``.`` and ``..``
-are resolved as they are written. A relative path begins at the session's directory.
+Only the text of the path is used: the disk is not read, and symbolic links are not followed. ``.``
+and ``..`` are resolved in the text. A relative path begins at the session's directory.
 """
 
 import ntpath
@@ -19,7 +19,7 @@ from acp_proxy.protocol.directories import is_windows, is_within, local_path
 LONGEST = 2000
 """The most characters of a path, a title or a command that are kept."""
 _REMEMBERED = 500
-"""The most characters of a path whose place is remembered."""
+"""The most characters of a path whose place is cached."""
 _WORDS = re.compile(r"[^\s;|&<>()\"'`=,{}]+")
 _COMMAND = 20_000
 """The most characters of a command that are searched."""
@@ -29,7 +29,7 @@ _URI_TAIL = re.compile(r"[?#][^/\\%]*\Z")
 """A query or a fragment at the end of a URI, such as a line number."""
 _PATH = re.compile(r"(?:/|~[\w.-]*/|\.\.(?:/|$)|\$\{?HOME\}?/|[A-Za-z]:[/\\])")
 _SYSTEM = ("/bin/", "/sbin/", "/usr/", "/lib/", "/lib64/", "/opt/homebrew/bin/", "/dev/")
-"""Where programs and devices are, which nearly every command names."""
+"""The directories of programs and devices, which nearly every command names."""
 
 _SECRET_FILES = frozenset({
     ".env", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials",
@@ -55,9 +55,9 @@ def locate(path: str, directories: Sequence[str], operation: str | None = None) 
     """Returns a path with its place.
 
     Args:
-        path: as it was sent; perhaps a ``file:`` URI.
-        directories: of the session, the working directory first; empty if they are unknown.
-        operation: what is done with it, if that is known.
+        path: the path as it was sent; may be a ``file:`` URI.
+        directories: those of the session, the working directory first; empty if they are unknown.
+        operation: what is done with the file, if that is known.
     """
     find = _locate_again if len(path) < _REMEMBERED else _locate
     return find(path, tuple(directories), operation)
@@ -89,7 +89,7 @@ def may_be_same(one: AuditedPath, other: AuditedPath) -> bool:
 
     Args:
         one: a path.
-        other: another one of the same session.
+        other: another path of the same session.
     """
     first, second = _folded(one.shown), _folded(other.shown)
     is_unknown = PathPlace.UNKNOWN in (one.place, other.place)
@@ -99,7 +99,7 @@ def may_be_same(one: AuditedPath, other: AuditedPath) -> bool:
 
 
 def cut(text: str) -> str:
-    """Cuts a text to `LONGEST` characters."""
+    """Returns a text, cut to `LONGEST` characters."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
@@ -125,13 +125,13 @@ def looks_like_credentials(path: str) -> bool:
 def mentions(
     command: str, directories: Sequence[str], where: str | None = None
 ) -> list[AuditedPath]:
-    """Returns the words of a command that are paths outside, or look like credentials.
+    """Returns words of a command that look like credentials, or are paths not known to be inside.
 
-    Words are not expanded as a shell would do it. Programs and devices of the system are left out.
+    Words are not expanded as in a shell. Programs and devices of the system are left out.
 
     Args:
         command: the command line.
-        directories: of the session.
+        directories: the directories of the session.
         where: the directory of the command, as it was sent; None for that of the session.
     """
     found = dict.fromkeys(_mentioned(command[:_COMMAND], directories, where))
@@ -159,7 +159,7 @@ def _mentioned(
 
 
 def _place(path: str, local: str | None, whole: str, directories: Sequence[str]) -> PathPlace:
-    if local is None:  # a file of another machine, or none; or a name with a colon
+    if local is None:  # a file of another machine, no file at all, or a name with a colon
         return PathPlace.OUTSIDE if "://" in path else PathPlace.UNKNOWN
     if not directories or path.startswith(("~", "$HOME", "${HOME}")):
         return PathPlace.UNKNOWN
@@ -172,7 +172,7 @@ def _place(path: str, local: str | None, whole: str, directories: Sequence[str])
 
 
 def _folded(text: str) -> str:
-    """Returns a text without differences in case or Unicode form, which file systems may ignore."""
+    """Returns a text with uniform case and Unicode form, since file systems may ignore these."""
     return unicodedata.normalize("NFC", text).casefold()
 
 

@@ -1,4 +1,4 @@
-"""Follows the permission requests of a recording and the answers to them."""
+"""Collects the permission requests of a recording and the answers to them."""
 
 from bisect import bisect_left
 from typing import Any
@@ -15,7 +15,7 @@ from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.permissions import DENIED, GRANTED, options_of, read_answer
 
 AMBIGUOUS, CANCELLED, UNANSWERED = "ambiguous", "cancelled", "unanswered"
-"""Decisions besides those of `permissions`."""
+"""Decisions in addition to those of `protocol.permissions`."""
 _MOST_OPTIONS = 50
 _MOST_OF_TURN = 200
 """How many actions with a permission request are remembered in a turn: the latest ones."""
@@ -31,7 +31,7 @@ class PermissionLog:
     """Collects the permission requests of a recording while it is read.
 
     Attributes:
-        any_asked: whether there was a request, even for an action that is not kept.
+        any_asked: whether there was a permission request, even for an action that is not kept.
     """
 
     def __init__(self) -> None:
@@ -41,13 +41,13 @@ class PermissionLog:
         self._grants: dict[tuple[str | None, ActionKind], list[LastingGrant]] = {}
 
     def ask(self, exchange: Exchange, action: Action, title: str, params: Value) -> None:
-        """Takes a request.
+        """Takes a permission request.
 
         Args:
-            exchange: its exchange.
-            action: what it asks permission for, with everything known so far.
+            exchange: the exchange of the request.
+            action: the action that needs the permission, with everything known so far.
             title: the text for the user.
-            params: its params.
+            params: the params of the request.
         """
         permission = AuditedPermission(
             exchange.request_seq, title, paths=[*action.paths], command=action.command
@@ -67,8 +67,8 @@ class PermissionLog:
         """Takes an answer of the client; answers to other requests are ignored.
 
         Args:
-            exchange: its exchange.
-            seq: the number of its frame.
+            exchange: the exchange of the answer.
+            seq: the number of the frame with the answer.
             message: the whole answer.
         """
         found = self._open.pop(exchange.id, None)
@@ -101,13 +101,13 @@ class PermissionLog:
 
         Args:
             session: the session.
-            turn: the turn; for an earlier one the result is empty.
+            turn: the turn; if it is not the newest one, the result is empty.
         """
         newest, asked = self._asked.get(session, (None, []))
         return asked if newest == turn else []
 
     def grants_before(self, action: Action) -> list[LastingGrant]:
-        """Returns the latest answers that may cover an action: the same, or all of its kind."""
+        """Returns the latest answers that may permit an action, or all actions of its kind."""
         same = action.same_asked
         found = [_grant(same)] if same is not None and same.decision == GRANTED else []
         for session in {action.session, None}:

@@ -13,15 +13,15 @@ from acp_proxy.inspection.describe.values import Value, part, parts, word
 from acp_proxy.redaction.markers import MARKER
 
 _MOST = 100
-"""The most directories, and the most MCP servers, that are read of a session."""
+"""The most directories of a session, and the most MCP servers, that are read."""
 _MOST_SESSIONS = 10_000
 
 
 class SessionLog:
-    """The sessions of a recording, as their opening requests and the answers describe them.
+    """Collects the sessions of a recording from the requests that open them, and the answers.
 
     Attributes:
-        sessions: by id, the first 10,000 of them.
+        sessions: the first 10,000 sessions, by their ids.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,10 @@ class SessionLog:
         self._opening: dict[int, tuple[AuditedSession, AuditedSession | None]] = {}
 
     def directories(self, session: str | None) -> list[str]:
-        """Returns the directories of a session, its own first; none if they are unknown."""
+        """Returns the directories of a session, the working directory first.
+
+        The list is empty if the working directory is not known.
+        """
         known = self.sessions.get(session or "")
         if known is None or known.cwd is None:
             return []
@@ -39,10 +42,10 @@ class SessionLog:
         """Takes a request that opens a session.
 
         Args:
-            exchange: its number.
+            exchange: the number of its exchange.
             seq: the number of its frame.
-            session: the session, if it has an id already.
-            params: of the request.
+            session: the id of the session; None if the answer will give it.
+            params: the params of the request.
         """
         opening = AuditedSession(session or "", seq, _directory(params), _others(params))
         opening.mcp_servers = [_server(one, seq) for one in parts(params, "mcpServers")[:_MOST]]
@@ -55,9 +58,9 @@ class SessionLog:
         """Takes the answer to a request that opens a session.
 
         Args:
-            exchange: its number.
-            session: the session that it opened.
-            result: None if it opened none.
+            exchange: the number of its exchange.
+            session: the id of the session.
+            result: the result; None if the answer is an error, so that no session was opened.
         """
         opening, before = self._opening.pop(exchange, (None, None))
         if opening is None or session is None:
@@ -84,7 +87,11 @@ class SessionLog:
 
 
 def command_line(command: str) -> list[str]:
-    """Reads the agent's command from its column; empty if it is damaged."""
+    """Returns the agent's command as words; none if the column is damaged.
+
+    Args:
+        command: the JSON in the column ``command``.
+    """
     try:
         found = json.loads(command)
     except (ValueError, RecursionError):

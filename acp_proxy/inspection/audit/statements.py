@@ -26,13 +26,13 @@ _OPERATIONS = {
     "file_read": ActionKind.READ, "file_write": ActionKind.WRITE, "file_delete": ActionKind.DELETE,
     "terminal_execute": ActionKind.RUN, "network_access": ActionKind.FETCH,
 }  # fmt: skip
-"""What the 1.0 draft asks permission for."""
+"""The operations in permission requests of the 1.0 draft."""
 _METHODS = {
     "fs/read_text_file": ActionKind.READ,
     "fs/write_text_file": ActionKind.WRITE,
     "terminal/create": ActionKind.RUN,
 }
-"""Of other methods only the name is known."""
+"""The kinds of the methods that are known; of others, only the name is used."""
 _PATHS = (
     "file_path", "filePath", "filepath", "path", "paths", "absolute_path", "absolutePath",
     "notebook_path", "target_file", "targetFile", "dir_path", "file", "files", "filename",
@@ -47,15 +47,15 @@ _COMMANDS = ("command", "cmd", "commandLine", "script")
 _URLS = ("url", "urls", "uri", "href")
 _URL = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
 _DIRECTORY_TEXT = re.compile(r"\[current working directory ([^\]\n]{1,1000})\]")
-"""How Gemini shows the user where a command will run."""
+"""The text in which Gemini shows the directory of a command."""
 _IN_QUOTES = re.compile(r'["\\$`]')
 _SHELL = re.compile(r"(?P<shell>(?:/\S*/)?(?:ba|da|z)?sh -l?c ).+")
 _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
-"""Characters with a possible meaning for a shell, so that quotes around them matter."""
+"""Characters that may have a meaning for a shell, so that quotes around them matter."""
 _MOST_WORDS = 1000
 """The most words of a command."""
 _MOST = 50
-"""The most paths, and the most items of content, that are read of one tool call."""
+"""The most paths of one tool call, and the most items of content, that are read."""
 
 
 @define
@@ -77,7 +77,7 @@ class Statement:
 
 
 def of_call(call: Value) -> Statement:
-    """Reads a tool call of any dialect, or an update of one."""
+    """Returns what a tool call of any dialect, or an update about one, says."""
     tool = word(call, "tool", "name") or word(part(part(call, "_meta"), "claudeCode"), "toolName")
     said = Statement(
         kind=_kind(call, tool),
@@ -110,7 +110,7 @@ def of_call(call: Value) -> Statement:
 
 
 def of_permission(params: Value) -> Statement:
-    """Reads what a permission request of any dialect is about."""
+    """Returns what a permission request of any dialect says about its action."""
     subject = part(params, "subject")
     said = of_call(part(params, "toolCall") or part(subject, "toolCall"))
     said.title = word(params, "title") or said.title
@@ -132,11 +132,11 @@ def of_permission(params: Value) -> Statement:
 
 
 def of_request(method: str, params: Value) -> Statement:
-    """Reads a request that asks the client to do something.
+    """Returns what a request says that asks the client to do something.
 
     Args:
-        method: its method.
-        params: its params.
+        method: the method of the request.
+        params: the params of the request.
     """
     said = Statement(kind=_METHODS.get(method, ActionKind.OTHER), tool=method)
     if method == "terminal/create":
@@ -151,7 +151,7 @@ def of_request(method: str, params: Value) -> Statement:
 
 
 def of_terminal(update: Value) -> Statement:
-    """Reads a ``terminal_update`` (v2) about a terminal that the agent runs itself."""
+    """Returns what a ``terminal_update`` (v2) says about a terminal that the agent runs itself."""
     said = Statement(kind=ActionKind.RUN, command=command_of(update))
     said.directory = word(update, "cwd") or None
     said.terminals = [word(update, "terminalId")]
@@ -160,11 +160,11 @@ def of_terminal(update: Value) -> Statement:
 
 
 def read_exit(said: Statement, result: Value) -> None:
-    """Reads how a command ended.
+    """Sets the exit code and the signal of a statement, if a message has them.
 
     Args:
-        said: where it is stored.
-        result: an object that may contain it, in any spelling.
+        said: the statement.
+        result: an object that may have an exit code or a signal, in any spelling.
     """
     for name in ("exitCode", "exit_code"):
         code = result.get(name)
@@ -174,7 +174,10 @@ def read_exit(said: Statement, result: Value) -> None:
 
 
 def command_of(value: Value) -> str | None:
-    """Returns a command line: a command with its arguments, or a list of both."""
+    """Returns the command line in an object, or None if it has none.
+
+    It may be a command with or without ``args``, or a list of words.
+    """
     for name in _COMMANDS:
         command = value.get(name)
         if isinstance(command, list):
@@ -189,7 +192,7 @@ def command_of(value: Value) -> str | None:
 
 
 def normal_command(text: str | None) -> str:
-    """Returns a command line for comparison, without its shell and with uniform quotes."""
+    """Returns a command line for comparisons: without ``sh -c``, and with uniform quotes."""
     line = " ".join((text or "").split()).strip("`")
     if match := _SHELL.fullmatch(line):
         words = _words(line[match.end("shell") :])
@@ -207,7 +210,7 @@ def _words(text: str) -> list[str]:
 
 
 def _joined(words: list[Any]) -> str:
-    """Returns a line from which a shell reads these words."""
+    """Returns a shell command with these words, quoted if necessary."""
     return " ".join(_quoted(str(word)) for word in words[:_MOST_WORDS])
 
 
@@ -237,7 +240,7 @@ def _located(call: Value) -> Iterator[tuple[str, None]]:
 
 
 def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
-    """Yields the files that a diff changes."""
+    """Yields the path of each file that a diff changes, with the operation."""
     if word(item, "type") == "diff" and (path := word(item, "path")):
         operation = "add" if "oldText" in item and item["oldText"] is None else "modify"
         yield path, operation
@@ -249,7 +252,7 @@ def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
 
 
 def _read_arguments(said: Statement, given: Any) -> None:
-    """Reads the arguments of a tool, whose names differ between agents."""
+    """Adds what the arguments of a tool say to a statement; agents use different names for them."""
     if not isinstance(given, dict):
         return
     said.command = command_of(given) or said.command
@@ -258,7 +261,7 @@ def _read_arguments(said: Statement, given: Any) -> None:
     else:
         names = (*_PATHS, *_MOVED) if said.kind is ActionKind.MOVE else _PATHS
         said.paths += _named(given, names)
-        if isinstance(changes := given.get("changes"), dict):  # Codex, by path
+        if isinstance(changes := given.get("changes"), dict):  # Codex has an object by paths
             said.paths += ((path, None) for path in [*changes][:_MOST] if path)
     said.url = next(_strings(given, _URLS), None) or said.url
     if said.kind is ActionKind.FETCH and said.url is None:

@@ -8,7 +8,7 @@ from acp_proxy.recording import Recording
 
 
 class ActionKind(StrEnum):
-    """What an action does."""
+    """The kind of an action."""
 
     READ = "read"
     SEARCH = "search"
@@ -18,7 +18,7 @@ class ActionKind(StrEnum):
     RUN = "run"
     FETCH = "fetch"
     OTHER = "other"
-    """Another tool, or one whose kind the agent did not say."""
+    """Any other tool, or a tool whose kind is not known."""
 
 
 ASKED_FOR = frozenset(
@@ -33,7 +33,7 @@ class Source(StrEnum):
     CLIENT = "client"
     """The agent asked its client to do it, and the client's answer says what happened."""
     CLAIMED = "claimed"
-    """Only the agent says so, in a tool call or a permission request."""
+    """Only the agent mentions it, in a tool call or a permission request."""
 
 
 class ActionStatus(StrEnum):
@@ -67,9 +67,10 @@ class AuditedPath:
     """A file or a directory that an action is about."""
 
     path: str
-    """As it was sent, cut to 2,000 characters."""
+    """The path as it was sent, cut to 2,000 characters."""
     shown: str
-    """Relative to the session's directory if it is inside, else without ``.`` and ``..``."""
+    """The path relative to the session's directory if it is inside, else without ``.`` and ``..``.
+    """
     place: PathPlace
     credential: bool = False
     """Whether files with such a name usually hold credentials."""
@@ -107,7 +108,7 @@ class AuditedPermission:
     name: str | None = None
     """The name of the chosen option."""
     waited_ns: int | None = None
-    """From the request to the answer."""
+    """The time from the request to the answer."""
     lasting: bool = False
     """Whether the answer allowed more than this one action."""
     paths: list[AuditedPath] = field(factory=list)
@@ -132,12 +133,12 @@ class Action:
     """Something that the agent did, asked its client to do, or intended to do."""
 
     id: int
-    """Actions are numbered from 1, in the order in which they began."""
+    """The number of the action, from 1, in the order in which the actions began."""
     seq: int
-    """The first frame about it."""
+    """The number of the first frame about the action."""
     t_ns: int
     at: str
-    """The time of that frame: ISO 8601, UTC."""
+    """The time of that frame, in ISO 8601 and UTC."""
     session: str | None
     turn: int | None
     mode: str | None
@@ -146,7 +147,7 @@ class Action:
     source: Source = Source.CLAIMED
     status: ActionStatus = ActionStatus.UNKNOWN
     title: str | None = None
-    """In the agent's words."""
+    """The title that the agent gave the action."""
     tool: str | None = None
     """The name of the tool, or the method, if it is known."""
     tool_call: str | None = None
@@ -169,23 +170,23 @@ class Action:
     perhaps_allowed_by: list[LastingGrant] = field(factory=list)
     """Earlier answers that may cover the action, if there was no permission request for it."""
     refused_before: int | None = None
-    """The answer that refused the same in the same turn, if there was no request for this one."""
+    """The answer that refused the same action in the same turn, if this one was not asked for."""
     perhaps_same_as: list[int] = field(factory=list)
-    """Actions from the other source that may be the same one."""
+    """The ids of actions of the other source that may be the same action."""
     not_from_agent: bool = False
-    """Whether a fault made up one of its requests."""
+    """Whether a fault added one of its requests."""
     directories: list[str] = field(init=False, factory=list)
-    """The session's directories when it began. This field and those below are not in the JSON."""
+    """The session's directories when the action began; like all fields below, not in the JSON."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
-    """The last permission request of the turn for the same, if it belongs to another action."""
+    """The last permission request of the turn for the same file or command by another action."""
     instead_of: "Action | None" = field(init=False, default=None)
-    """The only action of the turn that was granted and not yet done, if it is a different one."""
+    """The only action of the turn that was granted and not done yet, if it is another action."""
     is_absorbed: bool = field(init=False, default=False)
-    """Whether it was merged into another action."""
+    """Whether the action was merged into another one."""
 
     @property
     def seqs(self) -> list[int]:
-        """The numbers of the frames known to be about it, except updates in between."""
+        """The numbers of the frames about the action, except updates between the first and last."""
         found = {self.seq, self.call_seq}
         for request in self.requests:
             found |= {request.seq, request.answer_seq}
@@ -195,7 +196,7 @@ class Action:
 
     @property
     def done_paths(self) -> list[AuditedPath]:
-        """The paths, without those for which the client's answers say that nothing was done."""
+        """The paths, except those for which the client's answers say that nothing was done."""
         done, failed = set[str](), set[str]()
         for request in self.requests:
             is_done = request.outcome in ("result", "unanswered")
@@ -205,9 +206,9 @@ class Action:
 
     @property
     def may_have_happened(self) -> bool:
-        """Whether no message says that it was not done.
+        """Whether no message says that the action was not done.
 
-        A command that the agent reports as failed may have run.
+        True for a command that the agent reports as failed, since it may have run.
         """
         if self.status is ActionStatus.FAILED:
             return self.kind is ActionKind.RUN and self.source is Source.CLAIMED
@@ -225,9 +226,9 @@ class AuditedServer:
     """stdio, http, sse or acp."""
     command: str | None
     url: str | None
-    """Without user name, password and query."""
+    """The URL without user name, password and query."""
     seq: int
-    """The request that named it."""
+    """The number of the request that named the server."""
 
 
 @define
@@ -236,7 +237,7 @@ class AuditedSession:
 
     id: str
     seq: int
-    """The last request that opened it."""
+    """The number of the last request that opened the session."""
     cwd: str | None
     directories: list[str] = field(factory=list)
     """Other directories in which the agent may work."""
@@ -248,13 +249,13 @@ class AuditFinding:
     """Something that a reviewer should look at."""
 
     kind: str
-    """Such as ``outside``; docs/json.md lists all."""
+    """The kind, such as ``outside``; docs/json.md lists all kinds."""
     severity: str
     """`PROBLEM` or `REMARK`."""
     text: str
     actions: list[int]
     seqs: list[int]
-    """The first frame of each of these actions."""
+    """The numbers of the first frames of these actions."""
 
 
 @define

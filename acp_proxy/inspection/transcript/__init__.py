@@ -1,1 +1,1 @@
-"""The conversation of a recording, for a person to read: what was said and done, turn by turn."""
+"""Reads a recording as a conversation: prompts, messages, tool calls and requests, by turns."""

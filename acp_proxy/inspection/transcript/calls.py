@@ -1,4 +1,4 @@
-"""Makes one entry of all messages about a tool call."""
+"""Combines all messages about a tool call into one entry."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,11 +23,11 @@ _LONGEST_TITLE = 300
 
 
 class CallMessages:
-    """What the messages about a tool call say together.
+    """Collects the messages about one tool call.
 
     Args:
-        limits: how much of a text is kept.
-        title: with which it was announced, if that is not among the messages.
+        limits: how much of each text is kept.
+        title: the title of the tool call, for the case that none of the messages has it.
     """
 
     def __init__(self, limits: TextLimits, title: str = "") -> None:
@@ -45,7 +45,7 @@ class CallMessages:
             params = message.part("params")
             if message.method == UPDATE:
                 self._add_update(message, params)
-            else:  # a permission request, which may say what the updates do not
+            else:  # a permission request may have members that no update has
                 known = call_of(params)
                 self._call = {**known, "content": None, "status": None, **self._call}
 
@@ -69,10 +69,10 @@ class CallMessages:
                 self._items.append(content)
 
     def entry(self, seq: int, t_ns: int) -> TranscriptEntry:
-        """Returns the entry.
+        """Returns the entry of the tool call.
 
         Args:
-            seq: the frame at which it stands.
+            seq: the number of the first frame about it.
             t_ns: the time of that frame.
         """
         call, most = self._call, self._limits.output

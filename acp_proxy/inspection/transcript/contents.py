@@ -1,4 +1,4 @@
-"""Reads content of any dialect as blocks: texts as they are, diffs as diffs, the rest described."""
+"""Converts content of any dialect to text blocks; content that is not text is described."""
 
 from collections.abc import Iterator
 
@@ -20,10 +20,10 @@ def blocks_of(
     """Yields the blocks of a content block, of an array of them, or of plain text.
 
     Args:
-        value: of any shape.
+        value: any JSON value.
         most: how many characters of each text are kept; None for all.
-        label: what plain text is called.
-        depth: how deep it is in another one.
+        label: the label of blocks of plain text.
+        depth: the number of content blocks and arrays around the value.
     """
     if isinstance(value, str):
         if value:
@@ -38,10 +38,10 @@ def blocks_of(
 
 
 def output_blocks(value: object, most: int | None) -> Iterator[TextBlock]:
-    """Yields the blocks of what a tool returned: content, text, or any JSON.
+    """Yields the blocks of the output of a tool: content, text, or any JSON.
 
     Args:
-        value: of any shape.
+        value: any JSON value.
         most: how many characters of each text are kept; None for all.
     """
     items = value if isinstance(value, list) else [value]
@@ -99,7 +99,7 @@ def _resource(block: Value, most: int | None) -> Iterator[TextBlock]:
 
 
 def _terminal(block: Value, most: int | None) -> Iterator[TextBlock]:
-    """A terminal; in the 1.0 draft with its command and what it printed."""
+    """Yields the blocks of a terminal; in the 1.0 draft with its command and its output."""
     words = ("terminal", word(block, "terminalId"), word(block, "command"), exit_state(block))
     yield note_block(" ".join(filter(None, words)))
     for stream in ("stdout", "stderr"):

@@ -1,4 +1,4 @@
-"""Looks up the other messages about what a frame is about: a tool call, a terminal, an answer."""
+"""Looks up the messages that belong to a frame: about its tool call or terminal, or its answer."""
 
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -24,7 +24,7 @@ from acp_proxy.store.reader import RecordingReader
 
 
 class MessageLookup:
-    """Finds messages by the indexes of a recording, and makes one entry of them.
+    """Finds related messages by the indexes of a recording, and combines them into one entry.
 
     Args:
         reader: the recording.
@@ -38,11 +38,11 @@ class MessageLookup:
         self.hints = HintReader(reader)
 
     def call(self, row: Row, section: TranscriptSection) -> TranscriptEntry:
-        """Makes the entry of a tool call, of all that its section has about it.
+        """Returns the entry of a tool call, from all messages about it in a section.
 
         Args:
-            row: the first frame about it.
-            section: where that is.
+            row: the first frame about the tool call in the section.
+            section: the section.
         """
         key = (row["session"], row["tool_call"])
         span = (section.seq, LAST_SEQ if section.last_seq is None else section.last_seq)
@@ -60,12 +60,13 @@ class MessageLookup:
         return call.entry(row["seq"], row["t_ns"])
 
     def terminal(self, row: Row, terminal: str, *, is_new: bool) -> TranscriptEntry:
-        """Makes the entry of a terminal, of all that the recording has about it.
+        """Returns the entry of a terminal, from all messages about it in the recording.
 
         Args:
-            row: the first frame about it.
-            terminal: its id.
-            is_new: whether that frame creates it: then earlier ones are about another terminal.
+            row: the first frame about the terminal.
+            terminal: the id of the terminal.
+            is_new: whether this frame creates the terminal, so that earlier frames with the same id
+                are about another terminal.
         """
         key = (row["session"], terminal)
         numbers = frames_of_terminal(self._reader, *key, row["seq"] if is_new else 0)

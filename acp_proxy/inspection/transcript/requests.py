@@ -1,4 +1,4 @@
-"""Makes entries of requests and their answers: prompts, permissions, files and all others."""
+"""Converts requests with their answers to entries: prompts, permissions, files and all others."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,14 +23,14 @@ from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.safe_text import plain
 
 _LONGEST = 500
-"""Characters of a line that describes a message."""
+"""The most characters of a line that describes a message."""
 _MOST_OPTIONS = 50
 _BY = {"to-agent": "client", "to-client": "agent"}
 
 
 @frozen
 class AskedRequest:
-    """A request and its answer, as they were read."""
+    """A request and its answer, as they are in the recording."""
 
     seq: int
     t_ns: int
@@ -39,30 +39,30 @@ class AskedRequest:
     raw: bytes
     message: Value
     answer: Value
-    """Empty if there is none."""
+    """The message of the answer; empty if there is no answer."""
     answer_raw: bytes
     answer_kind: str
-    """response or error; empty if there is none."""
+    """response or error; empty if there is no answer."""
     answer_seq: int | None
     took_ns: int | None
     title: str
-    """That of its tool call, if another frame has announced it."""
+    """The title of the request's tool call in another frame; empty if there is none."""
     dialect: str | None
     live: bool
 
     @property
     def params(self) -> Value:
-        """Of the request."""
+        """The params of the request; empty if it has none."""
         return part(self.message, "params")
 
     @property
     def result(self) -> Value:
-        """Of the answer."""
+        """The result in the answer; empty if there is none."""
         return part(self.answer, "result")
 
     @property
     def outcome(self) -> tuple[str, bool]:
-        """How it was answered in words, and whether that is a failure; empty for a result."""
+        """The outcome in words, and whether it is a failure; for a result, no words and False."""
         if self.answer_seq is None:
             return ("open", False) if self.live else ("not answered", True)
         if self.answer_kind == "error":
@@ -85,15 +85,15 @@ class AskedRequest:
         choices: Iterable[EntryChoice] = (),
         blocks: Iterable[TextBlock] = (),
     ) -> TranscriptEntry:
-        """Returns the entry of this request.
+        """Returns a transcript entry with the frames, times and sender of this request.
 
         Args:
-            kind: its kind.
-            title: what was asked.
-            state: the outcome.
-            is_failed: whether it is a failure.
+            kind: the kind of the entry.
+            title: a line that describes the request.
+            state: the outcome of the request, in a few words.
+            is_failed: whether this outcome is a failure.
             detail: see `TranscriptEntry`.
-            call: the id of its tool call.
+            call: the id of the tool call that the request is about; empty if there is none.
             remarks: see `TranscriptEntry`.
             choices: see `TranscriptEntry`.
             blocks: see `TranscriptEntry`.
@@ -117,11 +117,11 @@ class AskedRequest:
 
 
 def prompt(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
-    """Makes the entry of a prompt; how its turn ended is one of its own.
+    """Returns the entry of a prompt, without its answer: the end of the turn is another entry.
 
     Args:
         asked: the request.
-        limits: how much of a text is kept.
+        limits: how much of each text is kept.
     """
     params = asked.params
     given = [*blocks_of(params.get("prompt", params.get("content")), limits.said)]
@@ -132,11 +132,11 @@ def prompt(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
 
 
 def permission(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
-    """Makes the entry of a permission request: what was asked, the options, which was chosen.
+    """Returns the entry of a permission request, with its options and the one that was chosen.
 
     Args:
         asked: the request.
-        limits: how much of a text is kept.
+        limits: how much of each text is kept.
     """
     params, result = asked.params, asked.result
     call = call_of(params)
@@ -175,11 +175,11 @@ def _choice(option: Value, chosen: Value) -> EntryChoice:
 
 
 def request(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
-    """Makes the entry of any other request, with its answer.
+    """Returns the entry of a request that is neither a prompt nor a permission request.
 
     Args:
         asked: the request.
-        limits: how much of a text is kept.
+        limits: how much of each text is kept.
     """
     about = preview(asked.raw, "request", asked.method)
     state, is_failed = asked.outcome
@@ -215,13 +215,13 @@ def _file(value: Value, path: str, limits: TextLimits) -> list[TextBlock]:
 
 
 def plan(update: Value, seq: int, t_ns: int, limits: TextLimits) -> TranscriptEntry:
-    """Makes the entry of a plan: its steps, or its text.
+    """Returns the entry of a plan, with its steps or its text.
 
     Args:
         update: the session update, or the plan in it.
-        seq: its frame.
-        t_ns: the time of that.
-        limits: how much of a text is kept.
+        seq: the number of the frame with the update.
+        t_ns: the time of that frame.
+        limits: how much of each text is kept.
     """
     inner = part(update, "plan") or update
     steps = parts(inner, "entries") or parts(inner, "steps")

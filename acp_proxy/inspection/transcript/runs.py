@@ -9,15 +9,15 @@ _MOST_REMARKS = 20
 
 
 class MessageRun:
-    """The pieces of one message, or lines on stderr, with nothing else shown between them.
+    """Consecutive pieces of one message, or lines of stderr, which become one entry.
 
     Args:
-        key: what all pieces have in common: their session and the message that they are of.
-        row: the first one.
-        text: takes the text.
-        kind: of the entry.
-        by: who says it.
-        detail: of the entry.
+        key: the session and the message that all pieces belong to.
+        row: the frame of the first piece.
+        text: collects the text.
+        kind: the kind of the entry.
+        by: the sender: client or agent.
+        detail: see `TranscriptEntry`.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class MessageRun:
         """Adds a piece.
 
         Args:
-            row: its frame.
-            text: what it says.
+            row: the frame of the piece.
+            text: the text of the piece.
         """
         is_line = self._kind is EntryKind.STDERR
         self._text.add(f"\n{text}" if is_line and self._text.characters else text)
@@ -50,7 +50,7 @@ class MessageRun:
             self._remarks.append(f"#{row['seq']} {found.strip()}")
 
     def entry(self) -> TranscriptEntry | None:
-        """Returns the entry; None if nothing was said."""
+        """Returns the entry, or None if there is neither text nor a remark."""
         text = self._text.text
         if not text.characters and not self._remarks:
             return None

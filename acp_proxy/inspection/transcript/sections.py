@@ -1,4 +1,4 @@
-"""Divides a recording into sections: its turns, and what passed before, between and after them."""
+"""Divides a recording into sections: its turns, and the frames before, between and after them."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -10,11 +10,11 @@ from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, turns
 from acp_proxy.store.reader import RecordingReader
 
 _MEANWHILE = "kind:stderr|event"
-"""What belongs to no session: it is shown in the turn that began last, while that runs."""
+"""A filter of the lines and events without a session, which are shown in the latest open turn."""
 
 
 class SectionFrames(NamedTuple):
-    """A section, the turn that it is, and the filter of its frames and events."""
+    """A section, its turn (None outside of turns), and the filter of its frames and events."""
 
     section: TranscriptSection
     turn: TurnRow | None
@@ -26,7 +26,7 @@ def parts_of(reader: RecordingReader, only: int | None = None) -> Iterator[Secti
 
     Args:
         reader: the recording.
-        only: the turn that is asked for; None for all.
+        only: the only turn to yield; None for all sections.
     """
     begun = turns(reader)
     if only is None:
@@ -62,6 +62,12 @@ def _turn(turn: TurnRow, claimed: int, *, live: bool) -> SectionFrames:
 
 
 def _outside(first: int, last: int, claimed: int) -> SectionFrames:
-    """Frames of no turn, and what belongs to no session after the end of the turn before."""
+    """Returns the section of the frames without a turn in a range.
+
+    Args:
+        first: the first number of the range.
+        last: the last number.
+        claimed: lines and events without a session belong to a turn up to this number.
+    """
     chosen = parse(f"seq:{first}..{last} not turn:0.. not ({_MEANWHILE} seq:..{claimed})")
     return SectionFrames(TranscriptSection(None, None, first, None), None, chosen)

@@ -1,4 +1,4 @@
-"""Makes one entry of all messages about a terminal: its command, its output, how it ended."""
+"""Combines all messages about a terminal into one entry: its command, its output, its end."""
 
 import base64
 import binascii
@@ -25,11 +25,11 @@ _LONGEST_TITLE = 300
 
 
 class TerminalMessages:
-    """What the messages about a terminal say together.
+    """Collects the messages about one terminal.
 
     Args:
-        limits: how much of its output is kept.
-        terminal: its id.
+        limits: how much of the output is kept.
+        terminal: the id of the terminal.
     """
 
     def __init__(self, limits: TextLimits, terminal: str) -> None:
@@ -82,7 +82,7 @@ class TerminalMessages:
         self._read_exit(part(result, "exitStatus") or result)
 
     def _add_update(self, params: Value) -> None:
-        """Takes what an agent tells of a terminal of its own (v2), in base64."""
+        """Adds an update about a terminal that the agent runs itself (v2); its output is base64."""
         kind, update = kind_and_update(params)
         if kind == "terminal_output_chunk":
             self._add_base64(update.get("data"))
@@ -114,12 +114,12 @@ class TerminalMessages:
             self._remarks.append(text)
 
     def entry(self, seq: int, t_ns: int, *, live: bool) -> TranscriptEntry:
-        """Returns the entry.
+        """Returns the entry of the terminal.
 
         Args:
-            seq: the frame at which it stands.
+            seq: the number of the first frame about it.
             t_ns: the time of that frame.
-            live: whether more may come.
+            live: whether the recording is still being made.
         """
         output = self._output.text
         state = self._error or self._exit or ("running" if live else "did not end")

@@ -1,4 +1,4 @@
-"""Keeps the beginning and the end of texts that come in pieces, however long they are."""
+"""Collects texts that come in pieces, and cuts long ones: the beginning and the end are kept."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ class TextCollector:
         self.characters = 0
 
     def add(self, text: str) -> None:
-        """Adds a piece; it may end in half of a surrogate pair."""
+        """Adds a piece, which may end with half of a surrogate pair."""
         self.characters += len(text)
         if self._room is None:
             self._start.append(text)
@@ -38,7 +38,7 @@ class TextCollector:
 
     @property
     def text(self) -> CutText:
-        """What was collected."""
+        """The text so far, cut if it is too long."""
         start = "".join(self._start)
         if self._most is None or self.characters <= self._most:
             start = mended(start)
@@ -49,7 +49,7 @@ class TextCollector:
 
 
 def cut_text(text: str, most: int | None) -> CutText:
-    """Returns a text, of a long one its beginning and its end.
+    """Returns a text, cut if it is too long.
 
     Args:
         text: the text.
@@ -66,28 +66,28 @@ def text_block(text: str, most: int | None, label: str = "") -> TextBlock:
     Args:
         text: the text.
         most: how many characters are kept; None for all.
-        label: what it is.
+        label: the label of the block.
     """
     return TextBlock(TextForm.TEXT, cut_text(text, most), label)
 
 
 def json_block(value: Any, most: int | None, label: str) -> TextBlock:
-    """Returns a block with a value of JSON, indented.
+    """Returns a block with indented JSON.
 
     Args:
-        value: the value.
+        value: a JSON value.
         most: how many characters are kept; None for all.
-        label: what it is.
+        label: the label of the block.
     """
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return TextBlock(TextForm.JSON, cut_text(text, most), label)
 
 
 def note_block(text: str, most: int | None = 500) -> TextBlock:
-    """Returns a description of what is no text.
+    """Returns a block with a description of content that is not text.
 
     Args:
         text: the description.
-        most: how many characters are kept.
+        most: how many characters are kept; None for all.
     """
     return TextBlock(TextForm.NOTE, cut_text(text, most))

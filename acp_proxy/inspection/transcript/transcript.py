@@ -1,8 +1,8 @@
 """Reads a recording as a transcript: one pass over its frames, section by section.
 
-Frames are streamed, and of what is not over yet only one message is held. All that is about a tool
-call or a terminal becomes one entry, which stands where the first frame about it stands: the others
-are looked up by their index. A request is shown with its answer.
+Frames are streamed, and only one unfinished message is kept in memory. All messages about a tool
+call or a terminal become one entry, at the place of the first of them; the others are looked up by
+an index. A request is shown with its answer.
 """
 
 import json
@@ -44,7 +44,7 @@ _LONGEST = 500
 _MOST_REMARKS = 20
 _THOUGHTS = ("agent_thought_chunk", "thought_message_chunk", "agent_thought")
 _WHOLE = ("user_message", "agent_message", "agent_thought")
-"""Updates of v2 that have all of a message."""
+"""Updates (v2) with a whole message."""
 _PLANS = ("plan", "plan_update")
 _CALLS = (*TOOL_CALLS, "tool_call_content_chunk")
 _TERMINALS = ("terminal_update", "terminal_output_chunk")
@@ -56,14 +56,14 @@ _TROUBLE = ("gap", "undelivered", "fault")
 
 
 class TranscriptReader:
-    """Reads one recording.
+    """Reads one recording as a transcript.
 
     Args:
         reader: the recording.
-        chosen: which frames; a tool call, a terminal or a request is shown whole if a frame of it
-            is among them.
+        chosen: a filter of frames; a tool call, a terminal or a request is shown with all its
+            frames if one of them matches.
         limits: how much of each text is kept.
-        turn: the turn that is asked for; None for the whole recording.
+        turn: the only turn to show; None for the whole recording.
     """
 
     def __init__(
@@ -84,12 +84,13 @@ class TranscriptReader:
         self._calls: set[tuple[str | None, str]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
         self._loading: dict[str | None, float] = {}
-        """For each session, the number of the answer before which its history is streamed."""
+        """By session, the number of the answer to the request that loads it; the frames before that
+        answer are history."""
         self._exchanges: set[int] = set()
-        """Requests that were shown, where a filter may leave requests out."""
+        """The exchanges that were shown; only used with a filter, which may leave out requests."""
 
     def read(self) -> Iterator[TranscriptSection | TranscriptEntry]:
-        """Yields each section before its entries; one in which nothing is shown is left out.
+        """Yields each section before its entries; sections without entries are left out.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -105,7 +106,7 @@ class TranscriptReader:
                 yield entry
 
     def _entries(self) -> Iterator[TranscriptEntry]:
-        """Yields the entries of the section, where runs of chunks are one."""
+        """Yields the entries of the current section; consecutive chunks become one entry."""
         is_empty = True
         chosen = all_of([self._part.chosen, self._chosen])
         after = self._part.section.seq - 1
@@ -137,7 +138,7 @@ class TranscriptReader:
                 yield entry
 
     def _of(self, row: Row) -> Iterator[TranscriptEntry]:
-        """Yields the entry of a row, if it has one of its own."""
+        """Yields the entry of a row; nothing if another entry shows the row."""
         if "raw" not in row:
             yield from self._event(row)
             return
@@ -215,7 +216,7 @@ class TranscriptReader:
     def _said(
         self, key: str, row: Row, text: str, kind: EntryKind, *, by: str = "agent", detail: str = ""
     ) -> Iterator[TranscriptEntry]:
-        """Adds a piece to the run, or ends that and begins another one."""
+        """Adds a piece to the current run; if it belongs to another one, yields the entry first."""
         run = self._run
         if run is None or run.key != (row["session"], key):
             yield from self._end_run()
@@ -227,7 +228,7 @@ class TranscriptReader:
         run.add(row, text)
 
     def _message(self, row: Row, kind: str, update: Value) -> Iterator[TranscriptEntry]:
-        """A message that is no piece of text: an image, or a whole message of v2."""
+        """Yields the entry of a message that is not a text chunk, such as an image."""
         blocks = [*blocks_of(update.get("content"), self._limits.said)]
         if not blocks and "content" in update:
             shown = describe(update["content"]) or "(empty)"
@@ -272,7 +273,7 @@ class TranscriptReader:
         yield entry
 
     def _terminal(self, row: Row, terminal: str) -> Iterator[TranscriptEntry]:
-        """One entry for each terminal, at the first frame about it."""
+        """Yields the entry of a terminal, if this is the first frame about it."""
         key = (row["session"], terminal)
         is_new = row["method"] == "terminal/create" and row["kind"] == "request"
         if key in self._terminals and not is_new:
@@ -283,7 +284,10 @@ class TranscriptReader:
         yield entry
 
     def _answer(self, row: Row) -> Iterator[TranscriptEntry]:
-        """An answer is shown with its request, but for that which ends a turn."""
+        """Yields the entry of an answer that ends a turn, or whose request is not shown otherwise.
+
+        All other answers are shown with their requests.
+        """
         turn = self._part.turn
         if row["method"] == PROMPT and turn is not None and row["seq"] == turn.end_seq:
             if row["kind"] == "error":

@@ -1,4 +1,4 @@
-"""The values of a transcript: sections, and in each the entries in the order of the wire."""
+"""The values of a transcript: sections, and their entries in the order of their first frames."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 
 class EntryKind(StrEnum):
-    """What an entry is about."""
+    """The kind of an entry."""
 
     PROMPT = "prompt"
     MESSAGE = "message"
@@ -18,36 +18,36 @@ class EntryKind(StrEnum):
     REQUEST = "request"
     """Any other request, with its answer."""
     NOTICE = "notice"
-    """Any other notification, and an answer that belongs to no request."""
+    """Any other notification, or an answer without a request."""
     NOT_ACP = "not-acp"
     STDERR = "stderr"
     EVENT = "event"
     END = "end"
-    """How a turn ended."""
+    """The end of a turn."""
 
 
 class TextForm(StrEnum):
-    """What a block holds."""
+    """The form of the text in a block."""
 
     TEXT = "text"
     JSON = "json"
     DIFF = "diff"
     NOTE = "note"
-    """A description of what is no text, such as an image."""
+    """A description of content that is not text, such as an image."""
 
 
 @frozen
 class CutText:
-    """A text, of a long one its beginning and its end."""
+    """A text, or the beginning and the end of a text that was too long."""
 
     start: str
     end: str = ""
     characters: int = 0
-    """Of the whole text."""
+    """The number of characters of the whole text."""
 
     @property
     def left_out(self) -> int:
-        """The number of characters that are missing between the two parts."""
+        """The number of characters that were left out between the two parts."""
         return self.characters - len(self.start) - len(self.end)
 
 
@@ -58,28 +58,29 @@ class TextBlock:
     form: TextForm
     text: CutText
     label: str = ""
-    """What it is, such as ``output``, or the path of a file."""
+    """The name of the text, such as ``output`` or the path of a file."""
 
 
 @frozen
 class EntryChoice:
-    """One of several: an option of a permission request, or a step of a plan."""
+    """An option of a permission request, or a step of a plan."""
 
     name: str
     detail: str = ""
-    """The kind of an option, the priority of a step."""
+    """The kind of an option, or the priority of a step."""
     state: str = ""
-    """``chosen``, or the status of a step."""
+    """``chosen`` for the chosen option, or the status of a step."""
 
 
 @frozen
 class TranscriptEntry:
-    """Something that was said or done."""
+    """A message, a tool call, a request or another event of a conversation."""
 
     kind: EntryKind
     seq: int
-    """The first frame about it."""
+    """The number of the first frame about it."""
     last_seq: int
+    """The number of the last frame about it."""
     t_ns: int
     title: str = ""
     state: str = ""
@@ -88,44 +89,45 @@ class TranscriptEntry:
     took_ns: int | None = None
     session: str | None = None
     by: str = ""
-    """Who said or asked it: client or agent."""
+    """The sender: client or agent."""
     detail: str = ""
-    """The kind of a tool call, the method of a request, the directory of a command."""
+    """The kind of a tool call, the method of a request, or the directory of a command."""
     id: str = ""
-    """Of a tool call or terminal."""
+    """The id of a tool call or terminal."""
     remarks: list[str] = field(factory=list)
+    """Notes on the entry, such as a fault that changed one of its frames."""
     choices: list[EntryChoice] = field(factory=list)
     blocks: list[TextBlock] = field(factory=list)
 
 
 @frozen
 class TranscriptSection:
-    """The beginning of a turn, or of what passed outside of turns; entries follow."""
+    """A turn, or a part of the recording outside of turns; its entries follow it."""
 
     turn: int | None
     session: str | None
     seq: int
-    """The first number that belongs to it."""
+    """The first number of its frames and events."""
     last_seq: int | None
-    """None if it has no end."""
+    """The last one; None for a turn that has not ended, and outside of turns."""
     state: str = ""
-    """How the turn ended."""
+    """The stop reason or another word for the end of the turn."""
     is_failed: bool = False
     took_ns: int | None = None
 
 
 @frozen
 class TextLimits:
-    """How many characters of a text are shown; None for all."""
+    """The most characters of a text that are shown; None for no limit."""
 
     said: int | None = 20_000
-    """Of a prompt, a message or a thought."""
+    """The limit of a prompt, a message or a thought."""
     output: int | None = 4_000
-    """Of anything else."""
+    """The limit of any other text."""
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing is cut or left out."""
+        """Whether there are no limits; then no entries are left out either."""
         return self.said is None and self.output is None
 
 
