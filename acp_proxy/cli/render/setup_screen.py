@@ -1,4 +1,4 @@
-"""Shows the clients of this machine, their agents, and changes of their settings."""
+"""Shows the clients of a machine, the agents in their settings, and changes of the settings."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -15,28 +15,30 @@ from acp_proxy.clients.known_clients import FoundClient
 
 @frozen
 class ListedAgent:
-    """An agent of a client, as JSON has it."""
+    """An agent in a client's settings, as ``setup --json`` shows it."""
 
     name: str
     command: list[str]
-    """Empty if the client keeps it to itself."""
+    """Empty if the settings do not have it, as for agents that the client installs itself."""
     env: list[str]
     """The names of its variables."""
     headers: list[str]
+    """The names of its headers."""
     recorded: bool
+    """Whether acp-proxy starts the agent."""
     settings: str
-    """The file that names it."""
+    """The path of the settings file."""
 
 
 @frozen
 class ListedClient:
-    """A client, as JSON has it."""
+    """A client, as ``setup --json`` shows it."""
 
     client: str
     title: str
     installed: bool
     settings: list[str]
-    """Its settings files that are there."""
+    """Its settings files that exist."""
     writable: bool
     """Whether `--write` can add an entry."""
     agents: list[ListedAgent]
@@ -44,7 +46,7 @@ class ListedClient:
 
 
 def masker() -> Masker:
-    """Returns what masks secrets, unless the command shows them."""
+    """Returns functions that mask secrets, or that mask nothing with ``--unredacted``."""
     if is_unredacted():
         return Masker(lambda text: text, lambda words: words)
     from acp_proxy.redaction.redactor import Redactor, RedactorState
@@ -54,7 +56,7 @@ def masker() -> Masker:
 
 
 def listed(found: FoundClient, mask: Masker) -> ListedClient:
-    """Returns what JSON says of a client.
+    """Returns the JSON form of a client and its agents, with secrets in commands masked.
 
     Args:
         found: the client.
@@ -86,9 +88,9 @@ def clients_table(clients: Sequence[FoundClient], mask: Masker, screen: Screen) 
     """Yields the lines of a table of clients and their agents.
 
     Args:
-        clients: those that were found.
+        clients: the clients of the machine.
         mask: masks the words of commands.
-        screen: where it is shown.
+        screen: the screen that shows the table.
     """
     rows: list[tuple[Cell, ...]] = []
     for found in clients:
@@ -123,14 +125,14 @@ def clients_table(clients: Sequence[FoundClient], mask: Masker, screen: Screen) 
 def settings_diff(
     before: bytes | None, after: bytes | None, path: str, mask: Masker, screen: Screen
 ) -> Iterator[str]:
-    """Yields the lines of a diff of settings, without the values that are hidden.
+    """Yields the lines of a diff of settings, without the values of variables and other secrets.
 
     Args:
-        before: the file, if there was one.
-        after: the file, if there is to be one.
-        path: its path.
-        mask: masks the rest.
-        screen: where it is shown.
+        before: the content of the file before the change; None if there was no file.
+        after: the content after the change; None if the file is removed.
+        path: the path of the file.
+        mask: masks the other secrets.
+        screen: the screen that shows the diff.
     """
     old, new = (
         [] if data is None else hidden_settings(data, mask).removeprefix("\ufeff").splitlines()

@@ -21,7 +21,7 @@ from acp_proxy.safe_text import plain
 _SHORT = 8
 """The length up to which an id is shown whole."""
 _TITLE = 200
-"""Characters of a title that are kept."""
+"""The most characters of a title that are kept."""
 NAMES = ("title", "name", "tool")
 """The members that may name a tool call."""
 

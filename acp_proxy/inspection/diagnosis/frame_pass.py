@@ -27,7 +27,7 @@ from acp_proxy.store.recorded_events import is_peer_leaving
 _MOST_CALLS = 100_000
 _MOST_FAILED = 100
 _TITLE = 200
-"""Characters of a title that are kept."""
+"""The most characters of a title that are kept."""
 
 CallKey = tuple[str | None, str]
 """The session and the id of a tool call."""

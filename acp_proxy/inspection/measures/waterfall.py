@@ -41,9 +41,9 @@ VOICE = _THOUGHTS | _MESSAGES
 _SHORTEST = 20
 """A silence is a step if it takes this part of the turn, or if it is a pause in any turn."""
 _TITLE = 200
-"""Characters of a title that are kept."""
+"""The most characters of a title that are kept."""
 _NAMED = 3
-"""Tool calls that a silence names."""
+"""The most tool calls that the title of a silence names."""
 
 
 @frozen
