@@ -1,4 +1,4 @@
-"""A machine for `doctor`, in a directory of its own, with an acp-proxy that never starts."""
+"""A machine for tests of `doctor`, in a directory, with an acp-proxy that never starts."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ RECORDINGS = ".local/share/acp-proxy"
 
 
 def healthy(_words: Sequence[str], _environ: Mapping[str, str]) -> VersionAnswer:
-    """Answers as this acp-proxy does."""
+    """Answers with the version of this acp-proxy, without starting a program."""
     return VersionAnswer(__version__)
 
 
 def program(path: Path, text: str = "\x7fELF") -> Path:
-    """Makes a file that can be executed."""
+    """Makes an executable file, and returns its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
     path.chmod(0o755)
@@ -39,7 +39,7 @@ def program(path: Path, text: str = "\x7fELF") -> Path:
 
 
 def machine(home: Path, ask: Any = healthy, **environ: str) -> DoctorContext:
-    """Returns a machine whose recordings directory is there, and whose programs are in ``bin``."""
+    """Returns a machine with a recordings directory, whose programs are in ``bin``."""
     own = program(home / "bin/acp-proxy")
     program(home / "bin/agent")
     recordings = home / RECORDINGS
@@ -58,7 +58,7 @@ def machine(home: Path, ask: Any = healthy, **environ: str) -> DoctorContext:
 
 
 def with_environment(context: DoctorContext, **environ: str) -> DoctorContext:
-    """Returns the machine with more variables."""
+    """Returns a context with more environment variables."""
     own = context.machine
     return evolve(context, machine=evolve(own, environ={**own.environ, **environ}))
 
@@ -73,6 +73,6 @@ def configure(home: Path, command: str, *arguments: str, **env: str) -> Path:
 
 
 def lines(results: Iterable[CheckResult]) -> list[str]:
-    """Returns what was found, each with its mark."""
+    """Returns the text of each result after its mark."""
     marks = {"ok": "✓", "warning": "!", "error": "✗"}
     return [f"{marks[one.status]} {one.text}" for one in results]

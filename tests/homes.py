@@ -1,4 +1,4 @@
-"""A home directory in which every ACP client is configured."""
+"""Makes a home directory in which every ACP client is configured."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ AGENTS: dict[str, dict[str, tuple[str, ...]]] = {
     "acpx": {"a": ("opencode", "acp"), "b": ("goose", "acp", "-v"), "c": ("broken '",), "d": ()},
     "marimo": {},
 }
-"""What the settings name, client by client."""
+"""The agents in the settings of each client."""
 
 
 def make_home(home: Path, *, is_mac: bool = False) -> Machine:

@@ -1,4 +1,4 @@
-"""Reads Markdown as a viewer would: what is in a fence or a code span, and what is markup."""
+"""Separates the code in Markdown, in fences and code spans, from the rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)")
 
 
 def outside_of_code(lines: Iterable[str]) -> Iterator[str]:
-    """Yields the lines that are in no fence, without their code spans.
+    """Yields the lines outside of code fences, with their code spans removed.
+
+    Args:
+        lines: the lines of a Markdown document.
 
     Raises:
         AssertionError: a fence does not end.
@@ -32,7 +35,11 @@ def outside_of_code(lines: Iterable[str]) -> Iterator[str]:
 
 
 def fences(lines: Iterable[str]) -> list[str]:
-    """Returns the texts in fences."""
+    """Returns the text of each code fence.
+
+    Args:
+        lines: the lines of a Markdown document.
+    """
     found: list[str] = []
     fence = None
     for line in lines:

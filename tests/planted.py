@@ -1,4 +1,4 @@
-"""A recording with secrets in every place that holds text."""
+"""Records a conversation with secrets in every place that may have text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ENV = "q7Vd/Xw2+Lm9Rt4Kp8Zb"
-"""The value of a variable, which comes again in several forms."""
+"""The value of a variable, which is repeated in several forms."""
 KEY = "sk-ant-api03-Vb7QxL2mRk9TzWp4Yc8NdHf5"
 """A provider's key, which is sent in two chunks."""
 ARGUMENT = "Hn6wQz3LfTyB"
@@ -21,12 +21,12 @@ SECRETS = (ENV, KEY, ARGUMENT, quote(ENV, safe=""), base64.b64encode(ENV.encode(
 
 
 def record_planted(path: Path, *, large: int = 0, **fields: Any) -> Path:
-    """Records a conversation with secrets.
+    """Records a conversation with secrets, and returns the path.
 
     Args:
-        path: the database.
-        large: the size of a line that has one as well, in bytes; none by default.
-        **fields: of the recording, ``redaction`` for instance.
+        path: the path of the database.
+        large: the size in bytes of another line with a secret; 0 for no such line.
+        **fields: fields of the recording, such as ``redaction``.
     """
     with LogWriter(path, arg=["--api-key", ARGUMENT], **fields) as recorder:
         recorder.to_agent(request(1, "initialize", protocolVersion=1))

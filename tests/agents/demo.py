@@ -24,7 +24,7 @@ CLIENT = ["python", "-m", "tests.agents.sdk_client"]
 
 
 def main() -> None:
-    """Plays the demo; exits with 1 as soon as a step fails."""
+    """Runs the demo; exits with 1 as soon as a step fails."""
     proxy = Path(sys.argv[1]).absolute()
     recordings = Path(recordings_directory(os.environ))
     name = free_name(recordings)
@@ -38,13 +38,21 @@ def main() -> None:
 
 
 def free_name(recordings: Path) -> str:
-    """Returns the name of a new recording: each demo keeps its own."""
+    """Returns the first of ``demo``, ``demo-2`` and so on that no recording in a directory has.
+
+    Args:
+        recordings: the directory.
+    """
     names = ("demo", *(f"demo-{number}" for number in range(2, 10_000)))
     return next(name for name in names if not any(recordings.glob(f"{name}.db*")))
 
 
 def typed(proxy: Path) -> str:
-    """Returns what starts this acp-proxy when it is typed in the current directory."""
+    """Returns the shortest command that starts an acp-proxy from the current directory.
+
+    Args:
+        proxy: the path of its start script.
+    """
     found = shutil.which("acp-proxy")
     if found and Path(found).resolve() == proxy.resolve():
         return "acp-proxy"
@@ -52,7 +60,7 @@ def typed(proxy: Path) -> str:
 
 
 def play(shell: Shell, proxy: str, name: str) -> None:
-    """Goes through the steps."""
+    """Runs the steps of the demo."""
     shell.comment("a client takes the agent's tour and cancels a slow turn, through the proxy")
     record = [proxy, "record", "--name", name, "--", *AGENT]
     seen = shell.run(*CLIENT, "--scenario", "tour", "--scenario", "slow", "--", *record, quiet=True)

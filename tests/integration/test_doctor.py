@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def state(directory: Path) -> list[tuple[str, int, int, bytes]]:
-    """All that reading could change; what has just been read stays as it was."""
+    """Returns the contents, modes and times of all files below a directory."""
     return sorted(
         (str(path), (status := path.lstat()).st_mtime_ns, status.st_mode,
          path.read_bytes() if path.is_file() else b"")
@@ -23,7 +23,7 @@ def state(directory: Path) -> list[tuple[str, int, int, bytes]]:
 
 
 def test_nothing_is_changed_and_no_agent_is_started(tmp_path: Path, acp_proxy: Path) -> None:
-    """The program itself, with a settings file, leftovers and a running recorder."""
+    """Doctor changes no file and starts no agent, even beside leftovers and a running recorder."""
     context = machine(tmp_path)
     program(tmp_path / "bin/agent", f"#!/bin/sh\ntouch {tmp_path}/started\n")
     configure(tmp_path, str(acp_proxy), "record", "--", f"{tmp_path}/bin/agent")

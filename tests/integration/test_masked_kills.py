@@ -1,4 +1,4 @@
-"""Recorders and readers are killed while they mask and index: nothing is lost, doubled or shown."""
+"""Recorders and readers that are killed while they mask lose no line and show no secret."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SMALL = 6 << 10
-"""Bytes of log from which on it is emptied, so that it is several times."""
+"""The size at which a log is emptied: so small that it is emptied several times."""
 SLOWEST_S = 0.15
 KILLS = 100
-"""Of recorders in the long run, and as many of readers."""
+"""The number of recorders that are killed in the long run, and the same number of readers."""
 SECRETS = [base64.b64encode(random.Random(n).randbytes(18)).decode().replace("/", "-")
            for n in range(9)]  # fmt: skip
 
@@ -42,7 +42,7 @@ Record = tuple[int, bytes]
 
 
 def conversation(seed: int) -> list[Record]:
-    """Records of three streams, cut anywhere, with secrets that come again in all forms."""
+    """Returns records of three streams, cut anywhere, with secrets repeated in all forms."""
     chance = random.Random(seed)
 
     records: list[Record] = []
@@ -81,7 +81,7 @@ def conversation(seed: int) -> list[Record]:
 
 
 def record(path: Path, records: list[Record], done: mmap.mmap, *, works: bool = True) -> None:
-    """Records as a recorder does, by a clock that is the same in each run."""
+    """Records as a recorder does, with a clock that gives the same times in each run."""
     ticks = iter(range(10**9, 1 << 62, 1000))
     with patch("acp_proxy.capture.log.time.monotonic_ns", lambda: next(ticks)):
         log = CaptureLog.create(f"{path}.log")
@@ -96,7 +96,7 @@ def record(path: Path, records: list[Record], done: mmap.mmap, *, works: bool = 
 
 
 def in_child(work: Callable[[], None]) -> int:
-    """Runs something in a process of its own; returns its id."""
+    """Runs a function in a child process, and returns the id of the process."""
     pid = os.fork()
     if pid:
         return pid
@@ -113,18 +113,18 @@ def in_child(work: Callable[[], None]) -> int:
 
 
 def ended(pid: int) -> int:
-    """Waits for a child; returns its exit code, negative for a signal."""
+    """Waits for a child process; returns its exit code, or the negative number of a signal."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def read(path: Path) -> None:
-    """Finishes the recording, as any command does."""
+    """Opens the recording with a reader, which finishes it, as any command does."""
     with RecordingReader(path):
         pass
 
 
 def rows(path: Path) -> dict[str, list[Any]]:
-    """All rows of a finished recording."""
+    """Returns all rows of a finished recording."""
     with closing(sqlite3.connect(path)) as connection:
         return {
             table: query(connection, f"SELECT * FROM {table} ORDER BY rowid") for table in TABLES
@@ -132,7 +132,7 @@ def rows(path: Path) -> dict[str, list[Any]]:
 
 
 def expect_hidden(path: Path) -> None:
-    """No secret is in any of the database's files, free pages included."""
+    """Asserts that no file of the database has a secret, even in free pages."""
     for suffix in ("", "-wal", "-journal", "-shm"):
         file = Path(f"{path}{suffix}")
         data = file.read_bytes() if file.exists() else b""
@@ -142,7 +142,7 @@ def expect_hidden(path: Path) -> None:
 
 
 def expect_whole(path: Path, records: list[Record], done: mmap.mmap, place: Path) -> None:
-    """The rows are those of a recorder that was killed there and whose log nobody touched."""
+    """Asserts that the rows are those of a recorder that was killed at the same record."""
     read(path)
     expect_hidden(path)
     assert not Path(f"{path}.log").exists()
@@ -164,7 +164,7 @@ def expect_whole(path: Path, records: list[Record], done: mmap.mmap, place: Path
 
 
 def kill_at(name: str, number: int) -> Callable[[], Any]:
-    """A patch that kills the process at a call of a function, after it was done."""
+    """Returns a patch that kills the process after a call of a function."""
     owner, _, attribute = name.rpartition(".")
     target: Any = {"os": os, "rows": RowWriter, "log": CaptureLog}[owner]
     function, calls = getattr(target, attribute), iter(range(1, 1 << 30))
@@ -190,7 +190,7 @@ def kill_at(name: str, number: int) -> Callable[[], Any]:
     ids=lambda point: " ".join(map(str, point)),
 )
 def test_a_recorder_is_killed_at_a_point(tmp_path: Path, point: tuple[str, int]) -> None:
-    """After a commit, within and after the emptying of its log, and between two chunks."""
+    """A recorder may be killed after a commit, while it empties its log, or between two chunks."""
     records, path, done = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 4)
     patched = kill_at(*point)
 
@@ -225,7 +225,7 @@ def test_a_recorder_that_is_not_killed(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(KILLS))
 def test_a_recorder_and_a_reader_are_killed(tmp_path: Path, seed: int) -> None:
-    """At any moment, one after the other, two kills each."""
+    """A recorder and then a reader are killed at random moments, twice each."""
     chance = random.Random(seed)
     records, path, done = conversation(seed), tmp_path / "x.db", mmap.mmap(-1, 4)
     pid = in_child(lambda: record(path, records, done))

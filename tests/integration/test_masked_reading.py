@@ -1,4 +1,4 @@
-"""A masked recording reads as the plain one of the same conversation, but for what is masked."""
+"""A masked recording differs from an unmasked one of the same conversation in markers only."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SIZES = {"size", "bytes", "to_agent_bytes", "to_client_bytes", "stderr_bytes"}
 
 
 def lines(command: str, path: Path, *options: str) -> list[Any]:
-    """What a command prints as JSON, without what is about the file."""
+    """Returns the JSON that a command prints, without the members about the file."""
     result = run("inspect", command, path, "--json", *options)
     assert result.exit_code in (0, 1), result.stderr
     return [without(json.loads(line), _ABOUT_THE_FILE) for line in result.stdout.splitlines()]
 
 
 def without(value: Any, names: set[str]) -> Any:
-    """A value without some members of its outermost object and those right below."""
+    """Returns a JSON object without some members; its member `recording` is without them, too."""
     if not isinstance(value, dict):
         return value
     kept = {name: inner for name, inner in value.items() if name not in names}
@@ -41,7 +41,7 @@ def without(value: Any, names: set[str]) -> Any:
 
 
 def assert_same(plain: Any, masked: Any, pairs: dict[str, str]) -> None:
-    """Values are equal, or differ where the masked one has markers, one to one."""
+    """Asserts that values differ in markers only, and that each marker stands for one text."""
     if isinstance(plain, dict) and isinstance(masked, dict):
         assert [*plain] == [*masked]
         for name, inner in plain.items():
@@ -58,14 +58,14 @@ def assert_same(plain: Any, masked: Any, pairs: dict[str, str]) -> None:
         assert found is not None, (plain, masked)
         for marker, value in zip(markers, found.groups(), strict=True):
             assert pairs.setdefault(value, marker[1]) == marker[1]
-    elif plain != masked:  # the marker of a secret in pieces stands in the first one
+    elif plain != masked:  # of a secret in pieces, the marker is in the first piece
         assert isinstance(plain, str)
         assert any(plain.removesuffix(masked) in secret for secret in SECRETS), (plain, masked)
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name)
 def test_a_conversation_reads_as_before(tmp_path: Path, path: Path) -> None:
-    """All screens say the same of a copy in which secrets are masked."""
+    """All commands print the same for a copy in which secrets are masked."""
     copy = tmp_path / "masked.db"
     assert run("inspect", "redact", path, "-o", copy).exit_code == 0
     pairs: dict[str, str] = {}
@@ -75,7 +75,7 @@ def test_a_conversation_reads_as_before(tmp_path: Path, path: Path) -> None:
 
 
 def test_planted_secrets_are_all_that_differs(tmp_path: Path) -> None:
-    """A copy of a recording with secrets reads as before; each has one marker."""
+    """A masked copy of a recording with secrets differs in markers only; each secret has one."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "masked.db"
     assert run("inspect", "redact", path, "-o", copy).exit_code == 0
     pairs: dict[str, str] = {}
@@ -86,7 +86,7 @@ def test_planted_secrets_are_all_that_differs(tmp_path: Path) -> None:
 
 
 def test_markers_survive_the_text_form(tmp_path: Path) -> None:
-    """An imported recording lists the same secrets at the same places, and says what is masked."""
+    """After export and import, the same markers are at the same places."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     text, again = tmp_path / "x.jsonl", tmp_path / "again.db"
     text.write_bytes(run("inspect", "export", path).stdout_bytes)

@@ -39,11 +39,11 @@ PERMISSION = request(
 )
 
 HEARS_AND_SAYS = 'read a; read b; read c; cat "$1"; '
-"""An agent that reads the first message of the client, and then writes a file's lines."""
+"""An agent that reads the first message of the client, and then writes the lines of a file."""
 
 
 class Workplace:
-    """A directory for one conversation."""
+    """The directory of one conversation, with an agent and its messages."""
 
     def __init__(self, record: Recorder, directory: Path) -> None:
         self.record = record
@@ -57,7 +57,7 @@ class Workplace:
         return talk
 
     def run(self, *messages: Any) -> Talk:
-        """Has a whole conversation; the client closes its end when it has received everything."""
+        """Runs a whole conversation; the client closes its end when it has received everything."""
         talk = self.begin(*messages)
         talk.expect(self._said.read_bytes())
         talk.close_input()
@@ -66,18 +66,18 @@ class Workplace:
         return talk
 
     def shown(self, talk: Talk) -> str:
-        """What ``inspect show`` prints."""
+        """Returns the output of ``inspect show``."""
         return self.record.inspect("show", talk.recording.path)
 
     def problems(self, talk: Talk) -> list[str]:
-        """The sentences under problems, with their marks."""
+        """Returns the sentences in the section `problems`, with their marks."""
         _, _, below = self.shown(talk).partition("\nproblems\n")
         return [row.strip() for row in below.partition("\n\n")[0].splitlines()]
 
 
 @pytest.fixture
 def workplace(record: Recorder, tmp_path: Path) -> Workplace:
-    """A workplace."""
+    """Returns the directory of one conversation."""
     return Workplace(record, tmp_path)
 
 
@@ -89,7 +89,7 @@ def test_a_clean_conversation_has_no_problems(workplace: Workplace) -> None:
 
 
 def test_an_unanswered_permission_is_named(workplace: Workplace) -> None:
-    """With who waits for whom and for what, and the tool call that it blocks."""
+    """An unanswered permission is named with who waits for whom, and the blocked tool call."""
     talk = workplace.run(CALL, PERMISSION)
     unanswered, waited = workplace.problems(talk)
     assert unanswered.startswith('✗ session/prompt "fix the tests" (#')
@@ -132,7 +132,7 @@ def test_log_text_on_stdout(workplace: Workplace) -> None:
 
 @pytest.mark.slow
 def test_a_client_that_stops_reading(workplace: Workplace) -> None:
-    """It is named while it lasts and afterwards, with how much waits; no other peer is blamed."""
+    """A client that does not read is named, with the bytes that wait; the agent is not blamed."""
     flood = [update("s", "agent_message_chunk", content=text("x" * 1000))] * 300
     talk = workplace.begin(*flood, DONE)
 

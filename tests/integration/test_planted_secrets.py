@@ -45,7 +45,7 @@ FAULTS = (
 
 
 class Recorded:
-    """A conversation that was recorded, or is being recorded, and who looks for its secrets."""
+    """A conversation that was or is recorded, with a search for its secrets."""
 
     def __init__(self, acp_proxy: Path, home: Path, made: Conversation, *options: str) -> None:
         self.home, self.made, self.leaks = home, made, Leaks(made.secrets)
@@ -101,11 +101,11 @@ class Recorded:
             self._came.clear()
 
     def end(self) -> Recorded:
-        """The client closes its end, and the recording is finished."""
+        """Closes the client's end, and waits until the recording is finished."""
         return self._joined()
 
     def kill(self) -> Recorded:
-        """The recorder is killed."""
+        """Kills the recorder."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
         return self._joined()
@@ -201,7 +201,7 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
 
 
 OTHER_FORMS = (("log", "--json"), ("log", "--no-fold"), *(("--seq", n) for n in "123"))
-"""Of what is shown anyway; looked at with finished recordings, whatever is in them."""
+"""Options with which commands print the same in another form; for finished recordings only."""
 
 
 def everything(recorded: Recorded, *, chosen: Sequence[str] = ()) -> list[str]:
@@ -209,7 +209,7 @@ def everything(recorded: Recorded, *, chosen: Sequence[str] = ()) -> list[str]:
 
     Args:
         recorded: the recording.
-        chosen: names of commands, each without its `OTHER_FORMS`; all of them without it.
+        chosen: the names of the commands to run, without `OTHER_FORMS`; empty for all commands.
     """
     out = recorded.home / "out"
     out.mkdir()
@@ -250,7 +250,7 @@ def test_the_database_holds_no_secret(record: Callable[..., Recorded], dialect: 
 def test_no_command_shows_a_secret(
     record: Callable[..., Recorded], dialect: str, level: str
 ) -> None:
-    """Nor does what it writes: copies, exported tests, reports."""
+    """No command prints a secret, or writes one into copies, exported tests or reports."""
     recorded = record(conversation(dialect, large=0, hidden=6), "--redact", level).end()
     assert everything(recorded) == []
     shown = run("inspect", "export", recorded.path, "--unredacted")
@@ -259,7 +259,7 @@ def test_no_command_shows_a_secret(
 
 @pytest.mark.parametrize("level", ["secrets", "none"])
 def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str) -> None:
-    """Neither what is indexed nor what only the log has; nor what a killed recorder leaves."""
+    """No command shows a secret of a live recording, indexed or not, or of a killed recorder."""
     recorded = record(conversation("unstable", large=0, hidden=9), "--redact", level)
     chosen = ("doctor", "list", "show", "log", "export", "transcript", "bundle")
     assert everything(recorded, chosen=chosen) == []
@@ -272,7 +272,7 @@ def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str
 
 @pytest.mark.parametrize("level", ["secrets", "none"])
 def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
-    """Lines that are cut, changed or doubled are masked as they came and as they went out."""
+    """Lines that a fault cuts, changes or duplicates are masked as received and as delivered."""
     made = conversation("unstable", large=0, hidden=9)
     rules = [word for rule in FAULTS for word in ("--fault", rule)]
     recorded = record(made, "--redact", level, "--seed", "1", *rules).end()
@@ -285,7 +285,7 @@ def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
 
 
 def diverging(made: Conversation, side: str) -> Conversation:
-    """The same conversation, where a side says other things, with secrets that it has shown."""
+    """Returns the conversation with other lines of one side, which repeat its secrets."""
     redactor = Redactor(RedactorState(""), markers=NumberedMarkers())
     steps, shown = [], [""]
     for number, step in enumerate(made.steps):
@@ -303,28 +303,28 @@ def diverging(made: Conversation, side: str) -> Conversation:
 
 
 def shown_by(made: Conversation, side: str) -> list[str]:
-    """The secrets that a side sends as such."""
+    """Returns the secrets that a side sends in places or forms of secrets."""
     redactor = Redactor(RedactorState(""), markers=NumberedMarkers())
     for step in made.steps:
         if step.side == side:
             redactor.alone(step.line.rstrip())
     known = redactor.snapshot().values
-    # Those with "=" all end alike, which cannot be told apart from a piece of one.
+    # Secrets with "=" all have the same end, so a piece of one may also be a piece of another.
     return [secret for secret in made.secrets if secret in known and "=" not in secret]
 
 
 def playable(made: Conversation, directory: Path) -> Conversation:
-    """A conversation in a directory that exists, without stderr, which goes on to ours as it is."""
+    """Returns a conversation for a replay, without stderr, which is forwarded unmasked."""
     here = str(directory).encode()
     steps = [Step(side, line.replace(b"/srv/app", here)) for side, line in made.steps]
     return evolve(made, steps=[step for step in steps if step.side != STDERR])
 
 
 class Played:
-    """Plays one recording to clients and agents, and looks for secrets in all that is printed.
+    """Plays one recording to clients and agents, and searches all output for secrets.
 
-    What is masked in the recording is not in it. So of a masked one these are the secrets that the
-    live peer shows as such: what it says without that is like any other text.
+    A masked recording does not have the secrets. So with a masked recording, only those secrets are
+    searched for that the live peer sends in places or forms of secrets.
     """
 
     def __init__(self, acp_proxy: Path, recorded: Recorded, *, is_masked: bool) -> None:
@@ -337,7 +337,7 @@ class Played:
         self.client.write_text(PLAYED_CLIENT)
 
     def script(self, made: Conversation) -> Path:
-        """Writes the lines of both sides."""
+        """Writes a script with the lines of both sides."""
         script = self.out / f"script-{len([*self.out.iterdir()])}"
         script.write_text(
             "".join(
@@ -361,7 +361,7 @@ class Played:
         return result.returncode, self._found(words, result.stdout + result.stderr)
 
     def replay(self, made: Conversation) -> tuple[int, list[str]]:
-        """Plays the agent to a client; returns what leaked into reports and to stderr."""
+        """Plays the agent to a client; returns the secrets in reports and on stderr."""
         self._look_for(made, CLIENT)
         reports = self.out / "replay.json", self.out / "replay.xml"
         words = ("replay", "--report", reports[0], "--junit", reports[1], self._recorded.path)
@@ -377,7 +377,7 @@ class Played:
         return json.loads(reports[0].read_text())["exit_code"], leaks
 
     def verify(self, made: Conversation, *more: str) -> tuple[int, list[str]]:
-        """Plays the client to an agent; returns what leaked, also into a masked recording."""
+        """Plays the client to an agent; returns the secrets in output and in masked recordings."""
         self._look_for(made, AGENT)
         new, reports = self.out / "new.db", (self.out / "verify.json", self.out / "verify.xml")
         new.unlink(missing_ok=True)
@@ -448,7 +448,7 @@ if how == "loud":
 def test_what_plays_a_recording_shows_none(
     record: Callable[..., Recorded], acp_proxy: Path, tmp_path: Path, level: str
 ) -> None:
-    """Neither if the live peer does what was recorded nor if it diverges."""
+    """Replays print no secret, whether or not the live peer diverges from the recording."""
     made = playable(conversation("unstable", large=0, hidden=2), tmp_path / "0" / "app")
     recorded = record(made, "--redact", level).end()
     played = Played(acp_proxy, recorded, is_masked=level == "secrets")

@@ -1,4 +1,4 @@
-"""What `setup` prints, a real client starts, and acp-proxy records it."""
+"""A real client starts the agent in the settings that `setup` prints, and it is recorded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def done(words: list[str], env: Mapping[str, str]) -> str:
-    """Runs a program that succeeds, and returns what it printed."""
+    """Runs a program, asserts that it succeeds, and returns its output."""
     result = subprocess.run(
         words, env=env, cwd=env["HOME"], capture_output=True, text=True, timeout=TIMEOUT_S
     )
@@ -30,7 +30,7 @@ def done(words: list[str], env: Mapping[str, str]) -> str:
 
 @pytest.mark.slow
 def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packages: Path) -> None:
-    """An agent of its settings, in front of which acp-proxy then stands, by absolute paths."""
+    """acpx starts the entry that setup makes of an agent in its settings, and it is recorded."""
     programs = tmp_path / "bin dir"
     programs.mkdir()
     agent = programs / "my agent"
@@ -70,7 +70,7 @@ def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packa
 def test_what_was_printed_runs_where_path_is_short(
     tmp_path: Path, acp_proxy: Path, client: str
 ) -> None:
-    """An agent that is a script finds its interpreter, which no editor's PATH would have."""
+    """An agent that is a script finds its interpreter, even with the short PATH of an editor."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, line in {"goose": "/usr/bin/env goose-runs", "goose-runs": "/bin/sh"}.items():

@@ -1,4 +1,4 @@
-"""The library gives what the command line shows."""
+"""The API returns the same values as the command line prints."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ MANUAL = ROOT / "docs" / "library.md"
 
 @pytest.fixture
 def tour() -> Iterator[api.OpenRecording]:
-    """The recording with most of what there is."""
+    """Opens the shipped recording with the most kinds of messages."""
     with acp_proxy.open(TOUR) as recording:
         yield recording
 
 
 def test_importing_it_loads_nothing() -> None:
-    """A recorder starts with this module; each name is looked up when it is used."""
+    """Importing the package loads no other module, since a recorder starts with it."""
     script = (
         "import sys, acp_proxy; before = {n for n in sys.modules if n.startswith('acp_proxy.')};"
         "acp_proxy.RecordedFrame; print(sorted(before), 'acp_proxy.api' in sys.modules)"
@@ -47,7 +47,7 @@ def test_importing_it_loads_nothing() -> None:
 
 
 def test_both_modules_have_the_same_names() -> None:
-    """What the package offers is all that `api` offers, and can be completed."""
+    """The package has the names of `api`, and lists them for completion."""
     assert acp_proxy.__all__ == api.__all__
     assert all(getattr(acp_proxy, name) is getattr(api, name) for name in api.__all__)
     assert set(api.__all__) <= set(dir(acp_proxy))
@@ -57,7 +57,7 @@ def test_both_modules_have_the_same_names() -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_it_agrees_with_show(path: Path) -> None:
-    """Turns, tool calls and frames are those of the summary."""
+    """Turns, tool calls and frames agree with the summary of `show`."""
     with acp_proxy.open(path) as recording, RecordingReader(path) as reader:
         summary = summarize(reader)
         assert recording.facts == summary.recording
@@ -77,7 +77,7 @@ def test_it_agrees_with_show(path: Path) -> None:
 
 
 def test_messages_are_whole(tour: api.OpenRecording) -> None:
-    """Chunks are joined, and each has the turn in which it was said."""
+    """The chunks of a message are joined, and each message has its turn."""
     said = [(m.role, m.turn, m.text) for m in tour.messages("turn:1")]
     assert said[:3] == [
         ("user", 1, "tour"),
@@ -87,7 +87,7 @@ def test_messages_are_whole(tour: api.OpenRecording) -> None:
 
 
 def test_a_repeated_history_has_no_turn(tour: api.OpenRecording) -> None:
-    """What the agent sends for a session that is loaded again is told from what happened."""
+    """Messages that an agent sends again when it loads a session have no turn."""
     assert tour.facts.agent_name == "demo-agent"
     twice = [call for call in tour.tool_calls() if call.id == "call-1"]
     assert [(call.session, call.turn) for call in twice] == [
@@ -131,7 +131,7 @@ def test_one_method_s_exchanges(tour: api.OpenRecording) -> None:
 
 
 def test_every_form_gives_the_same(tmp_path: Path, tour: api.OpenRecording) -> None:
-    """A text form that was exported is opened by its path."""
+    """A database and its exported text form give the same values."""
     file = tmp_path / "tour.jsonl"
     tour.export(file)
     assert file.stat().st_mode & 0o777 == 0o600
@@ -144,7 +144,7 @@ def test_every_form_gives_the_same(tmp_path: Path, tour: api.OpenRecording) -> N
 
 
 def test_an_export_replaces_nothing(tmp_path: Path, tour: api.OpenRecording) -> None:
-    """A file that exists stays as it is."""
+    """An export does not overwrite an existing file."""
     file = tmp_path / "notes"
     file.write_text("mine")
     with pytest.raises(FileExistsError):
@@ -153,7 +153,7 @@ def test_an_export_replaces_nothing(tmp_path: Path, tour: api.OpenRecording) -> 
 
 
 def test_an_export_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    """Of a recording that cannot be read any more, no half is left."""
+    """If a recording becomes unreadable during an export, the file is removed."""
     recording = acp_proxy.open(TOUR)
     recording.close()
     with pytest.raises(Exception, match="closed"):
@@ -164,7 +164,7 @@ def test_an_export_that_fails_leaves_nothing(tmp_path: Path) -> None:
 def test_bad_use_is_an_error_of_ours(
     tmp_path: Path, tour: api.OpenRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message is the one of the command line."""
+    """Wrong arguments raise `AcpProxyError` with the message of the command line."""
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(tmp_path))
     with pytest.raises(BadFilter, match="knd"):
         list(tour.frames("knd:error"))
@@ -177,7 +177,7 @@ def test_bad_use_is_an_error_of_ours(
 
 
 def test_secrets_are_masked(tmp_path: Path) -> None:
-    """Also in a recording that holds them, unless one asks for them."""
+    """Secrets in a recording are masked, unless it is opened with `unredacted`."""
     secret = "ghp_" + "k3JdLw9QzX" * 3 + "abcdef"
     with acp_proxy.open(ROOT / "recordings" / "hello.db") as recording:
         text = b"".join(recording.text_form()).replace(b"hello", b"token " + secret.encode())
@@ -192,7 +192,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_recordings_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newest is the first, and a file that cannot be read says why."""
+    """The newest recording is first, and a file that cannot be read has the reason."""
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(ROOT / "recordings"))
     found = acp_proxy.recordings()
     assert sorted(one.path for one in found) == RECORDINGS
@@ -211,7 +211,7 @@ def test_recordings_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_manual_s_examples_run(
     block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each prints what the manual has below it, in comments."""
+    """Each example prints the output that the manual has below it in comments."""
     monkeypatch.chdir(ROOT)
     exec(compile(block, str(MANUAL), "exec"), {})
     printed = capsys.readouterr().out.splitlines()

@@ -1,4 +1,4 @@
-"""What commands print is without secrets, unless they are asked for."""
+"""Commands print no secrets, except with `--unredacted`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMMANDS = (
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_command_masks_what_it_prints(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """It says once on stderr how many values it has masked."""
+    """A command says once on stderr how many values it has masked."""
     result = run(*command, record_planted(tmp_path / "x.db"))
     assert not any(secret in result.output for secret in (*SECRETS, KEY[14:]))
     assert result.stderr.count("--unredacted shows them") == 1
@@ -34,7 +34,7 @@ def test_a_command_masks_what_it_prints(tmp_path: Path, command: tuple[str, ...]
 
 
 def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
-    """There is none without secrets; of a masked recording it is said that they are gone."""
+    """There is no notice without secrets; for a masked recording it says that they are gone."""
     plain = record_conversation(tmp_path / "plain.db")
     assert run("inspect", "show", plain).stderr == ""
     assert run("inspect", "show", plain, "--unredacted").stderr == ""
@@ -46,7 +46,7 @@ def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
 
 
 def test_unredacted_shows_what_the_file_holds(tmp_path: Path) -> None:
-    """The list and the overview show it as well."""
+    """With `--unredacted`, the list and the overview show secrets too."""
     path = record_planted(tmp_path / "x.db")
     assert ENV in run("inspect", "log", path, "--unredacted").stdout
     assert ENV in run("inspect", "list", tmp_path, "--unredacted").stdout

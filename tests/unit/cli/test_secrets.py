@@ -1,4 +1,4 @@
-"""Secrets are sent in place of markers, and are recorded and reported nowhere."""
+"""`verify` sends secrets in place of markers, and neither records nor reports them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def masked(tmp_path: Path) -> Path:
-    """A recording with two markers in the client's messages."""
+    """Makes a recording with two markers in the client's messages."""
     (tmp_path / "made").mkdir()
     recorded = record(tmp_path / "made", RECORDED, redaction="secrets", marker_key="07" * 16)
     recorded.close()
@@ -65,7 +65,7 @@ def masked(tmp_path: Path) -> Path:
 def test_a_wrong_marker_or_variable_is_one_line(
     tmp_path: Path, masked: Path, option: str, words: str
 ) -> None:
-    """Before anything is started."""
+    """A wrong marker or variable is an error before any program is started."""
     command = ("verify", masked, "--secret", option, "--", "true")
     assert words in complaint(*command, home=tmp_path, T="x", EMPTY="")
 
@@ -75,7 +75,7 @@ def test_a_wrong_marker_or_variable_is_one_line(
 def test_a_secret_goes_to_the_agent_alone(
     tmp_path: Path, masked: Path, secret: str, marker: str
 ) -> None:
-    """The new recording and the report have the marker; the other marker is named."""
+    """The agent gets the secret; the new recording and the report have its marker."""
     script, new, report = tmp_path / "agent.py", tmp_path / "new.db", tmp_path / "report.json"
     script.write_text(AGENT.replace("EXPECTED", repr(secret)))
     result = run(

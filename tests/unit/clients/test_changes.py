@@ -1,4 +1,4 @@
-"""Nothing is lost wherever adding an entry or taking it back is interrupted."""
+"""Settings survive an interruption at any point of adding or removing an entry."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Interruption:
 
     @property
     def has_happened(self) -> bool:
-        """Whether there were so many calls."""
+        """Whether the call that fails was made."""
         return self.count > self._at
 
     def _failing(self, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,7 +66,7 @@ class Interruption:
 def test_an_interrupted_change_can_be_taken_back(
     tmp_path: Path, is_there: bool, is_kill: bool
 ) -> None:
-    """The file is as before or has the entry, and undo makes it what it was."""
+    """After an interruption the file has its old content or the entry, and undo restores it."""
     done = [False, False]
     for number in range(40):
         path = tmp_path / str(number) / "config/settings.json"
@@ -97,26 +97,26 @@ def test_an_interrupted_change_can_be_taken_back(
 
 
 def change(path: Path) -> None:
-    """Adds the entry."""
+    """Adds the entry to the settings file."""
     file = read(path)
     add(log(path), file, insertion(file.data or b"", SECTION, NAME, ENTRY), SECTION, NAME)
 
 
 def take_back(path: Path) -> None:
-    """Removes it."""
+    """Undoes the change of the settings file."""
     undo(log(path), read(path))
 
 
 def log(path: Path) -> ChangeLog:
-    """What is kept, in a directory of its own."""
+    """Returns the change log of the settings file."""
     return ChangeLog(path.parents[1] / "kept", read(path))
 
 
 def content(path: Path) -> bytes | None:
-    """What the file has, if it is there."""
+    """Returns the content of the settings file, or None if there is no file."""
     return path.read_bytes() if path.exists() else None
 
 
 def insertion_of(is_there: bool) -> bytes:
-    """What the file has with the entry."""
+    """Returns the content of the settings file with the entry."""
     return insertion(BEFORE if is_there else b"", SECTION, NAME, ENTRY).after

@@ -1,4 +1,4 @@
-"""Each client is found by its files, and what `setup` prints for it names the agent it had."""
+"""Each client is found by its files, and its snippet has the agent of its settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOBODY = Machine({"HOME": "/nowhere", "PATH": ""}, "linux", Path("/nowhere"))
 
 @pytest.mark.parametrize("is_mac", [False, True], ids=["linux", "macos"])
 def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
-    """On both systems, with the agents of its settings, and whether acp-proxy starts them."""
+    """On Linux and macOS, each client is found with its agents, and which of them are recorded."""
     found = {one.client.name: one for one in find_clients(make_home(tmp_path, is_mac=is_mac))}
     assert {name: {a.name: a.command for a in one.agents} for name, one in found.items()} == AGENTS
     assert [name for name, one in found.items() if one.problems] == []
@@ -47,7 +47,7 @@ def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
-    """Settings of an editor alone are no sign of a plugin; each client still has its place."""
+    """Settings of an editor alone do not show a plugin; each client still has a path to write."""
     machine = Machine({"HOME": str(tmp_path), "PATH": ""}, "linux", tmp_path)
     (tmp_path / ".config/nvim").mkdir(parents=True)
     (tmp_path / ".config/nvim/init.lua").write_text("-- nothing")
@@ -58,7 +58,7 @@ def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
 
 
 def test_directories_of_the_environment_count(tmp_path: Path) -> None:
-    """XDG_CONFIG_HOME, NVIM_APPNAME; a relative path is none."""
+    """XDG_CONFIG_HOME and NVIM_APPNAME are respected; a relative path is ignored."""
     environ = {
         "HOME": str(tmp_path),
         "XDG_CONFIG_HOME": str(tmp_path / "c"),
@@ -76,7 +76,7 @@ def test_directories_of_the_environment_count(tmp_path: Path) -> None:
     "text", ["{", "[1]", '{"agent_servers": 1}', '{"agent_servers": {}, "agent_servers": {}}']
 )
 def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path, text: str) -> None:
-    """Of this client alone, with the file and the reason."""
+    """Settings that cannot be read are a problem of their client only, with path and reason."""
     machine = make_home(tmp_path)
     (tmp_path / ".jetbrains/acp.json").write_text(text)
     found = {one.client.name: one for one in find_clients(machine)}
@@ -87,7 +87,7 @@ def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path, text: str) -
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_is_printed_starts_the_agent(tmp_path: Path, name: str) -> None:
-    """By acp-proxy, with the absolute path of both."""
+    """The snippet starts the agent by acp-proxy, with absolute paths of both."""
     machine = make_home(tmp_path)
     agent = recorded(known_agent("opencode", machine), OWN, machine, is_graphical=True)
     assert agent.command == (*OWN, "record", "--", f"{tmp_path}/bin/opencode", "acp")
@@ -97,7 +97,7 @@ def test_what_is_printed_starts_the_agent(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["zed", "jetbrains", "vscode", "acpx"])
 def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> None:
-    """What is printed for a client whose settings are JSON is what this client reads."""
+    """A client whose settings are JSON finds the recorded agent in its own snippet."""
     client = BY_NAME[name]
     agent = RecordedAgent("é \u2028", (*OWN, "record", "--", "a b", '"\\'), {"A": "b c"})
     (found,) = client.agents(tmp_path, client.snippet([agent]).encode())
@@ -109,7 +109,7 @@ def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> No
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=3))
 def test_strings_are_quoted(words: list[str]) -> None:
-    """Whatever a command has, the snippet has it as one string of the language."""
+    """Any word of a command is one valid string in the language of the snippet."""
     agent = RecordedAgent("x", (*OWN, "record", "--", "opencode", *words), id="opencode")
     for name in ("codecompanion", "avante", "agent-shell"):
         path = Path("x.el" if name == "agent-shell" else "x.lua")
@@ -129,7 +129,7 @@ CONTROLS = [chr(n) for n in (*range(32), 127) if chr(n) != "\n"]
 
 
 def test_each_known_agent_has_a_snippet() -> None:
-    """agent-shell, which has variables for some alone, says for which."""
+    """Each client has a snippet for each known agent; agent-shell names those that it supports."""
     agent = recorded(known_agent("nova", NOBODY), OWN, NOBODY, is_graphical=True)
     assert agent.notes == ("npx was not found in PATH; put its absolute path there",)
     assert 'extend("opencode", {' in BY_NAME["codecompanion"].snippet([agent])
@@ -142,7 +142,7 @@ def test_each_known_agent_has_a_snippet() -> None:
 
 
 def test_a_script_gets_a_path_with_its_interpreter(tmp_path: Path) -> None:
-    """Where the client may have a shorter one, unless the entry sets PATH itself."""
+    """A graphical client gets a PATH for a script's interpreter, unless the entry sets PATH."""
     machine = make_home(tmp_path)
     npx = ConfiguredAgent("x", ("npx", "x"), tmp_path / "settings.json")
     path = {"PATH": f"{tmp_path}/bin:/usr/local/bin:/usr/bin:/bin"}
@@ -157,7 +157,7 @@ def test_a_script_gets_a_path_with_its_interpreter(tmp_path: Path) -> None:
 
 
 def test_agents_are_recognized() -> None:
-    """By their program, or by the package that is run."""
+    """A known agent is recognized by its program, or by the package that is run."""
     assert known_id(["/opt/bin/opencode", "acp"]) == "opencode"
     assert known_id(["npx", "-y", "@google/gemini-cli@1.2", "--acp"]) == "gemini"
     assert known_id(["uvx", "fast-agent-acp==1", "-x"]) == "fast-agent"
@@ -166,7 +166,7 @@ def test_agents_are_recognized() -> None:
 
 
 def test_acp_proxy_is_recognized() -> None:
-    """As a program, and as a module; not behind the agent's own dashes."""
+    """acp-proxy is recognized as a program and as a module, but not after `--`."""
     for words, proxy in (
         (("env", "A=b", "/x/acp-proxy", "record", "--", "a"), ("env", "A=b", "/x/acp-proxy")),
         (("python3", "-m", "acp_proxy", "record", "a"), ("python3", "-m", "acp_proxy")),
@@ -177,7 +177,7 @@ def test_acp_proxy_is_recognized() -> None:
 
 
 def test_values_are_hidden(tmp_path: Path) -> None:
-    """Of variables and headers, wherever they are; words are masked by the redactor."""
+    """Values of variables and headers are hidden, and secrets in arguments are masked."""
     machine = make_home(tmp_path)
     mask = Masker(
         lambda text: text.replace(KEY, "*"), lambda words: [w.replace(KEY, "*") for w in words]

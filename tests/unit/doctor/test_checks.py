@@ -1,4 +1,4 @@
-"""All checks are made in one order, and the worst result is that of the whole."""
+"""All checks run in one order, and the worst status is that of the examination."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MANUAL = Path(__file__).parents[3] / "docs/commands/doctor.md"
 
 
 def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
-    """A warning is none of the worst."""
+    """With a warning and an error, the status of the examination is that of the error."""
     context = machine(tmp_path)
     assert examine(context).status is CheckStatus.WARNING
     assert examine(with_environment(context, ACP_PROXY_OFF="1")).status is CheckStatus.ERROR
@@ -23,7 +23,7 @@ def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
 
 
 def test_every_check_is_in_the_manual(tmp_path: Path) -> None:
-    """In the order in which they are made; each has a result or more, under one name."""
+    """The manual lists the checks in order, and each check yields results with its name."""
     context = machine(tmp_path)
     names = [{result.check for result in check(context)} for check in CHECKS]
     listed = re.findall(r"^\| `(\w+)` \|", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)
@@ -32,7 +32,7 @@ def test_every_check_is_in_the_manual(tmp_path: Path) -> None:
 
 
 def test_commands_can_be_pasted(tmp_path: Path) -> None:
-    """By the name of the program if PATH has this one, else by its path."""
+    """A command has the name acp-proxy if PATH finds this program, otherwise its path."""
     context = machine(tmp_path)
     assert context.command("inspect", "show", Path("/a b.db")) == (
         "acp-proxy inspect show '/a b.db'"

@@ -1,4 +1,4 @@
-"""Clients whose settings name acp-proxy: what would happen if they started it."""
+"""Doctor reports what would happen if a client started the acp-proxy in its settings."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def system_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a graphical editor looks through is a directory of the test."""
+    """Makes a directory of the test the PATH of graphical editors."""
     monkeypatch.setattr(module, "SYSTEM_PATH", f"{tmp_path}/usr/bin")
 
 
 def found(home: Path, *words: str, **env: str) -> list[str]:
-    """Returns what is found if Zed starts acp-proxy with these words; HOME stands for the home."""
+    """Returns the results if Zed has these words as its agent; HOME stands for the home."""
     words = tuple(word.replace("HOME", str(home)) for word in words)
     configure(home, *words, **env)
     results = [*client_settings(machine(home))]
@@ -35,7 +35,7 @@ def found(home: Path, *words: str, **env: str) -> list[str]:
 
 
 def test_no_client_names_it(tmp_path: Path) -> None:
-    """The command that is named lists the clients."""
+    """If no settings name acp-proxy, the suggested command lists the clients."""
     (result,) = client_settings(machine(tmp_path))
     assert lines([result]) == ["! no settings of an ACP client were found that name acp-proxy"]
     assert result.commands == ["acp-proxy setup"]
@@ -51,14 +51,14 @@ def test_no_client_names_it(tmp_path: Path) -> None:
     ],
 )
 def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """One line names the version and the agent."""
+    """An entry without problems has one result, with the version and the agent."""
     assert found(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 records HOME/bin/agent"
     ]
 
 
 def test_a_recording_may_be_played(tmp_path: Path) -> None:
-    """In place of an agent."""
+    """An entry may start `acp-proxy replay` in place of an agent."""
     assert found(tmp_path, "HOME/bin/acp-proxy", "replay", "tour") == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 plays a recording"
     ]
@@ -91,20 +91,20 @@ def test_a_recording_may_be_played(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_wrong_arguments(tmp_path: Path, words: str, text: str) -> None:
-    """Each says what is expected, and in which file."""
+    """Each wrong argument is an error that says what is expected, and in which file."""
     (tmp_path / "data").touch()
     assert found(tmp_path, "HOME/bin/acp-proxy", *words.split()) == [f"✗ Zed 'Mine': {text}"]
 
 
 def test_arguments_in_one_string(tmp_path: Path) -> None:
-    """Each has to be one of its own."""
+    """All arguments in one string are an error that says to split it."""
     assert found(tmp_path, "HOME/bin/acp-proxy", "record -- agent") == [
         "✗ Zed 'Mine': its arguments are one string"
     ]
 
 
 def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
-    """A graphical client may not find it, unless its settings have a PATH."""
+    """A program in the PATH of a shell only is a warning, unless the settings have a PATH."""
     fine, *rest = found(tmp_path, "acp-proxy", "record", "agent")
     assert fine == "✓ Zed 'Mine': acp-proxy 0.1.0 records"
     assert rest == [
@@ -123,7 +123,7 @@ def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
 
 
 def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
-    """A script of npm's needs node, which a graphical client may not find."""
+    """A script that needs node is a warning if a graphical client may not find node."""
     program(tmp_path / "bin/node")
     program(tmp_path / "bin/script", "#!/usr/bin/env node\n")
     entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/script")
@@ -136,7 +136,7 @@ def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
 
 
 def test_relative_paths(tmp_path: Path) -> None:
-    """They depend on the directory of the client, so nothing is started."""
+    """Relative paths depend on the directory of the client, so nothing is started."""
     program(tmp_path / "project/acp-proxy")
     context = machine(tmp_path)
     configure(tmp_path, "./acp-proxy", "record", "--", f"{tmp_path}/bin/agent")
@@ -148,19 +148,19 @@ def test_relative_paths(tmp_path: Path) -> None:
 
 
 def never(_words: Sequence[str], _environ: Mapping[str, str]) -> VersionAnswer:
-    """Fails the test: nothing may be started."""
+    """Fails the test if a program is asked for its version."""
     raise AssertionError
 
 
 def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
-    """It is replaced by some clients, so this acp-proxy is asked."""
+    """Some clients replace `~`, so doctor warns and asks the acp-proxy in the home directory."""
     fine, line = found(tmp_path, "~/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert fine.startswith("✓")
     assert line == ("! Zed 'Mine': ~/bin/acp-proxy begins with ~, which not every client replaces")
 
 
 def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
-    """One that is gone, that does not answer, and that is another version."""
+    """An acp-proxy that is missing, does not answer, or has another version is reported."""
     entry = ("record", "--", "HOME/bin/agent")
     assert found(tmp_path, "HOME/gone/acp-proxy", *entry) == [
         "✗ Zed 'Mine': HOME/gone/acp-proxy was not found"
@@ -175,7 +175,7 @@ def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
 
 
 def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
-    """With the variables of the entry, also those that ``env`` sets; the agent is no argument."""
+    """acp-proxy is asked with the variables of the entry and of ``env``, without the agent."""
     asked = []
 
     def ask(words: Sequence[str], environ: Mapping[str, str]) -> VersionAnswer:
@@ -193,7 +193,7 @@ def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
 
 
 def test_what_is_not_started(tmp_path: Path) -> None:
-    """A program that starts acp-proxy, and what somebody else's directory may have brought."""
+    """A wrapper, and programs or settings of the working directory, are not started."""
     agent = f"{tmp_path}/bin/agent"
     configure(tmp_path, "uvx", "acp-proxy", "record", "--", agent)
     assert lines(client_settings(machine(tmp_path, never))) == [
@@ -210,7 +210,7 @@ def test_what_is_not_started(tmp_path: Path) -> None:
 
 
 def test_variables_of_an_entry(tmp_path: Path) -> None:
-    """Their values are not shown."""
+    """Problems with variables of an entry are reported without their values."""
     entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert found(tmp_path, *entry, ACP_PROXY_OFF="1", ACP_PROXY_GRACE=VALUE) == [
         "✗ Zed 'Mine': ACP_PROXY_OFF switches recording off",
@@ -222,7 +222,7 @@ def test_variables_of_an_entry(tmp_path: Path) -> None:
 
 
 def test_all_clients(tmp_path: Path) -> None:
-    """A file that two plugins read is shown once; settings that cannot be read, with the reason."""
+    """An entry that two plugins read is reported once; unreadable settings have a reason."""
     make_home(tmp_path)
     (tmp_path / SETTINGS).write_text("{ broken")
     results = lines(client_settings(machine(tmp_path)))

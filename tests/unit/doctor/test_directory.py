@@ -1,4 +1,4 @@
-"""The recordings directory: whether it is there, private, writable, and has room."""
+"""Doctor checks that the recordings directory exists, is private and writable, and has space."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
-    """It says how much the recordings take, and how much is free."""
+    """The result for a good directory has the size of the recordings and the free space."""
     context = machine(tmp_path)
     (line,) = lines(recordings_directory(context))
     assert line.startswith(f"✓ {context.recordings}: it is empty, ")
@@ -30,7 +30,7 @@ def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first recording makes it, if it may."""
+    """A missing directory is fine if the first recording can make it, otherwise an error."""
     context = machine(tmp_path)
     context.recordings.rmdir()
     assert lines(recordings_directory(context)) == [
@@ -58,7 +58,7 @@ def test_a_directory_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monke
     ],
 )
 def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
-    """The command that is named mends them."""
+    """The suggested command corrects the permissions."""
     context = machine(tmp_path)
     context.recordings.chmod(mode)
     *fine, found = recordings_directory(context)
@@ -71,7 +71,7 @@ def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
 
 
 def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is wrong, but for the superuser, who may write there; so is what cannot be written to."""
+    """Another user's directory is an error, except for the superuser; a read-only one is, too."""
     context = machine(tmp_path)
     owner = context.recordings.stat().st_uid
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
@@ -84,7 +84,7 @@ def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command that is named deletes the oldest half."""
+    """If space is scarce, the suggested command deletes the oldest half of the recordings."""
     context = machine(tmp_path)
     statvfs = SimpleNamespace(f_bavail=500, f_frsize=10**6)
     monkeypatch.setattr(os, "statvfs", lambda _: statvfs)

@@ -1,4 +1,4 @@
-"""The version, and the path of the start script as an editor would need it."""
+"""Doctor reports the version, and the path of acp-proxy for the settings of an editor."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def system_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a graphical editor looks through has a directory with acp-proxy."""
+    """Makes a directory with acp-proxy the PATH of graphical editors."""
     monkeypatch.setattr(installation, "SYSTEM_PATH", f"{tmp_path}/bin")
 
 
 def test_the_versions(tmp_path: Path) -> None:
-    """Of acp-proxy, Python, SQLite and the system, in one line."""
+    """One result has the versions of acp-proxy, Python, SQLite and the system."""
     (line,) = lines(version(machine(tmp_path)))
     assert line.startswith(f"✓ acp-proxy {__version__}, Python 3.")
 
 
 def test_a_path_that_all_is_well_with(tmp_path: Path) -> None:
-    """It is absolute, and nothing else is said."""
+    """For an absolute path without problems there is one result."""
     assert lines(start_script(machine(tmp_path))) == [f"✓ {tmp_path}/bin/acp-proxy"]
 
 
 @pytest.mark.parametrize("is_linked", [False, True], ids=["plain", "linked"])
 def test_a_virtual_environment_may_go(tmp_path: Path, is_linked: bool) -> None:
-    """Also where a link elsewhere leads into it."""
+    """A script in a virtual environment, or a link to one, is a warning."""
     context = machine(tmp_path)
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv/pyvenv.cfg").touch()
@@ -51,7 +51,7 @@ def test_a_virtual_environment_may_go(tmp_path: Path, is_linked: bool) -> None:
 
 
 def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
-    """Those of pipx and of uv tool."""
+    """There is no warning for the environments of pipx and uv tool."""
     context = machine(tmp_path)
     for place in (".local/share/pipx/venvs/acp-proxy", ".local/share/uv/tools/acp-proxy"):
         script = program(tmp_path / place / "bin/acp-proxy")
@@ -63,7 +63,7 @@ def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
 
 
 def test_what_an_editor_may_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A directory of uvx, a PATH without it, a file without permission, no start script."""
+    """A temporary directory, another PATH, missing permission or no script is reported."""
     monkeypatch.setattr(installation, "SYSTEM_PATH", "/nowhere")
     context = machine(tmp_path)
     path = context.own[0]

@@ -1,4 +1,4 @@
-"""What ended recorders and killed commands have left; each command that is named mends it."""
+"""Doctor finds what killed recorders and commands left, and its commands clean it up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOTHING = ["✓ no log without its recorder, and nothing half written"]
 
 
 def killed(path: Path, *, indexed: bool = False) -> None:
-    """Leaves a log as a killed recorder does, with an empty database or an indexed one."""
+    """Makes a log like that of a killed recorder, with an empty or an indexed database."""
     path.touch(0o600)
     with LogWriter(path, id=f"c0ffee{path.stem:0>6}") as writer:
         write_conversation(writer)
@@ -35,7 +35,7 @@ def killed(path: Path, *, indexed: bool = False) -> None:
 
 
 def mend(results: Iterable[CheckResult], context: DoctorContext) -> list[str]:
-    """Does what the results name, and returns what is found then."""
+    """Runs the suggested commands, and returns the results after them."""
     for result in results:
         for command in result.commands:
             if command.startswith("acp-proxy "):
@@ -46,7 +46,7 @@ def mend(results: Iterable[CheckResult], context: DoctorContext) -> list[str]:
 
 
 def state(directory: Path) -> list[tuple[str, bytes, int, int]]:
-    """All that reading could change."""
+    """Returns the names, contents and times of all files."""
     return sorted(
         (path.name, path.read_bytes(), (status := path.stat()).st_mtime_ns, status.st_mode)
         for path in directory.iterdir()
@@ -54,7 +54,7 @@ def state(directory: Path) -> list[tuple[str, bytes, int, int]]:
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:
-    """By an ended recording, a running one and its files, and one that has just begun."""
+    """Ended, running and just begun recordings are not reported."""
     context = machine(tmp_path)
     assert lines(leftovers(context)) == NOTHING
     record_conversation(context.recordings / "x.db")
@@ -70,7 +70,7 @@ def test_nothing_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_an_unfinished_log(tmp_path: Path, indexed: bool) -> None:
-    """Nothing is changed until the command does it."""
+    """Doctor changes nothing; the suggested command finishes the recording."""
     context = machine(tmp_path)
     killed(context.recordings / "1.db", indexed=indexed)
     before = state(context.recordings)
@@ -82,7 +82,7 @@ def test_an_unfinished_log(tmp_path: Path, indexed: bool) -> None:
 
 
 def test_unfinished_logs(tmp_path: Path) -> None:
-    """One command finishes all."""
+    """One command finishes the recordings of several logs."""
     context = machine(tmp_path)
     for number in range(5):
         killed(context.recordings / f"{number}.db")
@@ -95,7 +95,7 @@ def test_unfinished_logs(tmp_path: Path) -> None:
 
 
 def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
-    """One that is none, one of a damaged database, and one with a pipe beside it."""
+    """A log that is no log, of a damaged database, or with a pipe beside it is an error."""
     context = machine(tmp_path)
     (context.recordings / "a.db.log").write_bytes(b"something else" * 10)
     for name in ("b", "c"):
@@ -109,7 +109,7 @@ def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
-    """It is unmasked, and no command can use it."""
+    """The damaged part of a log is reported as unmasked, with a command that removes it."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     for name in ("x.db.damaged", "x.db.damaged-2"):
@@ -122,7 +122,7 @@ def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
 
 
 def test_empty_files(tmp_path: Path) -> None:
-    """A recorder was killed before it had recorded anything."""
+    """Files of a recorder that was killed before it recorded anything are reported."""
     context = machine(tmp_path)
     for name in ("x.db", "y.db", "y.db.log", "z.db.log"):
         (context.recordings / name).touch()
@@ -136,7 +136,7 @@ def test_empty_files(tmp_path: Path) -> None:
 
 
 def test_what_sqlite_left(tmp_path: Path) -> None:
-    """A write-ahead log that a reader has held open is not in its database yet."""
+    """SQLite's files without a database, and write-ahead logs with rows, are reported."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     code = (
@@ -158,7 +158,7 @@ def test_what_sqlite_left(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_command_had_not_finished(tmp_path: Path) -> None:
-    """In the recordings directory, beside settings, and where copies of these are."""
+    """Temporary files are found beside recordings, settings and change logs."""
     context = machine(tmp_path)
     names = (".abcd1234.import", ".x.jsonl.abc_1234", "setup/.acp-proxy-abcd1234")
     files = [context.recordings / name for name in names]

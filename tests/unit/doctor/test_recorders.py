@@ -1,4 +1,4 @@
-"""Running recorders are listed with what they wait for, as `inspect show` says it."""
+"""Running recorders are listed with what they wait for, in the words of `inspect show`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_none_is_running(tmp_path: Path) -> None:
-    """Neither one that has ended nor one that was killed is."""
+    """Recorders that have ended or were killed are not listed."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     with LogWriter(context.recordings / "y.db") as killed:
@@ -26,7 +26,7 @@ def test_none_is_running(tmp_path: Path) -> None:
 
 
 def test_what_they_wait_for(tmp_path: Path) -> None:
-    """A person, and the agent; one of them for nothing."""
+    """Each running recorder is listed with what it waits for: the user, the agent or nothing."""
     context = machine(tmp_path)
     recorders = [record_waiting_chat(context.recordings / "a.db", finished=False)]
     for name, prompts in {"b": True, "c": False}.items():
@@ -46,7 +46,7 @@ def test_what_they_wait_for(tmp_path: Path) -> None:
 
 
 def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
-    """The line is that of the problem; so is a log that cannot be read."""
+    """A hang is a warning with its problem, and a log that cannot be read is an error."""
     context = machine(tmp_path)
     with LogWriter(context.recordings / "x.db") as recorder:
         handshake(recorder)

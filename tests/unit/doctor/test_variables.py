@@ -1,4 +1,4 @@
-"""Variables that change what is recorded without being seen."""
+"""Doctor reports variables that change how acp-proxy records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_usual_ones(tmp_path: Path) -> None:
-    """They are named in one line; an empty one, or one that says no, is as good as not set."""
+    """Usual variables are in one result; empty ones, and switches that are off, are ignored."""
     nothing = ["✓ no ACP_PROXY_* is set"]
     assert lines(variables(machine(tmp_path))) == nothing
     assert lines(variables(machine(tmp_path, ACP_PROXY_OFF=""))) == nothing
@@ -53,7 +53,7 @@ def test_usual_ones(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_unusual_ones(tmp_path: Path, name: str, value: str, line: str) -> None:
-    """What is wrong, and what is worth knowing."""
+    """Wrong values are errors, and values with unusual effects are warnings."""
     (found,) = variables(machine(tmp_path, **{f"ACP_PROXY_{name}": value}))
     assert lines([found]) == [line]
     assert found.commands in ([], [f"unset ACP_PROXY_{name}"])

@@ -1,4 +1,4 @@
-"""True secrets by their shape, made when asked for: no key stands in the repository as text."""
+"""Secrets of all known forms, made at run time, so that no key is in the repository as text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Planted(NamedTuple):
     """A secret in a text."""
 
     name: str
-    """Its description, for messages of tests."""
+    """A description of the secret, for messages of tests."""
     text: str
     start: int
     end: int
@@ -129,13 +129,13 @@ def _all() -> Iterator[Planted]:
 
 @cache
 def secrets() -> list[Planted]:
-    """All of them; found in any text."""
+    """Returns secrets that must be found in any text."""
     return list(_all())
 
 
 @cache
 def loose_secrets() -> list[Planted]:
-    """Found where a name is enough, whatever the value."""
+    """Returns secrets that must be found where a name before a value is enough (`loose`)."""
     return [
         planted("option", "tool --token ", "abc", " run"),
         planted("option", "tool --password=", "hunter", ""),

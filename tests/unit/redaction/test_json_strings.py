@@ -1,4 +1,4 @@
-"""The strings of a line are found with their paths and places, however the line is written."""
+"""The strings of a line are found, with their paths and offsets, in any notation."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from acp_proxy.redaction.json_strings import Decoded, StringWalk
 
 
 def found(*pieces: bytes) -> list[tuple[tuple[str, ...], str]]:
-    """The paths and texts of the strings in a line that comes in pieces."""
+    """Returns the paths and texts of the strings in a line that is read in pieces."""
     return [(s.path, Decoded(s.raw).text) for s in StringWalk().strings(pieces)]
 
 
 def leaves(value: object, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:
-    """The same, of a parsed value."""
+    """Yields the paths and texts of the strings in a parsed value."""
     if isinstance(value, dict):
         return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
     if isinstance(value, list):
@@ -28,12 +28,12 @@ def leaves(value: object, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, .
 
 
 def joined(text: str) -> str:
-    """A text in which the two escapes of one character are joined."""
+    """Returns a text in which the two halves of each surrogate pair are joined."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 def map_joined(path: tuple[str, ...]) -> tuple[str, ...]:
-    """The same, of each key."""
+    """Returns the path with the halves of surrogate pairs in its keys joined."""
     return tuple(map(joined, path))
 
 
@@ -45,7 +45,7 @@ JSON = st.recursive(
 
 @given(JSON, st.booleans(), st.integers(1, 40))
 def test_all_strings_are_found(value: object, ascii_only: bool, size: int) -> None:
-    """Each string has its path and, at its place, its bytes."""
+    """Each string has its path, and its bytes are at its offset in the line."""
     raw = json.dumps(value, ensure_ascii=ascii_only).encode()
     walk = StringWalk()
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
@@ -58,7 +58,7 @@ def test_all_strings_are_found(value: object, ascii_only: bool, size: int) -> No
 
 @given(st.text(st.characters(codec="utf-8")), st.booleans())
 def test_characters_have_places(text: str, ascii_only: bool) -> None:
-    """The bytes between the places of two characters decode to what is between them."""
+    """The bytes between the offsets of two characters decode to the text between them."""
     raw = json.dumps(text, ensure_ascii=ascii_only).encode()[1:-1]
     decoded = Decoded(raw)
     places = [decoded.place(n) for n in range(len(decoded.text) + 1)]
@@ -69,7 +69,7 @@ def test_characters_have_places(text: str, ascii_only: bool) -> None:
 
 
 def test_repeated_names_are_all_found() -> None:
-    """A second member of the same name hides nothing."""
+    """If an object has two members of the same name, the strings of both are found."""
     assert found(b'{"a":"x","a":"y"}') == [(("a",), "x"), (("a",), "y")]
 
 
@@ -77,14 +77,14 @@ def test_repeated_names_are_all_found() -> None:
     "raw", [b"{'a': 'b'}", b'{"a":"b', b'{"a":"b"} rest', b"[x]", b'{"a":"b\\', b'{"a":NOPE}']
 )
 def test_what_is_no_json_is_noticed(raw: bytes) -> None:
-    """So that the caller looks at the line as text."""
+    """`is_json` is False for a line that is not JSON, so the caller searches it as text."""
     walk = StringWalk()
     assert len([*walk.strings([raw])]) <= 2
     assert not walk.is_json
 
 
 def test_a_long_string_comes_in_parts_that_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each stretch as long as the overlap is whole in one of the parts."""
+    """Every piece of the string that is as long as the overlap is complete in one of the parts."""
     monkeypatch.setattr(json_strings, "WINDOW", 64)
     monkeypatch.setattr(json_strings, "OVERLAP", 16)
     raw = b'{"p":"' + b"ab\\n\\u0041" * 40 + b'","q":["z"]}'
@@ -101,7 +101,7 @@ def test_a_long_string_comes_in_parts_that_overlap(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_long_string_without_an_end_is_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of it comes, and the line is no JSON."""
+    """All bytes of the string are yielded, and `is_json` is False."""
     monkeypatch.setattr(json_strings, "WINDOW", 64)
     monkeypatch.setattr(json_strings, "OVERLAP", 16)
     raw = b'{"p":"' + b"x" * 500

@@ -1,4 +1,4 @@
-"""Which names mean a secret."""
+"""Names of secrets are recognized, and other names are not."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from acp_proxy.redaction.names import is_harmless_variable, is_secret_name, kind
     ],
 )  # fmt: skip
 def test_a_secret_name(name: str) -> None:
-    """It is recognized in any spelling, and at the end of a longer name."""
+    """The name of a secret is recognized in any spelling, and at the end of a longer name."""
     assert is_secret_name(name)
 
 
@@ -28,12 +28,12 @@ def test_a_secret_name(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_harmless_name(name: str) -> None:
-    """Counts, positions in lists, directories, and words that only resemble a listed one."""
+    """Names of counts, positions and directories, and similar words, are not secrets."""
     assert not is_secret_name(name)
 
 
 def test_a_variable_may_be_a_key() -> None:
-    """`key` and `session` say it for headers and variables only."""
+    """`key` and `session` are names of secrets for headers and variables only."""
     assert is_secret_name("STRIPE_KEY", variable=True)
     assert is_secret_name("X-Session", variable=True)
     assert not is_secret_name("PUBLIC_KEY", variable=True)
@@ -47,6 +47,6 @@ def test_the_kind_of_a_name() -> None:
 
 
 def test_harmless_variables() -> None:
-    """They are recognized in any case, with all variables of the locale."""
+    """Harmless variables are recognized in any case, with all variables of the locale."""
     assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "node_env"]))
     assert not is_harmless_variable("OPENAI_API_KEY")

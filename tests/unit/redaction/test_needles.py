@@ -1,4 +1,4 @@
-"""Words are found wherever they stand, in any case, also within each other."""
+"""Words are found at each place, in upper and lower case, even within each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WORDS = st.lists(st.text("aBc-", min_size=1, max_size=4), min_size=1, max_size=6
 
 @given(WORDS, st.text("AabBcC-.", max_size=30))
 def test_each_place_is_found(words: list[str], text: str) -> None:
-    """The result is that of a search for each word at each place."""
+    """The automaton finds the same as a search for each word at each place."""
     needles = Needles([word.encode() for word in words])
     expected = {
         (n, start)
@@ -31,7 +31,7 @@ def test_any_bytes_are_searched() -> None:
 
 
 def test_words_that_come_later_are_found() -> None:
-    """They have the numbers that follow; the same word keeps its number."""
+    """Added words get the next numbers, and a word that is added again keeps its number."""
     needles = GrowingNeedles(Needles([b"one", b"two"]))
     assert not needles.are_in(b"three")
     assert [needles.add(word) for word in (b"Three", b"ONE", b"three")] == [2, 0, 2]
@@ -42,13 +42,13 @@ def test_words_that_come_later_are_found() -> None:
 
 
 def test_without_words_nothing_is_found() -> None:
-    """However often one looks."""
+    """Without words nothing is found, even after several searches."""
     needles = GrowingNeedles()
     assert [needles.are_in(b"one") for _ in range(3)] == [False] * 3
     assert needles.places(b"one") == []
 
 
 def test_places_in_bytes_are_those_in_the_text() -> None:
-    """Whatever its characters are."""
+    """An index in the encoded text is the same as in the text, for any characters."""
     text = "é中\ud83d token"
     assert Needles([b"token"]).places(one_byte_each(text)) == [(0, text.index("token"))]

@@ -1,4 +1,4 @@
-"""What is a secret in free text."""
+"""Secrets in free text are found, and harmless text is not masked."""
 
 import pytest
 
@@ -25,7 +25,7 @@ MIXED = "Zf3D0LXCM3" + "EIMbgJpUNn" + "kRtOfOueHz"
     ],
 )  # fmt: skip
 def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> None:
-    """Its place is that of the secret alone."""
+    """The range of a found secret has the secret and nothing else."""
     text = before + secret + after
     found = [Found(len(before), len(before) + len(secret), kind)]
     assert find(text, loose=False) == found
@@ -34,7 +34,7 @@ def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> N
 
 
 def test_a_named_value_is_secret_in_loose_text() -> None:
-    """Whatever it is."""
+    """In loose text, a value after the name of a secret is found, even if it is a word."""
     text = "--token abc --password=def"
     assert find(text, loose=False) == []
     assert find(text, loose=True) == [Found(8, 11, "token"), Found(23, 26, "password")]
@@ -42,7 +42,7 @@ def test_a_named_value_is_secret_in_loose_text() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_harmless_texts_are_left_alone(loose: bool) -> None:
-    """All but one in two hundred of more than two thousand."""
+    """Of more than 2,000 harmless texts, at most 0.5 % are masked."""
     texts = look_alikes()
     assert len(texts) >= 2000
     masked = [text for text in texts if find(text, loose=loose)]
@@ -52,7 +52,7 @@ def test_harmless_texts_are_left_alone(loose: bool) -> None:
 @pytest.mark.parametrize("loose", [False, True])
 @pytest.mark.parametrize("case", secrets(), ids=lambda case: case.name)
 def test_each_shape_is_found(case: Planted, loose: bool) -> None:
-    """The whole secret is covered, and nothing before it."""
+    """The range of a generated secret begins with the secret and covers it completely."""
     found = find(case.text, loose=loose)
     assert found
     assert (found[0].start, found[-1].end) == (case.start, case.end)
@@ -61,7 +61,7 @@ def test_each_shape_is_found(case: Planted, loose: bool) -> None:
 
 @pytest.mark.parametrize("case", loose_secrets(), ids=lambda case: case.name)
 def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
-    """The value is found whatever it is, and only there."""
+    """In loose text, a named value is found whatever it looks like, and only that value."""
     assert [(one.start, one.end) for one in find(case.text, loose=True)] == [(case.start, case.end)]
     assert find(case.text, loose=False) == []
     assert may_hold(case.text.encode())
@@ -75,7 +75,7 @@ def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
     ],
 )  # fmt: skip
 def test_no_text_takes_quadratic_time(piece: str) -> None:
-    """Half a megabyte of one piece, for which quadratic time would be an hour."""
+    """Half a megabyte of one repeated piece is searched in linear time."""
     text = piece * (500_000 // len(piece))
     find(text, loose=True)
     may_hold(text.encode())

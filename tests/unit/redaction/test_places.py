@@ -102,13 +102,13 @@ def test_other_places(path: str, method: str, treatment: Treatment) -> None:
     ],
 )
 def test_private_places(path: str, method: str) -> None:
-    """They are private if that is asked for, and text otherwise."""
+    """The strings are private with the option `private`, and text without it."""
     assert ruling_of(path, method, private=True).treatment is Treatment.PRIVATE
     assert ruling_of(path, method).treatment in (TEXT, COMMAND)
 
 
 def test_harmless_variables_are_shown() -> None:
-    """Their values are treated like arguments."""
+    """The values of harmless variables are treated like arguments of a command."""
     assert of_variable("PATH", "env").treatment is COMMAND
     assert of_variable("Content-Type", "headers").treatment is COMMAND
     assert of_variable("FOO", "env") == (SECRET, "env")

@@ -1,4 +1,4 @@
-"""Secrets are masked in their places, wherever they come again, and however they are cut."""
+"""Secrets are masked in their places, in later lines, and when they are cut into pieces."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ TO_AGENT, TO_CLIENT, STDERR = Stream.TO_AGENT, Stream.TO_CLIENT, Stream.STDERR
 
 
 def redactor(**options: Any) -> Redactor:
-    """A redactor that has masked nothing yet."""
+    """Returns a redactor that has not masked anything yet."""
     return Redactor(RedactorState("00" * 16), **options)
 
 
 def message(**members: Any) -> bytes:
-    """A line of JSON-RPC."""
+    """Returns a line of JSON-RPC."""
     return json.dumps({"jsonrpc": "2.0", **members}).encode()
 
 
 def new_session(**server: Any) -> bytes:
-    """A request for a session with one MCP server."""
+    """Returns a request for a session with one MCP server."""
     return message(id=1, method="session/new", params={"cwd": "/w", "mcpServers": [server]})
 
 
 def chunk(text: str, kind: str = "agent_message_chunk", session: str = "s1") -> bytes:
-    """A piece of a message."""
+    """Returns a line with a piece of a message."""
     update = {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
     return message(method="session/update", params={"sessionId": session, "update": update})
 
 
 def text_of(raw: bytes) -> str:
-    """The text of such a piece."""
+    """Returns the text of the piece in a line."""
     return str(json.loads(raw)["params"]["update"]["content"]["text"])
 
 
 def masked(used: Redactor, raw: bytes, stream: Stream = TO_CLIENT) -> bytes:
-    """A line with its edits."""
+    """Returns a line with its edits applied."""
     return apply(raw, used.line(stream, raw))
 
 
 def masked_all(used: Redactor, lines: list[bytes]) -> list[bytes]:
-    """Lines of one stream, each with those that follow it."""
+    """Returns the masked lines of one stream."""
     return [
         apply(raw, used.line(TO_CLIENT, raw, partial(iter, lines[n + 1 :])))
         for n, raw in enumerate(lines)
@@ -68,7 +68,7 @@ def masked_all(used: Redactor, lines: list[bytes]) -> list[bytes]:
 
 
 def knowing(*values: str) -> Redactor:
-    """A redactor that has seen values in the environment of a server."""
+    """Returns a redactor that has masked values in the environment of a server."""
     used = redactor()
     env = [{"name": f"TOKEN_{n}", "value": value} for n, value in enumerate(values)]
     masked(used, new_session(name="x", command="y", args=[], env=env), TO_AGENT)
@@ -90,7 +90,7 @@ def knowing(*values: str) -> Redactor:
     ],
 )
 def test_a_secret_comes_again(server: dict[str, Any]) -> None:
-    """Every form gets the same marker, and nothing else is changed."""
+    """Every form of a known secret gets the same marker, and nothing else is changed."""
     used = redactor()
     first = masked(used, new_session(**server), TO_AGENT)
     assert VALUE.encode() not in first
@@ -141,10 +141,10 @@ def test_pieces_of_other_texts_come_in_between() -> None:
 
 
 def test_a_piece_waits_for_the_next() -> None:
-    """It waits only if a secret may begin at its end; a second call gives the same result."""
+    """A redactor waits only if a secret may begin at the end of a piece; it can be called again."""
 
     def unknown() -> Iterator[bytes]:
-        """The log ends here."""
+        """Raises `NotYet`, as at the end of a log that is still written."""
         raise NotYet
 
     used = knowing(VALUE)
@@ -179,7 +179,7 @@ def test_output_of_a_terminal_is_pushed_in_pieces() -> None:
 
 
 def test_a_private_key_on_stderr() -> None:
-    """Its lines are masked up to the last; what follows is not."""
+    """The lines of a private key are masked, and the lines after the key are not."""
     used = redactor()
     body = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn"
     lines = [b"-----BEGIN RSA PRIVATE KEY-----", body.encode(), b"-----END RSA PRIVATE KEY-----"]
@@ -190,7 +190,7 @@ def test_a_private_key_on_stderr() -> None:
 
 
 def test_ids_methods_and_names_stay() -> None:
-    """They stay even if they are equal to a secret."""
+    """Ids, methods and names are not changed, even if they are equal to a secret."""
     used = knowing(VALUE)
     line = message(id=VALUE, method=VALUE, params={"sessionId": VALUE, VALUE: 1})
     assert masked(used, line) == line
@@ -253,7 +253,7 @@ def test_what_is_no_message_is_masked_as_text(raw: bytes) -> None:
 
 
 def test_private_text_keeps_its_length() -> None:
-    """Only the white space of prompts and messages is left."""
+    """All characters of prompts and messages but white space are replaced."""
     used = redactor(private=True)
     assert text_of(masked(used, chunk("Hello, wörld!\nToo"))) == "xxxxxx xxxxxx\nxxx"
     prompt = message(id=3, method="session/prompt", params={
@@ -285,7 +285,7 @@ def test_a_pattern_masks_markers_in_its_matches() -> None:
 
 
 def test_a_named_place_is_masked_as_a_whole() -> None:
-    """It is masked even if a part is masked already or it is a placeholder; a marker stays."""
+    """A value at a path of the user is masked even if it has a marker in it or is a placeholder."""
     used = redactor(paths=(("params", "update", "title"),))
     half, whole = "curl -u bob:[redacted:password:fb0d15e7] x", "[redacted:key:fb0d15e7]"
     for title in (half, whole, "$TOKEN"):
@@ -300,7 +300,7 @@ def test_a_named_place_is_masked_as_a_whole() -> None:
 @example(b'{"token": "\\ud800abcdefgh"}', STDERR)
 @given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
 def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
-    """Edits are in order and within the line."""
+    """For any bytes, edits are in order and within the line."""
     edits = knowing(VALUE).line(stream, raw)
     at = 0
     for edit in edits:
@@ -309,7 +309,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """It may come again in the same text or in another string of the line."""
+    """A secret is also masked in the text before the place that shows that it is one."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -322,7 +322,7 @@ def test_a_value_stands_before_the_place_that_shows_it() -> None:
 
 
 def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
-    """A first piece of white space or a bracket does not change how a line is read."""
+    """A line is read in the same way if its first piece is white space or a bracket."""
     line = message(id=1, method="authenticate", params={"_meta": {"code": VALUE}})
     for size in (1, 3, 20):
         pieces = [b" ", *(line[at : at + size] for at in range(0, len(line), size))]
@@ -331,14 +331,14 @@ def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
 
 
 def test_a_line_of_stderr_may_be_a_string() -> None:
-    """A string alone has no path."""
+    """A line of stderr that is a JSON string, which has no path, is masked as text."""
     assert masked(redactor(), b'["a"] "token"', STDERR) == b'["a"] "token"'
     assert VALUE.encode() not in masked(redactor(), b'"--token %s"' % VALUE.encode(), STDERR)
 
 
 @pytest.mark.parametrize("odd", ["\\ud800", "\\udc80", "\xff"])
 def test_a_secret_of_half_characters(odd: str) -> None:
-    """It is masked where it comes again as well."""
+    """A secret with half of a surrogate pair is masked in later lines too."""
     line = b'{"env":{"DB_KEY":"Zq81x%sKsecR7tv"}}' % odd.encode("latin-1")
     used = redactor()
     assert b"R7tv" not in masked(used, line)
@@ -368,7 +368,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """They are not searched again, unless a secret was found since then."""
+    """Lines that were searched together are searched again only if a secret was found since."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))

@@ -1,10 +1,10 @@
-"""A search knows what it has read, where names stand, and what the end of the text leaves open."""
+"""A search finds names, limits how often it reads a run, and notes cut-off secrets."""
 
 from acp_proxy.redaction.search import Search, name_end, name_start, scheme_start
 
 
 def test_a_run_is_read_a_few_times() -> None:
-    """Then it is left; what begins behind it is read again."""
+    """A run is read a few times at most; a run that begins after its end is read again."""
     search = Search("a" * 100, [], loose=False)
     assert search.may_read("hex", 0)
     search.have_read("hex", 0, 50)
@@ -14,14 +14,14 @@ def test_a_run_is_read_a_few_times() -> None:
 
 
 def test_a_run_to_the_end_is_open() -> None:
-    """From where it was read."""
+    """A run that extends to the end of the text is noted as open, from where it was read."""
     search = Search("a" * 100, [], loose=False)
     search.have_read("hex", 7, 100)
     assert search.opened == [7]
 
 
 def test_a_word_begins_behind_what_is_no_part_of_one() -> None:
-    """Escapes are none, and neither are characters of languages that are written without blanks."""
+    """A word may begin after an escape, and after characters of languages without blanks."""
     for text in ("x", " x", "中x", "\\nx", "%20x", "\x1b[32mx", "-x"):
         assert Search(text, [], loose=False).begins_word(len(text) - 1), text
     for text in ("ax", "1x", "+x"):
@@ -30,7 +30,7 @@ def test_a_word_begins_behind_what_is_no_part_of_one() -> None:
 
 
 def test_names_and_schemes_are_found_around_a_place() -> None:
-    """With their dashes, dots and underscores."""
+    """Names have dashes, dots and underscores, and schemes have plus signs."""
     text = "--db.api_KEY=x"
     assert (name_start(text, 9), name_end(text, 9)) == (0, 12)
     assert scheme_start("see git+ssh://x", 11) == 4

@@ -1,4 +1,4 @@
-"""A piece of a text is masked by what stands before and behind it."""
+"""A piece of a text is masked together with the text before and after it."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ VALUE = "Zq81xplKsecR7tv"
 
 @pytest.fixture
 def streams() -> TextStreams:
-    """Texts of a recording in which one secret is known."""
+    """Returns the text streams of a recording in which one secret is known."""
     finder = SecretFinder(Markers(b"k" * 16), ())
     finder.values.add(VALUE, "[m]", named=True)
     return TextStreams(finder, {}, is_thorough=False)
 
 
 def line(text: str) -> bytes:
-    """A piece as a line."""
+    """Returns a line with a piece of a text."""
     update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
     params = {"sessionId": "s", "update": update}
     return json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}).encode()
 
 
 def piece(text: str) -> Piece:
-    """A piece."""
+    """Returns a piece of a text."""
     read = PieceReader().read(line(text))
     assert read is not None
     return read
 
 
 def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
-    """Its end is kept, without the beginning of a text that has more."""
+    """The last characters of a piece are kept, and the others are dropped."""
     key = piece("x").key
     assert streams.passes(key, "all is well")
     assert streams.passes(key, " and so on, for a while, and for a while more")
@@ -53,18 +53,18 @@ def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
 
 @pytest.mark.parametrize("text", ["it is Zq8", "the sk-an", "to"])
 def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
-    """What follows decides."""
+    """A piece does not pass if its end may be the beginning of a secret."""
     assert not streams.passes("k", text)
 
 
 def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
-    """A word that begins in one piece and ends in the next."""
+    """A piece does not pass if a needle begins in the piece before and ends in it."""
     assert streams.passes("k", "a pass")
     assert not streams.passes("k", "word: hunter")
 
 
 def test_what_is_masked_in_a_piece_to_come(streams: TextStreams) -> None:
-    """The marker stands in the first piece, and the rest of the secret is left out."""
+    """The marker is in the first piece, and the rest of the secret is removed from the next."""
     first, second = piece("it is " + VALUE[:6]), piece(VALUE[6:] + "!")
     assert streams.spans(first, lambda: iter([line(second.text)])) == [MaskedSpan(6, 12, "[m]")]
     assert not streams.passes(second.key, second.text)
@@ -72,7 +72,7 @@ def test_what_is_masked_in_a_piece_to_come(streams: TextStreams) -> None:
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """It is given again later."""
+    """A piece that waits leaves the stream unchanged, so the caller can pass it again."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet

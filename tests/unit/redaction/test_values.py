@@ -1,4 +1,4 @@
-"""A known secret is found wherever and however it comes again."""
+"""A known secret is found again, in all its forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECRETS = st.text(st.characters(codec="utf-8", min_codepoint=33), min_size=12, m
 
 
 def values(*texts: str, named: bool = True) -> SecretValues:
-    """The values, each with a marker of its own."""
+    """Returns the given values, each with another marker."""
     known = SecretValues()
     for n, text in enumerate(texts):
         known.add(text, f"<{n}>", named=named)
@@ -25,7 +25,7 @@ def values(*texts: str, named: bool = True) -> SecretValues:
 
 
 def masked(known: SecretValues, text: str) -> str:
-    """A text with its values replaced."""
+    """Returns a text with the known values replaced by their markers."""
     for start, end, marker in reversed(known.find(text)):
         text = text[:start] + marker + text[end:]
     return text
@@ -33,7 +33,7 @@ def masked(known: SecretValues, text: str) -> str:
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "user:"])
 def test_forms(before: str) -> None:
-    """As it is, percent-encoded, in JSON within a string, and in base64 at any place."""
+    """A value is found as it is, percent-encoded, in JSON within a string, and in base64."""
     known = values(VALUE)
     assert masked(known, f"a {VALUE} b") == "a <0> b"
     assert masked(known, f"?k={quote(VALUE, safe='')}&") == "?k=<0>&"
@@ -45,7 +45,7 @@ def test_forms(before: str) -> None:
 
 @given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
 def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: bytes) -> None:
-    """Of the bytes of a value in base64 at most one at either end can be read."""
+    """After masking base64, at most one byte of the value at either end can be decoded."""
     known = values(value)
     if not known.forms:
         return
@@ -60,7 +60,7 @@ def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: b
     ["short", "12345678901", "true", "/usr/local/bin", "./node_modules/.bin", "C:\\Program Files"],
 )
 def test_what_is_no_secret_elsewhere(value: str) -> None:
-    """Short values, numbers and paths are not looked for, whatever their name is."""
+    """Short values, numbers and paths are not searched for, even if they have a secret's name."""
     assert not values(value).forms
 
 
@@ -72,7 +72,7 @@ def test_what_is_no_secret_elsewhere(value: str) -> None:
     ],
 )  # fmt: skip
 def test_settings_are_secrets_only_by_name(value: str) -> None:
-    """A variable without such a name may hold what comes everywhere."""
+    """The value of a variable without a secret's name is not searched for if it is a usual word."""
     assert not values(value, named=False).forms
     assert values(value, named=True).forms
 
@@ -82,26 +82,26 @@ def test_settings_are_secrets_only_by_name(value: str) -> None:
     ["/aB3dE6gH9jK2mN5pQ8sT", "Zq81-plain-secret", "correct horse battery", "7f3kd93kd0slq2"],
 )
 def test_anything_else_is_a_secret(value: str) -> None:
-    """Whatever its name is."""
+    """Any other value is searched for, whatever its name is."""
     assert values(value, named=False).forms
 
 
 def test_lines_of_a_key_are_secrets() -> None:
-    """A private key is also known by each of its lines."""
+    """Each line of a private key is searched for by itself."""
     known = values("-----BEGIN KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJ\nq2w3e4r5t6y7u8i9o0p1\n")
     assert masked(known, "line MIIEpAIBAAKCAQEA0Z3VS5JJ") == "line <0>"
 
 
 @given(SECRETS, st.integers(3, 11), st.text(max_size=5))
 def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
-    """Where a text ends with three characters of a value or more."""
+    """The end of a text with at least three first characters of a value is found."""
     known = values(value)
     if known.forms:
         assert known.tail(before + value[:size]) <= len(before)
 
 
 def test_other_ends_are_no_beginnings() -> None:
-    """Of two characters, or of none."""
+    """Two first characters of a value, or none, are not a beginning."""
     known = values("Zq81-plain-secret")
     assert known.tail("text Zq") == len("text Zq")
     assert known.tail("Zq81-plain-secret") == len("Zq81-plain-secret")
@@ -110,7 +110,7 @@ def test_other_ends_are_no_beginnings() -> None:
 
 @given(SECRETS)
 def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
-    """Also where it stands escaped."""
+    """Every line with a value, even an escaped one, contains one of the needles."""
     known = values(value)
     if not known.forms:
         return
@@ -122,20 +122,20 @@ def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
 
 
 def test_the_number_of_values_is_bounded() -> None:
-    """A hostile recording makes nothing slow."""
+    """No more than `MOST` values are kept, so a hostile recording cannot make masking slow."""
     known = values(*(f"Zq81-plain-secret-{n}" for n in range(3000)))
     assert len(known.markers) == 1000
 
 
 def test_an_escaped_value_in_a_line_that_is_no_json() -> None:
-    """Such a line is not decoded, so a text of JSON in it has its escapes twice."""
+    """A line that is not JSON is not decoded, so JSON within a string in it is escaped twice."""
     known = values(VALUE)
     line = json.dumps({"text": json.dumps({"k": VALUE})})
     assert masked(known, line) == line.replace(json.dumps(json.dumps(VALUE)[1:-1])[1:-1], "<0>")
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """From eight characters on, also of a value in base64; nothing is found without values."""
+    """Pieces of eight bytes or more are found, also of a value in base64."""
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)

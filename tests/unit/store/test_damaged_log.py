@@ -1,4 +1,4 @@
-"""What cannot be read of a log is kept and named."""
+"""The damaged part of a log is kept in a file, and readers report it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ JUNK = b"spoiled with a secret: Zq81xplKsecR7tv"
 
 
 def dead(path: Path, junk: bytes = JUNK, *, at_end: bool = False) -> Path:
-    """A log of a dead recorder with spoiled bytes between two records, or behind the last."""
+    """Makes a log of a dead recorder with damaged bytes between two records, or at its end."""
     with LogWriter(path) as recorder:
         write_conversation(recorder)
         place = recorder.log_path.stat().st_size
@@ -50,14 +50,14 @@ def dead(path: Path, junk: bytes = JUNK, *, at_end: bool = False) -> Path:
 
 
 def notes(reader: RecordingReader) -> list[dict[str, object]]:
-    """The notes about what could not be read."""
+    """Returns the events about damaged parts of the log."""
     rows = reader.query("SELECT data FROM events WHERE kind = 'note' ORDER BY seq")
     return [json.loads(row["data"]) for row in rows]
 
 
 @pytest.mark.parametrize("at_end", [False, True])
 def test_what_cannot_be_read_is_kept(tmp_path: Path, at_end: bool) -> None:
-    """In a file for its owner alone; the recording and the reader say where it was."""
+    """The damaged bytes are in a file that only its owner can read; an event has their offset."""
     path = dead(tmp_path / "x.db", at_end=at_end)
     size = (tmp_path / "x.db.log").stat().st_size
     kept = tmp_path / "x.db.damaged"
@@ -85,7 +85,7 @@ TORN = HEADER.pack(MAGIC, DATA, 1, 50, 9)
 
 @pytest.mark.parametrize("torn", [b"", MAGIC[:3], TORN[:-1], TORN + b"x"])
 def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
-    """A killed recorder leaves one."""
+    """An incomplete last record, which a killed recorder leaves, is not reported as damage."""
     path = dead(tmp_path / "x.db", torn, at_end=True)
     with RecordingReader(path) as reader:
         assert notes(reader) == []
@@ -94,7 +94,7 @@ def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
 
 
 def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
-    """It hides the records behind it, which are kept."""
+    """A record with a wrong length is damage; it is kept together with the records after it."""
     path = dead(tmp_path / "x.db", b"")
     log = tmp_path / "x.db.log"
     data = bytearray(log.read_bytes())
@@ -109,7 +109,7 @@ def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
 
 
 def test_no_file_is_changed(tmp_path: Path) -> None:
-    """The next free name is taken; a directory or a link of that name is left alone."""
+    """An existing file, directory or link is not overwritten: the next free name is used."""
     others = tmp_path / "elsewhere"
     (tmp_path / "x.db.damaged").write_bytes(b"mine")
     (tmp_path / "x.db.damaged-2").mkdir()
@@ -123,7 +123,7 @@ def test_no_file_is_changed(tmp_path: Path) -> None:
 
 
 def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None:
-    """The next one notes and keeps nothing twice."""
+    """If a reader was killed before it removed the log, the next one keeps the damage only once."""
     path = dead(tmp_path / "x.db")
     log = (tmp_path / "x.db.log").read_bytes()
     for _ in range(3):
@@ -138,7 +138,7 @@ def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None
 def test_a_log_stays_if_nothing_can_be_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A full disk, for instance; the reader shows what there is and where it broke."""
+    """If the disk is full, the log is not changed, and the reader shows what can be read."""
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -152,7 +152,7 @@ def test_a_log_stays_if_nothing_can_be_kept(
 
 
 def test_the_reader_of_a_log_that_may_not_write_says_it(tmp_path: Path) -> None:
-    """The place is named in the warning, and the file is the log."""
+    """If a reader may not write, its warning says which bytes of the log are damaged."""
     path = dead(tmp_path / "x.db")
     whole = (tmp_path / "x.db.log").read_bytes()
     (tmp_path / "x.db-journal").write_bytes(b"foreign")  # so nothing may be written here
@@ -166,7 +166,7 @@ def test_the_reader_of_a_log_that_may_not_write_says_it(tmp_path: Path) -> None:
     ("place", "words"), [(0, "at byte 0"), (BASE_SIZE, f"damaged at byte {BASE_SIZE}")]
 )
 def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words: str) -> None:
-    """The error names the byte where it broke, and nothing is changed."""
+    """If no record can be read, the error names the damaged byte, and no file is changed."""
     path = dead(tmp_path / "x.db")
     log = tmp_path / "x.db.log"
     data = log.read_bytes()
@@ -179,7 +179,7 @@ def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words:
 
 
 def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
-    """It counts and is listed, is renamed with the recording, and deleted with it."""
+    """The damaged part counts in the size of its recording, and is renamed and deleted with it."""
     path = dead(tmp_path / "x.db")
     entry = library.read_listed(path)
     assert entry.damaged == (tmp_path / "x.db.damaged",)
@@ -192,7 +192,7 @@ def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
 
 
 def test_people_are_told(tmp_path: Path) -> None:
-    """By the list and by the screen about one recording."""
+    """The list of recordings and ``show`` name the file with the damaged part."""
     path = dead(tmp_path / "x.db")
     listed = run("inspect", "list", "--json", str(tmp_path))
     assert json.loads(listed.stdout)["damaged"] == [str(tmp_path / "x.db.damaged")]
@@ -205,7 +205,7 @@ def test_people_are_told(tmp_path: Path) -> None:
 def test_a_recorder_keeps_what_it_cannot_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before it empties its log, and before it removes it; each in a file of its own."""
+    """A recorder keeps damaged bytes in a new file before it empties or removes its log."""
     monkeypatch.setattr("trio.from_thread.check_cancelled", lambda: None)
     monkeypatch.setattr(indexing, "TRIM", 1)
     path = tmp_path / "x.db"

@@ -1,4 +1,4 @@
-"""A recording that was not masked when it was made is masked while it is read."""
+"""A recording that was not masked while it was recorded is masked while it is read."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ COMMANDS = (
 
 
 def everything(reader: RecordingReader) -> str:
-    """All that can be read of a recording in any way."""
+    """Returns everything that a reader can read from a recording."""
     return "\n".join(
         repr(value)
         for value in (
@@ -71,7 +71,7 @@ def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
-    """Nothing is masked then, and the text form brings every row back."""
+    """With `unredacted` nothing is masked, and the text form has every row."""
     path = record_planted(tmp_path / "x.db")
     with RecordingReader(path, unredacted=True) as reader:
         found = everything(reader)
@@ -81,7 +81,7 @@ def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
 
 
 def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
-    """Columns, heads and filters agree on them, and `masked` says which lines they are."""
+    """Columns, heads and filters use the sizes of masked lines, and `masked` is set for these."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         rows = [*reader.frames()]
         assert all(row["size"] == len(row["raw"]) for row in rows)
@@ -95,7 +95,7 @@ def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_masked_piece_by_piece(tmp_path: Path) -> None:
-    """It is never held as a whole; its beginning and its end stay."""
+    """A large line is masked in pieces, and the bytes around the secret are not changed."""
     path = record_planted(tmp_path / "x.db", large=5 << 20)
     with RecordingReader(path) as reader:
         row = next(r for r in reader.frames() if r["size"] > 4 << 20)
@@ -123,7 +123,7 @@ def test_a_large_line_on_stderr_is_masked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_it_reads_as_if_masked_when_made(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Every command prints the same as of the recording that was made with masks."""
+    """Every command prints the same as for a recording that was masked while it was recorded."""
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     plain = record_planted(tmp_path / "a" / "x.db")
@@ -142,7 +142,7 @@ def _without_accidents(text: str) -> str:
 
 
 def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
-    """It costs nothing more to read."""
+    """A recording that is masked already is not searched."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path) as reader:
         assert reader.masked_rows is None
@@ -166,7 +166,7 @@ def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
 
 
 def test_fired_faults_are_masked(tmp_path: Path) -> None:
-    """The bytes that came are those of the masked frame; bytes of their own are masked alone."""
+    """Bytes of a frame are masked like the frame, and other bytes of a fault by themselves."""
     path = record_conversation(tmp_path / "x.db")
     line = b'{"jsonrpc":"2.0","method":"x","params":{"password":"Hn6wQz3LfTyB"}}'
     with sqlite3.connect(path) as connection:
@@ -185,7 +185,7 @@ def test_fired_faults_are_masked(tmp_path: Path) -> None:
 
 
 def test_a_note_is_masked(tmp_path: Path) -> None:
-    """The row's own texts are, and the file stays as it is."""
+    """The texts in the row of the recording are masked, and the file is not changed."""
     path = record_conversation(tmp_path / "x.db")
     set_note(path, f"broken with password={ARGUMENT}")
     with RecordingReader(path) as reader:
@@ -198,7 +198,7 @@ def test_a_note_is_masked(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
-    """Its row says nothing of masks, and nothing is counted."""
+    """For a recording without secrets, `redaction` is not changed and the count is 0."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         assert reader.masked_rows is not None
         assert reader.masked_rows.count == 0
@@ -206,7 +206,7 @@ def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
-    """The prompt and the command are masked as the whole recording would be."""
+    """In a list, the prompt and the command have the same markers as in the recording."""
     record_planted(tmp_path / "x.db")
     (listed,) = list_recordings(paths(tmp_path))
     assert not any(secret in repr(listed) for secret in SECRETS)
@@ -228,7 +228,7 @@ def test_private_masks_what_was_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", ["none", "secrets"])
 def test_what_another_recording_has_shown_is_masked_as_well(tmp_path: Path, level: str) -> None:
-    """Also in a recording that was masked: there it was no secret."""
+    """A secret known from another recording is masked, even in a recording that is masked."""
     path = tmp_path / "x.db"
     with LogWriter(path, redaction=level, marker_key="07" * 16) as recorder:
         recorder.to_agent(request(1, "session/prompt", prompt="it is plum-rhubarb-771"))

@@ -1,4 +1,4 @@
-"""What is secret reaches no row, whoever indexes the log, and whenever."""
+"""No secret is stored in a row, whichever process indexes the log, and at any time."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ KEY = "0123456789abcdef" * 2
 
 
 def masking_log(path: Path, level: str = "secrets", **start: Any) -> LogWriter:
-    """A log of a recorder that masks."""
+    """Returns the log of a recorder that masks."""
     return LogWriter(path, **{"redaction": level, MARKER_KEY: KEY, **start})
 
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Iterator[LogWriter]:
-    """A log of a recorder that masks, with its first records."""
+    """Returns the log of a recorder that masks, with its first records."""
     with masking_log(tmp_path / "x.db") as writing:
         yield writing
 
 
 def new_session(value: str = SECRET) -> dict[str, Any]:
-    """A request that hands a secret to a server."""
+    """Returns a request that passes a secret to an MCP server."""
     server = {"name": "x", "command": "y", "args": [], "env": [{"name": "A_TOKEN", "value": value}]}
     return request(1, "session/new", cwd="/srv/project", mcpServers=[server])
 
 
 def chunk(text: str) -> dict[str, Any]:
-    """A piece of the agent's message."""
+    """Returns a line with a piece of the agent's message."""
     content = {"type": "text", "text": text}
     update = {"sessionUpdate": "agent_message_chunk", "content": content}
     return notification("session/update", sessionId="s1", update=update)
 
 
 def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -> int:
-    """Indexes what can be, each batch by an indexer of its own; returns the bytes that are left."""
+    """Indexes the log, each batch with a new indexer; returns the number of bytes left."""
     with reader(recorder.log_path) as log:
         machine = Indexer(rows, log)
         while machine.step(limit):
@@ -63,7 +63,7 @@ def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -
 
 
 def lines(rows: sqlite3.Connection) -> list[tuple[bytes, int]]:
-    """The line of each frame, and whether it is masked."""
+    """Returns the line of each frame, and whether it is masked."""
     return [(bytes(raw), masked) for raw, masked in
             query(rows, "SELECT raw, flags >> 6 FROM frame_rows ORDER BY seq")]  # fmt: skip
 
@@ -97,7 +97,7 @@ def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None
 
 
 def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """It stays while a secret may begin at its end; then both pieces are masked."""
+    """A piece whose end may begin a secret is not indexed before the next piece is known."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk("harmless"), chunk(f"it is {SECRET[:6]}"))
     assert index(recorder, rows) > 0
@@ -109,7 +109,7 @@ def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Con
 
 
 def test_a_reader_does_not_wait(recorder: LogWriter) -> None:
-    """It shows what there is, without the beginning of a secret."""
+    """A reader of a running recording shows all pieces, without the beginning of a known secret."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk(f"it is {SECRET[:10]}"))
     with RecordingReader(recorder.path) as opened:
@@ -128,7 +128,7 @@ def test_a_reader_does_not_wait(recorder: LogWriter) -> None:
 def test_the_end_of_a_stream_ends_the_waiting(
     recorder: LogWriter, rows: sqlite3.Connection, ended: str
 ) -> None:
-    """So that nothing stays in the log."""
+    """At the end of a stream, the last piece is indexed without waiting."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk(SECRET[:4]), chunk(f"and {SECRET[:12]}"))
     if ended == "end":
@@ -211,7 +211,7 @@ def test_what_masking_remembers_cannot_be_read(
 def test_large_lines_are_masked(
     recorder: LogWriter, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are masked without being held."""
+    """Large lines are masked without being in memory as a whole."""
     monkeypatch.setattr(line_reader, "LARGE", 200)
     monkeypatch.setattr(line_reader, "EDGE", 100)
     recorder.to_agent(new_session())
@@ -227,7 +227,7 @@ def test_large_lines_are_masked(
 def test_undelivered_frames_are_found_by_what_was_received(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The markers are longer or shorter than the secrets."""
+    """Undelivered frames are found by received bytes, though masked lines have other lengths."""
     for value in ("Zq81xplK" * 40, "Zq8"):
         recorder.to_agent(new_session(value))
     recorder.to_agent(request(2, "x"))
@@ -239,7 +239,7 @@ def test_undelivered_frames_are_found_by_what_was_received(
 
 
 def test_what_faults_changed_is_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The lines that came, those that went out, and those that were made up."""
+    """Lines that a fault received, delivered or added are masked."""
     recorder.to_agent(new_session())
     recorder._record(capture_log.PART, TO_AGENT, line(new_session())[:-20])
     recorder.event(capture_log.FAULT, TO_AGENT, rule="r", action="truncate")
@@ -253,7 +253,7 @@ def test_what_faults_changed_is_masked(recorder: LogWriter, rows: sqlite3.Connec
 
 
 def test_private_text_is_masked(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The level `private` masks it."""
+    """The level `private` masks prompts and messages."""
     with masking_log(tmp_path / "p.db", "private") as recorder:
         recorder.to_client(chunk("Hello, world"))
         settle(recorder.log_path, rows)

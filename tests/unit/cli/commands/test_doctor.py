@@ -25,24 +25,30 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def linux(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paths are those of one system, and of a start script that is there."""
+    """Lets clients keep their settings where they do on Linux."""
     monkeypatch.setattr(sys, "platform", "linux")
 
 
 def variables(home: Path, **more: str) -> dict[str, Any]:
-    """The environment in which the home is found."""
+    """Returns the environment of a user with a home directory, without variables of acp-proxy."""
     unset = {name: None for name in os.environ if name.startswith(("ACP_PROXY_", "XDG_"))}
     return {**unset, "HOME": str(home), "PATH": f"{home}/bin:/usr/bin:/bin", **more}
 
 
 def doctor(home: Path, *words: str, **more: str) -> Result:
-    """Runs ``doctor`` with this machine."""
+    """Runs ``doctor`` on a machine with an agent and a recordings directory.
+
+    Args:
+        home: the home directory of the user.
+        *words: the arguments of ``doctor``.
+        **more: variables of the environment.
+    """
     machine(home)
     return run("doctor", *words, **variables(home, **more))
 
 
 def answering(home: Path, how: str = "echo acp-proxy, version 0.1.0") -> Path:
-    """Makes an acp-proxy that answers, and does something else if it is asked for anything else."""
+    """Makes an acp-proxy that runs a shell command for ``--version``, and fails otherwise."""
     return program(home / "its/acp-proxy", f'#!/bin/sh\n[ "$*" = --version ] || exit 9\n{how}\n')
 
 
@@ -62,7 +68,7 @@ def test_a_healthy_machine(tmp_path: Path) -> None:
 
 
 def test_a_sick_machine(tmp_path: Path) -> None:
-    """What helps is below each line; the exit code is 1."""
+    """Below each problem are the commands that solve it, and the exit code is 1."""
     configure(tmp_path, f"{tmp_path}/gone/acp-proxy", "--", "gone")
     machine(tmp_path).recordings.chmod(0o777)
     result = doctor(tmp_path, ACP_PROXY_OFF="1", ACP_PROXY_KEEP="30")
@@ -79,7 +85,7 @@ def test_a_sick_machine(tmp_path: Path) -> None:
 
 
 def test_the_same_as_json(tmp_path: Path) -> None:
-    """One object; the exit code is the same."""
+    """``--json`` prints one object, and the exit code is the same."""
     result = doctor(tmp_path, "--json", ACP_PROXY_OFF="1")
     assert result.exit_code == 1
     found = json.loads(result.stdout)
@@ -96,7 +102,7 @@ def test_the_same_as_json(tmp_path: Path) -> None:
 
 
 def test_what_setup_writes_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also for a script, whose interpreter only a shell's PATH has."""
+    """Doctor accepts an entry of setup, even for a script whose interpreter is not in PATH."""
     own = (str(answering(tmp_path)),)
     monkeypatch.setattr(setup, "own_command", lambda _: own)
     (tmp_path / SETTINGS).parent.mkdir(parents=True)
@@ -111,7 +117,10 @@ def test_what_setup_writes_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_secrets_are_masked(tmp_path: Path) -> None:
-    """Those of commands, of variables and of recordings; values of settings are never shown."""
+    """Secrets in commands, variables and recordings are masked unless ``--unredacted`` is given.
+
+    Values in settings are never shown.
+    """
     configure(tmp_path, f"{tmp_path}/acp-proxy", "record", "--", KEY, ACP_PROXY_GRACE=VALUE)
     with LogWriter(machine(tmp_path).recordings / "x.db") as running:
         handshake(running)
@@ -128,7 +137,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
-    """JSON has all."""
+    """The screen shows the first results and a count of the others, and JSON has all of them."""
     entry = {"type": "custom", "command": "/gone/acp-proxy", "args": ["record", "--", "/gone/a"]}
     path = configure(tmp_path, "x")
     path.write_text(json.dumps({"agent_servers": {f"{n}": entry for n in range(8)}}), "utf-8")
@@ -139,11 +148,11 @@ def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
 
 
 def test_arguments_are_read_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of this shell are no mistake of the settings."""
+    """A bad value in a variable of this shell is not reported as a mistake in the settings."""
     monkeypatch.setenv("ACP_PROXY_GRACE", "x")
     assert command.read_record(["--fsync", "-o", "a", "--", "x", "--", "y"]) == ["x", "--", "y"]
 
 
 def test_another_word_for_it_is_answered() -> None:
-    """With the command."""
+    """``acp-proxy diagnose`` suggests ``acp-proxy doctor``."""
     assert "did you mean `acp-proxy doctor`?" in run("diagnose").stderr

@@ -1,4 +1,4 @@
-"""`setup` lists clients, prints settings, writes them beside others, and takes them back."""
+"""`setup` lists clients, prints settings, adds entries to settings files and removes them."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ JETBRAINS = ".jetbrains/acp.json"
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home directory with every client."""
+    """Returns a home directory with the settings of every client."""
     make_home(tmp_path)
     return tmp_path
 
 
 def variables(home: Path) -> dict[str, Any]:
-    """The environment in which the home is found; what is kept of changes is in the home, too."""
+    """Returns the environment of a user with this home directory; change logs are in it too."""
     programs = home / "bin"
     return {"HOME": str(home), "PATH": f"{programs}:/usr/bin:/bin", "XDG_DATA_HOME": None}
 
 
 def setup(home: Path, *words: str) -> Result:
-    """Runs ``setup``, and expects that it succeeds."""
+    """Runs ``setup``, asserts that it succeeds, and returns its output."""
     result = run("setup", *words, **variables(home))
     assert result.exit_code == 0, result.output
     return result
 
 
 def refusal(home: Path, *words: str) -> str:
-    """Runs ``setup``, and returns its one line on stderr."""
+    """Runs ``setup``, asserts that it fails with one line on stderr, and returns this line."""
     return complaint("setup", *words, **variables(home))
 
 
 @pytest.fixture(autouse=True)
 def linux(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paths are those of one system."""
+    """Lets clients keep their settings where they do on Linux."""
     monkeypatch.setattr(sys, "platform", "linux")
 
 
 def test_it_lists_clients_and_agents(home: Path) -> None:
-    """A line for each agent; names of variables are shown, values and secrets are not."""
+    """The list has a line for each agent, with names of variables, but no values or secrets."""
     shown = setup(home).stdout
     for name, agents in AGENTS.items():
         assert f"\n{name} " in shown
@@ -69,7 +69,7 @@ def test_it_lists_clients_and_agents(home: Path) -> None:
 
 
 def test_it_lists_them_as_json(home: Path) -> None:
-    """An object for each client, with the same agents; with CLIENT, the one of this client."""
+    """JSON has an object for each client, with the same agents; with CLIENT, only this client."""
     lines = [json.loads(line) for line in setup(home, "--json").stdout.splitlines()]
     assert {one["client"]: [a["name"] for a in one["agents"]] for one in lines} == {
         name: [*agents] for name, agents in AGENTS.items()
@@ -84,14 +84,14 @@ def test_it_lists_them_as_json(home: Path) -> None:
 
 
 def test_it_finds_nothing(tmp_path: Path) -> None:
-    """And names what it knows."""
+    """Without clients, the known clients are named."""
     result = run("setup", HOME=str(tmp_path), PATH="", XDG_CONFIG_HOME=None)
     assert (result.exit_code, result.stdout) == (0, "")
     assert f"no ACP client was found for {tmp_path}; known ones are zed, " in result.stderr
 
 
 def test_settings_are_ready_to_paste(home: Path) -> None:
-    """Both paths are absolute; what the entry has besides is there; values are hidden."""
+    """The entry has absolute paths and the other members of the original one; values are hidden."""
     result = setup(home, "zed", "--agent", "opencode")
     found = json.loads(result.stdout)["agent_servers"]["OpenCode (recorded)"]
     assert found["command"].startswith("/")
@@ -110,7 +110,7 @@ def test_settings_are_ready_to_paste(home: Path) -> None:
 
 
 def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
-    """One that the client installs is replaced by the known agent of its name."""
+    """Without --agent, all agents are used; one without a command becomes the known agent."""
     found = json.loads(setup(home, "zed").stdout)["agent_servers"]
     assert [*found] == ["OpenCode (recorded)", "Gemini CLI (recorded)"]
     assert found["Gemini CLI (recorded)"]["type"] == "custom"
@@ -120,7 +120,7 @@ def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
 
 
 def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Path) -> None:
-    """Else the line says how to name one."""
+    """Without configured agents, an installed known agent is used, or an error says what to do."""
     (home / JETBRAINS).unlink()
     assert [*json.loads(setup(home, "jetbrains").stdout)["agent_servers"]] == [
         "OpenCode (recorded)"
@@ -130,7 +130,7 @@ def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Pa
 
 
 def test_an_entry_is_written_and_taken_back(home: Path) -> None:
-    """Beside the others, with the values that are hidden on the screen; undo restores each byte."""
+    """An entry is added beside others, with the values that the screen hides; undo restores all."""
     path = home / ZED
     path.chmod(0o640)
     before = path.read_bytes()
@@ -157,7 +157,7 @@ def test_an_entry_is_written_and_taken_back(home: Path) -> None:
 
 
 def test_a_missing_file_is_made_and_removed(home: Path) -> None:
-    """Several changes are taken back one by one, the latest first."""
+    """A file that setup made is removed by undo; several changes are undone, the latest first."""
     path = home / JETBRAINS
     path.unlink()
     path.parent.rmdir()
@@ -171,7 +171,7 @@ def test_a_missing_file_is_made_and_removed(home: Path) -> None:
 
 
 def test_an_agent_is_recorded_once(home: Path) -> None:
-    """A second entry for the same command is refused; another one of its name gets a number."""
+    """A second entry for the same command is refused; another command gets a numbered name."""
     words = ("jetbrains", "--agent", "opencode", "--write", "--yes")
     setup(home, *words)
     path = home / JETBRAINS
@@ -182,7 +182,7 @@ def test_an_agent_is_recorded_once(home: Path) -> None:
 
 
 def test_what_was_changed_since_stays(home: Path) -> None:
-    """Undo removes the entry alone; an entry that was changed is left, with the reason."""
+    """Undo keeps later changes of other settings, and does not remove an entry that was changed."""
     path = home / ZED
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
     path.write_bytes(path.read_bytes().replace(b"One Dark", b"Other"))
@@ -201,7 +201,7 @@ def test_what_was_changed_since_stays(home: Path) -> None:
 def test_it_asks_on_a_terminal(
     home: Path, monkeypatch: pytest.MonkeyPatch, answer: bool, code: int
 ) -> None:
-    """And writes nothing without a yes."""
+    """On a terminal setup asks, and writes nothing without a yes."""
 
     class Terminal:
         platform = "linux"
@@ -225,7 +225,7 @@ def test_it_asks_on_a_terminal(
 
 
 def test_it_never_writes_without_being_told_to(home: Path) -> None:
-    """Where there is nobody to ask, it shows what it would do."""
+    """Without a terminal and without --yes, setup shows the change and writes nothing."""
     before = (home / ZED).read_bytes()
     result = run("setup", "zed", "--agent", "opencode", "--write", **variables(home))
     assert result.exit_code == 2
@@ -251,12 +251,12 @@ def test_it_never_writes_without_being_told_to(home: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
-    """With what was expected."""
+    """Wrong arguments are one line on stderr that says what was expected."""
     assert refusal(home, *words).startswith(said)
 
 
 def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
-    """Read-only, with a second name, or no JSON: each is left as it is."""
+    """A file that is read-only, has a second name or is no JSON is refused and not changed."""
     path = home / ZED
     words = ("zed", "--agent", "opencode", "--write", "--yes")
     path.chmod(0o400)
@@ -280,7 +280,7 @@ def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
 
 
 def test_what_is_kept_may_be_damaged(home: Path) -> None:
-    """Then nothing is written, and the line names the file."""
+    """If the change log is damaged, nothing is written, and the error names the log."""
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
     (kept,) = (home / ".local/share/acp-proxy/setup").iterdir()
     kept.write_text("{")

@@ -1,4 +1,4 @@
-"""No secret of the settings of others is printed, wherever it stands in them."""
+"""`setup` prints no secret of existing settings, wherever in them the secret is."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SETTINGS = f"""{{
 def test_nothing_that_is_printed_has_a_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
 ) -> None:
-    """The list, its JSON, what is to be pasted, the differences, and complaints."""
+    """The list, the JSON, snippets, diffs and errors have no secret of the settings."""
     monkeypatch.setattr(sys, "platform", "linux")
     path = (
         tmp_path

@@ -1,4 +1,4 @@
-"""Messages of both sides are masked alike, and what is chosen stays as it is."""
+"""Messages of the recording and of the live peer are masked in the same way."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FIRST, SECOND = "[redacted:key:00000001]", "[redacted:key:00000002]"
 
 
 def message(**params: Any) -> bytes:
-    """A request to open a session."""
+    """Returns a request that opens a session."""
     request = {"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": params}
     return json.dumps(request).encode()
 
 
 def test_markers_are_numbered_and_stay_the_same() -> None:
-    """A report has the same ones in each run, whatever the secrets are."""
+    """A report has the same markers in each run, even if the secrets differ."""
     for secrets in ((SECRET, OTHER), (OTHER, SECRET)):
         mask = MessageMask("none")
         found = [mask.masked(message(note=one)) for one in (*secrets, secrets[0])]
@@ -29,7 +29,7 @@ def test_markers_are_numbered_and_stay_the_same() -> None:
 
 
 def test_a_secret_is_known_to_both_sides() -> None:
-    """It is masked on the other side even where its form does not show that it is a secret."""
+    """A secret of a recorded message is masked in live messages, where only its value shows it."""
     mask = MessageMask("none")
     mask.note(message(env={"API_KEY": "plum-rhubarb-771"}))
     assert b"plum" not in mask.masked(message(note="it is plum-rhubarb-771"))
@@ -37,7 +37,7 @@ def test_a_secret_is_known_to_both_sides() -> None:
 
 
 def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
-    """It holds no secrets; a live line may."""
+    """A masked recording has no secrets, so only live messages are searched for them."""
     mask = MessageMask("secrets")
     raw = message(env={"API_KEY": "plum-rhubarb-771"})
     mask.note(raw)
@@ -47,7 +47,7 @@ def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
 
 
 def test_a_directory_stays_what_it_is() -> None:
-    """It is inserted into other messages."""
+    """The value of ``cwd`` is not masked, since it is inserted into other messages."""
     mask = MessageMask("none")
     places = places_of("request", "session/new")
     value = mask.value(message(cwd=f"/proj/{SECRET}", note=SECRET), places)
@@ -65,7 +65,7 @@ def test_a_directory_stays_what_it_is() -> None:
     ],
 )
 def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
-    """The names around it count; other values stay."""
+    """The names in the path of a value show that it is a secret; other values are not masked."""
     mask = MessageMask("none")
     found = json.dumps(mask.part(path, value))
     assert "[redacted:" in found
@@ -74,7 +74,7 @@ def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -
 
 
 def test_a_known_secret_has_its_own_marker() -> None:
-    """It is the marker of the recording."""
+    """A secret with a marker in the recording has the same marker in live messages."""
     marker = "[redacted:env:0a0b0c0d]"
     mask = MessageMask("secrets", {"pin7": marker, "plum-rhubarb-771": marker})
     assert mask.text("it is plum-rhubarb-771") == f"it is {marker}"
@@ -83,7 +83,7 @@ def test_a_known_secret_has_its_own_marker() -> None:
 
 
 def test_a_private_recording_is_compared_by_the_shape_of_its_texts() -> None:
-    """A live prompt is blanked as the recorded one was."""
+    """The text of a live prompt is replaced by ``x``, as in a recording that is private."""
     prompt = b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"prompt":"go on"}}'
     assert b'"xx xx"' in MessageMask("private").masked(prompt)
     assert MessageMask("secrets").masked(prompt) == prompt
