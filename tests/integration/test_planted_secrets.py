@@ -1,7 +1,7 @@
-"""No command and no file shows a secret, wherever it stood in the conversation and in which form.
+"""No command and no file shows a secret, in whatever place and form the conversation has it.
 
-`planted_places` makes the conversations; what is looked for is each secret, its encoded forms, and
-ten characters of either. The recorder, the agent and the client are real.
+`planted_places` makes the conversations. Files and output are searched for each secret, its encoded
+forms, and any ten characters of these. The recorder, the agent and the client are real.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def done(words: list[str], env: Mapping[str, str]) -> str:
 
 @pytest.mark.slow
 def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packages: Path) -> None:
-    """acpx starts the entry that setup makes of an agent in its settings, and it is recorded."""
+    """A real acpx starts the entry that setup makes of one of its agents, and it is recorded."""
     programs = tmp_path / "bin dir"
     programs.mkdir()
     agent = programs / "my agent"

@@ -32,11 +32,12 @@ CALLS = [
 
 
 class Interruption:
-    """Lets the system fail at one of its calls, and in a kill at all that follow.
+    """Makes one system call fail, and for a kill all calls after it.
 
     Args:
-        at: which call, from 0.
-        is_kill: whether nothing works any more from there.
+        patch: patches the calls.
+        at: the number of the call that fails, from 0.
+        is_kill: whether all later calls fail as well.
     """
 
     def __init__(self, patch: pytest.MonkeyPatch, at: int, *, is_kill: bool) -> None:

@@ -1,7 +1,7 @@
 """Harmless texts that resemble secrets: at most 0.5 % of them may be masked.
 
-Half are made from shapes with a seeded generator, the rest are what real agents and clients wrote
-to each other, and the lines of the manual.
+Half of them are made by a seeded generator; the others are lines of real agents and clients, and of
+the manual.
 """
 
 from __future__ import annotations

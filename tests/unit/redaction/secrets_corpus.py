@@ -37,18 +37,18 @@ class Planted(NamedTuple):
 
     @property
     def secret(self) -> str:
-        """The secret alone."""
+        """The secret without the text around it."""
         return self.text[self.start : self.end]
 
 
 def planted(name: str, before: str, secret: str, after: str = "") -> Planted:
-    """Puts a secret into a text.
+    """Returns a secret in a text.
 
     Args:
-        name: what it is.
-        before: the text before it.
-        secret: what has to be found.
-        after: the text after it.
+        name: a description of the secret.
+        before: the text before the secret.
+        secret: the text that must be found.
+        after: the text after the secret.
     """
     return Planted(name, before + secret + after, len(before), len(before) + len(secret))
 
