@@ -1,4 +1,4 @@
-"""Datasette and sqlite-utils open every table and view of every recording that is kept."""
+"""Datasette and sqlite-utils open every table and view of every stored recording."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RECORDINGS = sorted((ROOT / "recordings").glob("*.db"))
 
 
 def odd_recording(path: Path) -> Path:
-    """A recording with lines that are no messages, and a batch."""
+    """Makes a recording with a batch, and with lines that are not messages."""
     with LogWriter(path) as recorder:
         write_conversation(recorder)
         recorder.chunk(2, b'\xff\xfe\nno JSON\n5\n\n[1,{"method":"x"},"y"]\n{"a":"\\ud83d"}\n')
@@ -38,14 +38,14 @@ def odd_recording(path: Path) -> Path:
 
 
 def names(path: Path) -> list[str]:
-    """The tables and views of a recording."""
+    """Returns the names of the tables and views of a recording."""
     with closing(sqlite3.connect(path)) as connection:
         sql = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
         return [name for (name,) in connection.execute(sql)]
 
 
 def test_every_kept_recording_has_all_views() -> None:
-    """`inspect upgrade` gives them to one that an older acp-proxy has made."""
+    """`inspect upgrade` adds all views to a recording of an older version."""
     for path in RECORDINGS:
         assert set(STORED_VIEWS) <= set(names(path)), path
 

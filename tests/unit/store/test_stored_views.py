@@ -1,4 +1,4 @@
-"""The views in a recording say what `inspect` says, in every dialect, and take any line."""
+"""The stored views agree with `inspect`, in every dialect, and accept any line."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ OPENING = ("session/load", "session/resume")
 
 @contextlib.contextmanager
 def rows_of(talk: Iterable[bytes]) -> Iterator[sqlite3.Connection]:
-    """The database of a text form."""
+    """Returns the database that is imported from a text form."""
     with new_database() as connection:
         read_text_form(talk, Path("x.jsonl"), connection)
         yield connection
 
 
 def rows(connection: sqlite3.Connection, view: str) -> list[Row]:
-    """The rows of a view."""
+    """Returns the rows of a view."""
     cursor = connection.execute(f"SELECT * FROM {view}")
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
 def view(path: Path, name: str) -> list[Row]:
-    """The rows of a view of a recording."""
+    """Returns the rows of a view of a recording."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         return rows(connection, name)
 
@@ -63,7 +63,7 @@ def view(path: Path, name: str) -> list[Row]:
     "path", [*RECORDINGS, *all_captures()], ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
-    """Tool calls are as in `stats`, permissions and sessions as in `show`, messages as joined."""
+    """Tool calls agree with `stats`, permissions and sessions with `show`."""
     made = tmp_path / "x.db"
     if path.suffix == ".db":
         with RecordingReader(path, unredacted=True) as reader:
@@ -93,7 +93,7 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
 
 
 def assert_tool_calls(found: list[Row], reader: RecordingReader, *, is_large: bool) -> None:
-    """Titles, kinds, statuses, turns, frames and times are as `inspect stats` has them."""
+    """Asserts that tool calls agree with `inspect stats`."""
     assert {
         (row["session"], row["id"]): (
             row["turn"], row["frames"], row["bytes"], row["seconds"], row["duration_ns"],
@@ -110,7 +110,7 @@ def assert_tool_calls(found: list[Row], reader: RecordingReader, *, is_large: bo
 
 
 def assert_permissions(found: list[Row], summary: Summary, *, is_large: bool) -> None:
-    """What was asked, what was chosen and how long it took is as `inspect show` has it."""
+    """Asserts that permissions agree with `inspect show`."""
     assert [
         (row["request_seq"], row["session"], row["turn"], row["chosen"], row["waited_ns"],
          is_large or plain(row["asked"])[:80])
@@ -123,7 +123,7 @@ def assert_permissions(found: list[Row], summary: Summary, *, is_large: bool) ->
 
 
 def assert_messages(found: list[Row], reader: RecordingReader, summary: Summary) -> None:
-    """The text, the role, the turn and the frames are as our reader of chunks finds them."""
+    """Asserts that messages agree with the chunks that the Python reader joins."""
     assert [
         (row["first_seq"], row["last_seq"], row["session"], row["turn"], row["role"], row["text"])
         for row in found
@@ -137,7 +137,7 @@ def assert_messages(found: list[Row], reader: RecordingReader, summary: Summary)
 
 
 def joined(reader: RecordingReader) -> list[Row]:
-    """Joins chunks as the view has to, in order of the frames."""
+    """Returns the joined chunks, in order of the frames."""
     messages: list[Row] = []
     last: dict[str | None, Any] = {}
     begun = set()
@@ -172,7 +172,7 @@ def joined(reader: RecordingReader) -> list[Row]:
 
 
 def new(row: Any, role: str, said: str) -> Row:
-    """A message that begins with a frame."""
+    """Returns a message that begins with a frame."""
     return {
         "first": row["seq"], "last": row["seq"], "session": row["session"], "turn": row["turn"],
         "role": role, "text": [said],
@@ -223,7 +223,7 @@ def test_v2_updates_replace_what_was_streamed() -> None:
 
 
 def test_the_draft_has_its_own_members() -> None:
-    """Its chunks, tool calls, permissions and directories are found as well."""
+    """Chunks, tool calls, permissions and directories of the 1.0 draft are found."""
     talk = Talk("draft-1.0")
     talk.update("thought_message_chunk", content="hm", index=0)
     talk.update("agent_message_chunk", content="Good ", index=0)
@@ -257,7 +257,7 @@ def test_the_draft_has_its_own_members() -> None:
 
 
 def test_messages_of_a_batch_count_one_by_one() -> None:
-    """Prompts, chunks, tool calls, permissions and sessions in batches are found in them."""
+    """Prompts, chunks, tool calls, permissions and sessions in batches are found."""
     talk = Talk("v2")
     chunk = {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text("a")}
     update = notification("session/update", sessionId="s", update=chunk)
@@ -304,7 +304,7 @@ def test_messages_of_a_batch_count_one_by_one() -> None:
 
 
 def test_half_a_character_is_joined_or_replaced() -> None:
-    """What was cut between the halves of a character is whole; a lone half is U+FFFD."""
+    """The halves of a surrogate pair in two pieces are joined; a single half is U+FFFD."""
     lone = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}'
     chunk = '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}'
     call = '{"sessionUpdate":"tool_call","toolCallId":"c","title":"a\\ud83d","status":"\\ud83d"}'
@@ -346,7 +346,7 @@ def test_half_a_character_is_joined_or_replaced() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("stream", ["to-agent", "to-client", "stderr"])
 def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> None:
-    """Every view can be read, whatever passed; and the answers may be as odd."""
+    """Every view can be read, whatever the lines and the answers are."""
     number = {"to-agent": 1, "to-client": 2, "stderr": 3}
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(number[stream], line + b"\n")

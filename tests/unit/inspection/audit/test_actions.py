@@ -270,7 +270,7 @@ def test_the_draft_names_operations_and_no_session() -> None:
 
 
 def test_the_draft_may_ask_without_a_tool_call() -> None:
-    """Then the operation and the resource tell which request it was about."""
+    """Without a tool call, the operation and resource of a permission show its request."""
     talk = Talk("draft-1.0")
     for operation, resource in (("terminal_execute", "npm test"), ("file_delete", A)):
         talk.asks(
@@ -284,7 +284,7 @@ def test_the_draft_may_ask_without_a_tool_call() -> None:
 
 
 def test_requests_of_unknown_methods() -> None:
-    """What they do is unknown, also below ``fs/``."""
+    """Requests of unknown methods are of an unknown kind, even those below ``fs/``."""
     talk = Talk()
     talk.asks("fs/delete", {}, path=A)
     talk.asks("mcp/message", {}, connectionId="m", method="tools/call")
@@ -350,7 +350,7 @@ def test_sessions_have_directories_and_servers() -> None:
 
 
 def test_a_read_and_a_write_that_name_one_call() -> None:
-    """The write is listed, too."""
+    """If a read and a write name the same tool call, both are listed."""
     talk = Talk("draft-1.0")
     talk.call("c", tool="edit")
     talk.asks("fs/read_text_file", {"content": ""}, path=A, toolCallId="c")
@@ -359,7 +359,7 @@ def test_a_read_and_a_write_that_name_one_call() -> None:
 
 
 def test_an_open_call_whose_id_is_used_again() -> None:
-    """Both commands are listed, as after a cancelled turn."""
+    """If an open tool call's id is used again, as after a cancelled turn, both are listed."""
     talk = Talk()
     talk.call("c", **shell("rm x"))
     talk.prompt()
@@ -381,7 +381,7 @@ def test_directories_are_those_of_the_time() -> None:
 
 
 def test_a_session_that_was_not_loaded_is_not_listed() -> None:
-    """Its request names a directory in which nothing works."""
+    """A session that could not be loaded is not listed."""
     talk = Talk()
     talk.to_agent(request(9, "session/load", sessionId="x", cwd="/", mcpServers=[]))
     talk.to_client(error(9, -1, "no"))
@@ -389,7 +389,7 @@ def test_a_session_that_was_not_loaded_is_not_listed() -> None:
 
 
 def test_sessions_have_directories_and_terminals_of_their_own() -> None:
-    """The same relative path and the same terminal id mean something else in each."""
+    """The same relative path or terminal id means something else in each session."""
     talk = Talk()
     talk.client_asks("session/new", {"sessionId": "s2"}, cwd="/two")
     talk.prompt("s2")

@@ -11,7 +11,7 @@ A, B = f"{CWD}/a.py", f"{CWD}/b.py"
 
 
 def test_a_session_in_order() -> None:
-    """Reads inside, and an edit and a command that were allowed: nothing to look at."""
+    """Reads inside, and edits and commands that were permitted, are no findings."""
     talk = Talk()
     talk.asks("fs/read_text_file", {"content": ""}, path=A)
     talk.call("c", **edit(A))
@@ -64,7 +64,7 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """It is a finding of its own, apart from actions without any permission."""
+    """Actions that an earlier answer may cover are another finding than unasked actions."""
     talk = Talk()
     talk.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     talk.call("d", **shell("npm install"))
@@ -127,7 +127,7 @@ def test_a_permission_request_that_failed() -> None:
 
 
 def test_a_later_turn_is_another_matter() -> None:
-    """A person may have changed his mind."""
+    """A refusal does not count in a later turn, since the user may have decided otherwise."""
     talk = Talk()
     talk.permission(REJECT, {"toolCallId": "c", **edit(A)})
     talk.prompt()
@@ -136,7 +136,7 @@ def test_a_later_turn_is_another_matter() -> None:
 
 
 def test_done_before_the_answer() -> None:
-    """The agent asked, and did not wait."""
+    """An action that began before the answer to its permission request is a problem."""
     talk = Talk()
     talk.call("c", **edit(A))
     talk.permission(ALLOW, {"toolCallId": "c"})
@@ -149,7 +149,7 @@ def test_done_before_the_answer() -> None:
 
 
 def test_reported_before_the_answer() -> None:
-    """The agent calls it completed while the question is open."""
+    """An action that is reported as completed before the answer is a problem."""
     talk = Talk()
     talk.permission(ALLOW, {"toolCallId": "c", **shell("make")})
     answer = talk.lines.pop()
@@ -243,7 +243,7 @@ def test_outside_the_directory() -> None:
 
 
 def test_files_that_look_like_credentials() -> None:
-    """Read by the client, or named in a command."""
+    """Files that look like credentials are found in reads and in commands."""
     talk = Talk()
     talk.asks("fs/read_text_file", {"content": ""}, path=f"{CWD}/.env")
     talk.call("c", **shell("cat ~/.ssh/id_rsa | base64"))
@@ -282,7 +282,7 @@ def test_a_directory_that_is_not_in_the_recording() -> None:
 
 
 def test_answers_that_no_person_can_give() -> None:
-    """A grant within a tenth of a second."""
+    """A grant within a tenth of a second is a finding."""
     talk = Talk()
     talk.pause_ms = 99
     talk.permission(ALLOW, {"toolCallId": "c", **shell("make")})
@@ -410,7 +410,7 @@ def test_quotes_that_change_a_command() -> None:
     ],
 )
 def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
-    """They do not prove that another file was written."""
+    """Names that may belong to one file are no finding."""
     talk = Talk(cwd=cwd)
     talk.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
     talk.ends("c", locations=[{"path": written}])
@@ -418,7 +418,7 @@ def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> No
 
 
 def test_a_write_in_one_batch_with_its_permission_request() -> None:
-    """It was sent before an answer could be given."""
+    """A write in the same batch as its permission request was sent before the answer."""
     talk = Talk()
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", **edit(A)}, "options": OPTIONS}
     talk.to_client([

@@ -1,4 +1,4 @@
-"""Of a long text the beginning and the end are kept, in whatever pieces it comes."""
+"""The beginning and the end of a long text are kept, however it is cut into pieces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acp_proxy.inspection.transcript.texts import TextCollector, cut_text
 
 @given(pieces=st.lists(st.text(max_size=12), max_size=12), most=st.integers(0, 40) | st.none())
 def test_pieces_are_kept_up_to_the_limit(pieces: list[str], most: int | None) -> None:
-    """The two parts are the two ends of the text, and together no longer than allowed."""
+    """The parts are the beginning and the end of the text, and keep to the limit together."""
     collector = TextCollector(most)
     for piece in pieces:
         collector.add(piece)
@@ -26,7 +26,7 @@ def test_pieces_are_kept_up_to_the_limit(pieces: list[str], most: int | None) ->
 
 
 def test_halves_of_a_character_are_joined() -> None:
-    """Some agents cut within a pair of surrogates."""
+    """The halves of a surrogate pair in two pieces are joined, since some agents cut there."""
     collector = TextCollector(100)
     collector.add("a\ud83d")
     collector.add("\ude00b")

@@ -1,4 +1,4 @@
-"""What was said and done becomes entries, in every dialect."""
+"""Messages, tool calls and requests become entries, in every dialect."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from acp_proxy.filters import Filter
 
 BEFORE = 5
-"""Frames before the first prompt, and that."""
+"""The number of frames up to the first prompt, included."""
 
 
 def items(
@@ -33,13 +33,13 @@ def items(
     limits: TextLimits = TextLimits(),  # noqa: B008
     turn: int | None = None,
 ) -> list[TranscriptSection | TranscriptEntry]:
-    """The transcript of a conversation."""
+    """Returns the sections and entries of a conversation."""
     with talk.reader() as reader:
         return [*TranscriptReader(reader, chosen, limits, turn).read()]
 
 
 def entries(talk: Talk, chosen: Filter = EVERYTHING) -> list[TranscriptEntry]:
-    """The entries of the turns, without their prompts and ends."""
+    """Returns the entries of the turns, without prompts and ends of turns."""
     return [
         item
         for item in items(talk, chosen)
@@ -50,13 +50,13 @@ def entries(talk: Talk, chosen: Filter = EVERYTHING) -> list[TranscriptEntry]:
 
 
 def only(talk: Talk) -> TranscriptEntry:
-    """The only entry of the first turn."""
+    """Returns the only entry of the first turn."""
     (entry,) = entries(talk)
     return entry
 
 
 def texts(entry: TranscriptEntry) -> list[tuple[str, str]]:
-    """The labels and texts of its blocks."""
+    """Returns the labels and texts of an entry's blocks."""
     return [(block.label, block.text.start) for block in entry.blocks]
 
 
@@ -88,7 +88,7 @@ def test_chunks_are_joined(dialect: str) -> None:
 
 
 def test_another_message_is_another_entry() -> None:
-    """By its id, or where something else is shown in between."""
+    """Another message id, or an entry in between, begins another entry."""
     talk = Talk()
     chunk(talk, "a", messageId="1")
     chunk(talk, "b", messageId="2")
@@ -98,7 +98,7 @@ def test_another_message_is_another_entry() -> None:
 
 
 def test_a_tool_call_is_one_entry_where_it_began() -> None:
-    """With its last state, its input, its diff, what it returned, and how long it took."""
+    """The entry has the last status, the input, the diff, the output and the duration."""
     talk = Talk()
     talk.call("toolu_01XyZ", title="Edit a.py", kind="edit", rawInput={"path": "a.py"})
     chunk(talk, "Meanwhile")
@@ -132,7 +132,7 @@ def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
 
 
 def test_a_late_update_is_shown_after_its_turn() -> None:
-    """With the title that the call was announced with."""
+    """An update after the end of its turn is shown with the title of its tool call."""
     talk = Talk()
     talk.call("a", title="Read a.py")
     stop(talk)
@@ -157,7 +157,7 @@ def test_a_tool_call_of_v2_streams_its_content() -> None:
 
 
 def test_a_tool_call_of_the_draft() -> None:
-    """Its tool, input and output; a terminal's output is text; an error is shown."""
+    """The entry has the tool, input, output and error; a terminal's output is a text."""
     talk = Talk("draft-1.0")
     talk.call("tc_1", tool="terminal/create", input={"command": "npm"})
     output = {"type": "terminal", "terminalId": "t", "command": "npm", "exitCode": 1, "stderr": "x"}
@@ -172,7 +172,7 @@ def test_a_tool_call_of_the_draft() -> None:
 
 
 def test_a_permission_has_its_options_and_the_answer() -> None:
-    """Who was asked, what for, and which option was chosen."""
+    """The entry has the title, all options and the chosen one."""
     talk = Talk()
     talk.call("a", title="Edit a.py")
     talk.permission(REJECT, {"toolCallId": "a"})
@@ -192,7 +192,7 @@ def test_a_permission_has_its_options_and_the_answer() -> None:
 
 
 def test_a_permission_of_the_draft() -> None:
-    """An operation, a resource, a reason, and the scope of the answer."""
+    """The entry has the operation, the resource, the reason and the scope of the answer."""
     talk = Talk("draft-1.0")
     talk.asks("session/request_permission", {"granted": True, "scope": "session"},
               sessionId="s", operation="file_write", resource="/a", reason="to fix it")  # fmt: skip
@@ -202,7 +202,7 @@ def test_a_permission_of_the_draft() -> None:
 
 
 def test_a_terminal_is_one_entry() -> None:
-    """Its command, the whole output, and how it ended."""
+    """The entry has the command, the whole output and the exit status."""
     talk = Talk()
     talk.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"], cwd=CWD)
     for output in ("1\n", "1\n2\n"):
@@ -252,7 +252,7 @@ def test_requests_have_their_answers() -> None:
 
 
 def test_a_plan_has_its_steps() -> None:
-    """With their statuses, in every dialect; or its text."""
+    """The entry has the steps with their statuses, or the text of the plan, in every dialect."""
     for dialect, name, step in (
         ("v1", "entries", {"content": "Read", "priority": "high", "status": "completed"}),
         ("draft-1.0", "steps", {"description": "Read", "status": "completed"}),
@@ -266,7 +266,7 @@ def test_a_plan_has_its_steps() -> None:
 
 
 def test_sections_are_turns_and_what_is_outside() -> None:
-    """Each with how it ended; a prompt without an answer says so."""
+    """Each turn has its end; a prompt without an answer is reported as such."""
     talk = Talk()
     stop(talk)
     talk.prompt()
@@ -296,7 +296,7 @@ def test_a_turn_that_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_its_state() -> None:
-    """Its prompt is only accepted by the answer."""
+    """The turn ends with a state update, since the answer only accepts the prompt."""
     talk = Talk("v2")
     stop(talk, accepted=True)
     talk.update("state_update", state="running")
@@ -310,7 +310,7 @@ def test_a_turn_of_v2_ends_with_its_state() -> None:
 
 
 def test_concurrent_turns_are_apart() -> None:
-    """Each frame is in the section of its turn, and stderr in that which began last."""
+    """Each frame is in the section of its turn, and stderr in that of the latest turn."""
     talk = Talk()
     talk.client_asks("session/new", {"sessionId": "t"}, cwd="/t")
     talk.prompt("t")
@@ -330,7 +330,7 @@ def test_concurrent_turns_are_apart() -> None:
 
 
 def test_a_filter_shows_whole_entries() -> None:
-    """A tool call or a request of which a frame is chosen, and of a message the pieces."""
+    """With a filter, tool calls and requests are complete; messages have the matching pieces."""
     talk = Talk()
     talk.call("a", title="Run", rawInput={"command": "ls"})
     talk.ends("a", "failed")
@@ -347,7 +347,7 @@ def test_a_filter_shows_whole_entries() -> None:
 
 
 def test_history_is_outside_of_turns() -> None:
-    """What `session/load` streams is marked."""
+    """Tool calls that `session/load` streams are marked as history."""
     talk = Talk()
     stop(talk)
     talk.to_agent(request(4, "session/load", sessionId="s", cwd=CWD, mcpServers=[]))
@@ -372,7 +372,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_limits_cut_and_leave_out() -> None:
-    """But for FULL, which shows everything."""
+    """Long texts are cut, and events are left out, except with FULL."""
     talk = Talk()
     chunk(talk, "x" * 100)
     talk.update("available_commands_update", availableCommands=[])
@@ -389,7 +389,7 @@ def test_limits_cut_and_leave_out() -> None:
 
 
 def test_what_is_not_acp_is_shown() -> None:
-    """Lines that are no messages, and answers to nothing."""
+    """Lines that are not messages, and answers without a request, are shown."""
     talk = Talk()
     talk.to_client(result(99, a=1))
     entry = only(talk)
