@@ -62,11 +62,11 @@ class Trigger:
 
 
 class BadToml(ValueError):
-    """A text that is not TOML, or is too large; its message is the reason."""
+    """Raised when a text is not TOML, or is too large; the message is the reason."""
 
 
 class _Wrong(ValueError):
-    """A value that is not of its type."""
+    """Raised when a value does not have the type of its setting."""
 
 
 def read_toml(text: str) -> dict[str, Any]:

@@ -93,7 +93,7 @@ _Parse = Callable[[str, Known | None], Filter]
 
 
 class BadValue(Exception):
-    """A value that a term does not accept, and the nearest word that it accepts."""
+    """Raised when a term does not accept a value; has the nearest word that it accepts."""
 
     def __init__(self, problem: str, nearest: str = "") -> None:
         super().__init__(problem)

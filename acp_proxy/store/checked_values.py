@@ -77,11 +77,11 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Mistyped(Exception):
-    """A value that no recorder has written."""
+    """Raised for a value of a type that no recorder writes."""
 
 
 class LineTooLarge(Exception):
-    """A filter would have to look into a line that is only read in pieces."""
+    """Raised when a filter needs the text of a line that is too large to be read as a whole."""
 
     def __init__(self, seq: int, size: int) -> None:
         super().__init__(

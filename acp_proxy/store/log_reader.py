@@ -88,7 +88,7 @@ class LogRecord:
 
 
 class LogMoved(Exception):
-    """The recorder emptied the file under a reader, who has to look at the database again."""
+    """Raised when the recorder has emptied the log, so that the database must be read again."""
 
 
 def is_log(path: Path) -> bool:

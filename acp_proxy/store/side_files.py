@@ -27,7 +27,7 @@ _WAL_MODE = b"\2\2"
 
 
 class UnsafeSideFile(OSError):
-    """A file beside a database that SQLite must not find; the message names it."""
+    """Raised for a file beside a database that SQLite must not open; the message names it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(errno.EINVAL, reason)

@@ -20,7 +20,7 @@ NAMES = (*_VALUES, *_SWITCHES, "ignore", "agent")
 
 
 class BadOption(Exception):
-    """The marker has an unknown option, or one with an invalid value."""
+    """Raised when the marker has an unknown option, or an option with an invalid value."""
 
 
 def default_name(module: Path, names: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from acp_proxy.testing.marker import files_of, numbered
 
 
 class NotKept(Exception):
-    """A recording cannot be used by a test; the message has the reason."""
+    """Raised when a recording cannot be used by a test; the message has the reason."""
 
 
 def keep(databases: list[Path], place: Path) -> list[Path]:

@@ -21,7 +21,7 @@ _KINDS = {name: get_args(field.type) or (field.type,) for name, field in _COLUMN
 
 
 class NewerFormat(Exception):
-    """A header that a newer version wrote."""
+    """Raised when a newer version wrote the header."""
 
     def __init__(self, version: int) -> None:
         super().__init__(f"format {version}")

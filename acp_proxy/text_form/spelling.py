@@ -66,7 +66,7 @@ _SPELL: dict[Style, Callable[[Any], bytes]] = {
 
 
 class _Changeable(Exception):
-    """A number that another tool may write as another one."""
+    """Raised for a number that other tools may write differently."""
 
 
 def _plain_float(text: str) -> float:

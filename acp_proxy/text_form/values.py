@@ -30,7 +30,7 @@ Pieces = Callable[[], Iterable[bytes]]
 
 
 class BadLine(Exception):
-    """A line that is not of the text form; with what was expected and what came."""
+    """Raised when a line is not in the text form; says what was expected and what came."""
 
 
 def milliseconds(ns: int) -> bytes:
