@@ -81,19 +81,22 @@ def sentence(rule: FaultRule) -> str:
     return f"{which} {rule.fault.describe()}{_conditions(trigger)}"
 
 
-def summary(plan: Plan, fired: Mapping[str, int], seed: int) -> Iterator[str]:
+def summary(
+    plan: Plan, fired: Mapping[str, int], seed: int, masked: Mapping[str, str]
+) -> Iterator[str]:
     """Yields lines on how often each rule fired, and how to reproduce it.
 
     Args:
         plan: the rules.
         fired: how often each of them fired, by name.
         seed: of all chance.
+        masked: the names and the places of the rules without their secrets.
     """
-    counts = ", ".join(f"{name} {_times(count)}" for name, count in fired.items() if count)
+    counts = ", ".join(f"{masked[name]} {_times(count)}" for name, count in fired.items() if count)
     yield f"faults: {counts or 'none fired'}"
     for rule in plan.rules:
         if not fired[rule.name]:
-            yield f"warning: the fault {rule.name} never fired ({rule.place})"
+            yield f"warning: the fault {masked[rule.name]} never fired ({masked[rule.place]})"
     yield f"reproduce with --seed {seed}"
 
 

@@ -68,6 +68,7 @@ class FaultRunner(Interceptor):
         seed: int,
         dialect: str = "auto",
         clock: Callable[[], int] = time.monotonic_ns,
+        mask_text: Callable[[str], str] = str,
     ) -> None:
         super().__init__()
         self.plan = plan
@@ -78,6 +79,9 @@ class FaultRunner(Interceptor):
         self.wake: Callable[[], None] = lambda: None
         self._dialect = dialect
         self._clock = clock
+        texts = (text for rule in plan.rules for text in (rule.name, rule.place))
+        self._masked = {text: mask_text(text) for text in texts}
+        """For `farewell`, when nothing may fail that keeps the log from its end."""
         self._lock = threading.RLock()
         self._schedule = DeliverySchedule()
         self._cutters = {direction: LineCutter() for direction in Direction}
@@ -217,7 +221,7 @@ class FaultRunner(Interceptor):
 
     def summary(self) -> Iterable[str]:
         """The lines of `farewell`."""
-        return summary(self.plan, self._engine.fired, self.seed)
+        return summary(self.plan, self._engine.fired, self.seed, self._masked)
 
     def _observe_passed(self) -> None:
         while self._passed:

@@ -25,6 +25,7 @@ from tests.integration.processes import (
     wait_until,
     wait_until_still,
 )
+from tests.planted import KEY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -357,6 +358,18 @@ def test_the_summary_of_faults_is_on_stderr(forked: Recorder) -> None:
         "acp-proxy: warning: the fault noop never fired (--fault 'noop where=method:z')"
     )
     assert repeat == f"acp-proxy: reproduce with --seed {talk.recording.field('seed')}"
+
+
+def test_the_summary_of_faults_shows_no_secret(forked: Recorder) -> None:
+    """Neither in the name of a rule nor in what it says itself."""
+    rules = faults(f"duplicate name={KEY} where=method:b", f"drop where=text:{KEY}")
+    talk = forked(ECHO, *rules)
+    talk.exchange(B)
+    assert talk.wait() == 0
+    printed = talk.stderr.decode()
+    assert "faults: [redacted:key:" in printed
+    assert "drop never fired (--fault 'drop where=text:[redacted:key:" in printed
+    assert KEY not in printed
 
 
 def test_a_seed_repeats_its_faults(forked: Recorder) -> None:
