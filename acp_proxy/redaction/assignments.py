@@ -43,7 +43,9 @@ def read_assignment(search: Search, place: int) -> Found | None:
     is_option = name.startswith("-")
     if match["operator"] is None and not (is_option and search.loose):
         return None
-    value_start, end, is_quoted = _value(search, match, kind)
+    value_start, end, is_quoted = _value(
+        search, match, kind, before=text[max(0, start - 8) : start]
+    )
     if end == len(text):
         search.leave_open(start)
     value = text[value_start:end]
@@ -59,11 +61,17 @@ def read_assignment(search: Search, place: int) -> Found | None:
     return Found(value_start, end, kind) if random else None
 
 
-def _value(search: Search, match: re.Match[str], kind: str) -> tuple[int, int, bool]:
-    """Returns where the value of an assignment begins and ends, and whether it is quoted."""
+def _value(search: Search, match: re.Match[str], kind: str, before: str) -> tuple[int, int, bool]:
+    """Returns where the value of an assignment begins and ends, and whether it is quoted.
+
+    A quotation mark that also stands before the name ends what began there, as in "set `token=` in
+    the settings".
+    """
     known = expressions()
     start = match.end()
     quote = match["quote"]
+    if quote is not None and not match["closing"] and before.rstrip("?&").endswith(quote):
+        quote = None
     if quote is None and match["closing"] and kind == "cookie":
         pattern = known.line
     elif quote is None:

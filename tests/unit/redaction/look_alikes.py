@@ -117,6 +117,9 @@ Collecting cryptography==43.0.1
 diff --git a/src/auth/token.ts b/src/auth/token.ts
 index 83db48f..bf2a3c1 100644
 | `--token` | the token of the service |
+Set `token=` in config.yaml, for instance to the value of step 2 of 3.
+Use `api_key=` or `token:` 3 times, see section 4.2.
+The URL ends with "?access_token=" and the token of User 1, and 'password=' is not read.
 - [ ] rotate the API key
 ## Authentication and tokens
 claude-sonnet-4-5-20250929

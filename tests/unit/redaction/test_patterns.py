@@ -33,6 +33,15 @@ def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> N
     assert may_hold(text.encode())
 
 
+@pytest.mark.parametrize("loose", [False, True])
+def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
+    """What follows is no value in quotation marks, but may be one without."""
+    assert find("`password=` and step 3 of 4, as User 1 does", loose=loose) == []
+    assert find("'?token=' for 3 Users, and 4 of Them", loose=loose) == []
+    assert find(f'"token="{MIXED} x', loose=loose) == [Found(8, 38, "token")]
+    assert find(f"token=`{MIXED} x`", loose=loose) == [Found(7, 39, "token")]
+
+
 def test_a_named_value_is_secret_in_loose_text() -> None:
     """In loose text, a value after the name of a secret is found, even if it is a word."""
     text = "--token abc --password=def"
