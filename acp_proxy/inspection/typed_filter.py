@@ -61,8 +61,11 @@ def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[s
                 yield f"; did you mean {update}?"
         elif key == "turn" and value.isdecimal() and int(value) > last_turn(reader):
             yield f"; it has {counted(last_turn(reader), 'turn')}"
-        elif not colon and (keys := _keys_with(token)):
-            yield f"; did you mean {keys[0]}:{token}?"
+        elif not colon and total <= _MOST_COUNTED:
+            terms = (
+                term for word in (token, token.removesuffix("s")) for term in _terms_with(word)
+            )
+            yield from (f"; did you mean {term}?" for term in terms if _count(reader, [term]))
     if total <= _MOST_COUNTED and len(tokens) > 1 and not {"or", "not", "(", ")"} & {*tokens}:
         counts = [(_count(reader, tokens[:n] + tokens[n + 1 :]), n) for n in range(len(tokens))]
         most, place = max(counts, key=lambda counted: (counted[0], -counted[1]))
@@ -72,8 +75,8 @@ def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[s
             yield f"; {counted(most, 'frame')} {verb} {visible(rest)}"
 
 
-def _keys_with(word: str) -> list[str]:
-    return [key for key, term in TERMS.items() if word in term.values]
+def _terms_with(word: str) -> list[str]:
+    return [f"{key}:{word}" for key, term in TERMS.items() if word in term.values]
 
 
 def _count(reader: RecordingReader, tokens: list[str]) -> int:

@@ -95,6 +95,8 @@ def test_a_first_guess_works(
         ("call:tolu_01", "; did you mean call:toolu_01?"),
         ("turn:9", "; it has 3 turns"),
         ("to-agent", "; did you mean dir:to-agent?"),
+        ("requests", "; did you mean kind:request?"),
+        ("errors", ""),
         ("kind:error method:prompt", "; 5 frames match method:prompt"),
         ("kind:stderr dir:to-agent", None),
         ("xyzzy", ""),
@@ -117,6 +119,18 @@ def test_each_command_says_that_nothing_matches(path: Path, command: str) -> Non
     assert done.stderr.count("0 of") == 1
     assert done.exit_code == 0
     assert command in INSPECT
+
+
+def test_a_kind_is_suggested_where_there_is_one(tmp_path: Path) -> None:
+    """A word that no frame has, in the plural."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "x"))
+        recorder.to_client({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})
+    with RecordingReader(recorder.path) as reader:
+        assert (
+            why_nothing(reader, "errors") == "0 of 2 frames match errors; did you mean kind:error?"
+        )
+        assert why_nothing(reader, "unanswered") == "0 of 2 frames match unanswered"
 
 
 def test_a_search_asks_each_recording_for_its_last_turn(path: Path) -> None:
