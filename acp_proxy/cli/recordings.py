@@ -56,31 +56,34 @@ def find_recording(word: str) -> Path:
         try:
             return resolve(word, recordings(), working_directory())
         except NoSuchRecording:
-            if _looks_like_filter(word):
-                raise NoSuchRecording(_filter_first(word)) from None
+            if asked := _as_filter(word):
+                raise NoSuchRecording(_filter_first(word, asked)) from None
             raise
     found = latest(recordings(), working_directory())
     return _path_with_warning(found, "the latest of this directory")
 
 
-def _looks_like_filter(word: str) -> bool:
+def _as_filter(word: str) -> str:
+    """Returns the filter that a word is likely meant as; empty if it is none."""
     from acp_proxy.errors import BadFilter
-    from acp_proxy.filters import terms_of
+    from acp_proxy.filters import TERMS, terms_of
 
+    states = [f"is:{one}" for one in (word, word.removesuffix("s")) if one in TERMS["is"].values]
     try:
-        return word.startswith("not ") or bool(terms_of(word))
+        is_filter = word.startswith("not ") or bool(terms_of(word))
     except BadFilter:
-        return False
+        is_filter = False
+    return next(iter(states), word if is_filter else "")
 
 
-def _filter_first(word: str) -> str:
+def _filter_first(word: str, asked: str) -> str:
     import shlex
 
     context = click.get_current_context(silent=True)
     command = context.command_path if context is not None else "acp-proxy log"
     return (
         f"no recording named {word!r}: it looks like a filter, which comes after the recording:"
-        f" `{command} latest {shlex.quote(word)}`"
+        f" `{command} latest {shlex.quote(asked)}`"
     )
 
 

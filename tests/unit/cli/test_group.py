@@ -98,6 +98,15 @@ def test_nothing_is_meant_that_is_not_like_it() -> None:
     assert "did you mean" not in complaint("xyzzy")
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("unanswered", "is:unanswered"), ("failed", "is:failed"), ("errors", "is:error")],
+)
+def test_a_state_in_place_of_a_recording_is_a_filter(word: str, meant: str) -> None:
+    """As it would be after REC; or its plural."""
+    assert complaint("log", word, home=RECORDINGS).endswith(f"`acp-proxy log latest {meant}`")
+
+
 def test_a_filter_in_place_of_a_recording_is_recognized() -> None:
     """The first word is always REC, and who forgets it is told so."""
     assert complaint("log", "kind:error", home=RECORDINGS) == (

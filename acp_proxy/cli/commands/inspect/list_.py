@@ -49,7 +49,7 @@ _COLUMNS = (
     Column("WHEN"),
     Column("TOOK", rank=5),
     Column("DIRECTORY", rank=6, least=12, most=24, keeps_end=True),
-    Column("AGENT", rank=4, least=8, most=22),
+    Column("AGENT", rank=4, least=16, most=22),
     Column("CLIENT", rank=9, least=8, most=16),
     Column("STATE", rank=1),
     Column("EXIT", rank=1),
