@@ -1,0 +1,1 @@
+"""Public reports of bugs as recordings: `python -m tests.reports` writes tests/data/reports."""

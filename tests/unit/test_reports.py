@@ -1,0 +1,39 @@
+"""The reports of bugs are recordings, and the list of them is about their lines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acp_proxy.store.reader import RecordingReader
+from tests.reports.__main__ import DATA, built
+from tests.rows import query
+
+ENTRIES = json.loads((DATA / "reports.json").read_text(encoding="utf-8"))
+
+
+def test_they_are_what_the_builder_writes() -> None:
+    """Nobody has edited one by hand."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in DATA.glob("*.json*")}
+    assert texts == built()
+
+
+def test_there_are_enough_of_them() -> None:
+    """Thirty reports at least, of both sides, and ten conversations without a fault."""
+    sides = [entry["side"] for entry in ENTRIES]
+    assert sides.count("agent") + sides.count("client") >= 30
+    assert min(sides.count("agent"), sides.count("client"), sides.count(None)) >= 10
+    assert all(entry["thread"] for entry in ENTRIES if entry["side"])
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["file"])
+def test_every_frame_that_is_named_is_there(entry: dict[str, object]) -> None:
+    """A report names frames and events of its recording; a healthy conversation none."""
+    with RecordingReader(DATA / str(entry["file"])) as reader:
+        frames = set(query(reader.connection, "SELECT seq FROM frames"))
+        events = set(query(reader.connection, "SELECT seq FROM events"))
+    named = {entry["seq"], *json.loads(json.dumps(entry["also"]))} - {None}
+    assert named <= frames | events
+    assert bool(named) == (entry["side"] is not None)
+    assert not entry["side"] or entry["seq"] in frames
