@@ -227,6 +227,8 @@ class Conversation:
         exchange = None if opened is None else opened.id
         turn = TurnRecord(begun.id, begun.session, seen.seq, exchange, is_text_only=is_plain)
         self.turns[begun.id] = turn
+        if (session := self.session(begun.session)) is not None:
+            session.had_prompt = True
 
     def _end(self, seen: CheckedMessage, ended: Turn) -> EndedTurn | None:
         turn = self.turns.pop(ended.id, None)
@@ -305,7 +307,8 @@ class Conversation:
         params = request.params if request is not None else {}
         known = None if method in ("session/new", FORK) else self.session(name)
         session = known or SessionRecord(name, method, seen.seq)
-        session.closed_seq = None
+        session.closed_seq, session.had_prompt = None, False
+        session.opened, session.seq = method, seen.seq
         cwd, others = (
             params.get("cwd", params.get("workingDirectory")),
             params.get("additionalDirectories"),

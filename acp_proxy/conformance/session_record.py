@@ -110,6 +110,8 @@ class SessionRecord:
     plan: list[dict[str, Any]] = field(factory=list)
     calls: Remembered[str, CallRecord] = field(factory=lambda: Remembered[str, CallRecord](10_000))
     last_end: EndedTurn | None = None
+    had_prompt: bool = False
+    """Whether a prompt was sent since it was opened."""
     closed_seq: int | None = None
     state: str | None = None
     """v2: running, idle or requires_action, as the latest state_update said."""

@@ -1,14 +1,21 @@
 """Words for values of messages in findings."""
 
+import re
 from typing import Any
 
 _LONGEST = 60
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 _KINDS: dict[type, str] = {
     dict: "an object",
     list: "an array",
     bool: "a boolean",
     type(None): "null",
 }
+
+
+def is_relative(path: Any) -> bool:
+    """Whether a value is a path that is neither absolute on POSIX nor on Windows."""
+    return isinstance(path, str) and _ABSOLUTE.match(path) is None
 
 
 def shown(value: Any) -> str:

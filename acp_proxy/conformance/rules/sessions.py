@@ -1,1 +1,270 @@
-"""Rules of this group."""
+"""Rules on opening, listing and closing sessions, and on their directories."""
+
+import re
+from collections.abc import Iterator
+
+from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
+from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.registry import ANY, rule
+from acp_proxy.conformance.session_record import MESSAGES, TOOLS
+from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.wording import is_relative, shown
+from acp_proxy.protocol.dialects import DRAFT, FORK, OPENING, PROMPT, V1, V2
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.peers import Direction
+
+_OPENS = (*OPENING, "session/list")
+_REPLAYED = MESSAGES | TOOLS
+_CLOSING = ("session/close", "session/delete")
+_PATHS = {"fs/read_text_file": "path", "fs/write_text_file": "path", "terminal/create": "cwd"}
+
+
+@rule("session.cwd-absolute", requests=OPENING, alone=True)
+def cwd_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a relative working directory."""
+    name = "workingDirectory" if talk.dialect == DRAFT else "cwd"
+    if is_relative(path := seen.params.get(name)):
+        yield Breach(f"the {name} {shown(path)} is not absolute", place=f"/params/{name}")
+
+
+@rule("session.id-unique", results=("session/new", FORK))
+def id_is_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an id for a new session that another one has."""
+    name = seen.result.get("sessionId")
+    known = talk.session(name) if isinstance(name, str) else None
+    if known is not None:
+        yield Breach(f"the session {shown(name)} exists already", (known.seq,),
+                     place="/result/sessionId")  # fmt: skip
+
+
+@rule("session.id-unknown", requests=(ANY,), notifications=(ANY,))
+def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds sessions that were never opened or listed.
+
+    A session that is being opened is known: history comes before the answer that opens it. So may be
+    one whose id an open session/new returns later, which another rule reports.
+    """
+    name = seen.params.get("sessionId")
+    if not isinstance(name, str) or _is_known(name, seen, talk):
+        return
+    if seen.sender == AGENT and _is_any_new_open(talk):
+        return
+    if seen.method in (*OPENING, "session/delete"):
+        return  # sessions of an earlier connection can be loaded, and deleted
+    yield Breach(f"the session {shown(name)} is not known", place="/params/sessionId")
+
+
+@rule("session.update-early", results=("session/new", FORK))
+def updates_follow_the_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds updates of a session before the answer that gives its id."""
+    early: dict[str, int] = talk.memory.get("early updates", {})
+    name = seen.result.get("sessionId")
+    seq = early.get(name) if isinstance(name, str) else None
+    if seq is not None and (seen.request is None or seq > seen.request.seq):
+        yield Breach("an update of a session comes before the answer that names it", (seen.seq,),
+                     seq=seq)  # fmt: skip
+
+
+@rule("session.update-early", notifications=("session/update",))
+def remember_early_updates(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Remembers updates of sessions that are not known yet."""
+    name = seen.params.get("sessionId")
+    if isinstance(name, str) and not _is_known(name, seen, talk) and _is_any_new_open(talk):
+        early: dict[str, int] = talk.memory.setdefault("early updates", {})
+        if len(early) < 1_000:
+            early.setdefault(name, seen.seq)
+    yield from ()
+
+
+@rule("session.load-capability", requests=("session/load",))
+def load_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds session/load with an agent that does not offer it."""
+    if talk.dialect != V2 and talk.agent.is_known and not talk.agent.offers("loadSession"):
+        yield _not_offered(seen, talk, "loadSession")
+
+
+@rule("session.load-params", requests=("session/load",), alone=True)
+def load_names_all(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds session/load without the session, its directory or its MCP servers."""
+    if talk.dialect != V1 or seen.value is None:
+        return
+    for name in ("sessionId", "cwd", "mcpServers"):
+        if name not in seen.params:
+            yield Breach(f"session/load names no {name}", place=f"/params/{name}")
+
+
+@rule("session.load-no-replay", notifications=("session/update",))
+def remember_replay(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Remembers that a session is replayed."""
+    if seen.update_kind in _REPLAYED and (name := seen.session) is not None:
+        for request in talk.open_requests(Direction.TO_AGENT, name):
+            if request.method in ("session/load", "session/resume"):
+                talk.memory.setdefault("replays", {})[request.seq] = seen.seq
+    yield from ()
+
+
+@rule("session.load-no-replay", results=("session/load",))
+def load_replays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a loaded session of which nothing was replayed, though it had turns here."""
+    if seen.request is None or talk.dialect != V1:
+        return
+    if talk.memory.get("replays", {}).pop(seen.request.seq, None) is None:
+        known = talk.session(seen.session)
+        had_turns = known is not None and known.last_end is not None
+        severity = None if had_turns else Severity.INFO
+        yield Breach("the session was loaded, and no message of it replayed", (seen.request.seq,),
+                     severity=severity)  # fmt: skip
+
+
+@rule("session.load-late-replay", updates=tuple(_REPLAYED))
+def replay_ends_with_the_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds messages of the history after the answer to session/load."""
+    session = talk.session(seen.session)
+    if session is None or session.opened != "session/load" or talk.dialect == DRAFT:
+        return
+    if seen.done.turn is None and not session.had_prompt and seen.sender == AGENT:
+        if not talk.is_opening(seen.session, *OPENING):
+            text = f"{seen.update_kind} comes after the answer to session/load"
+            yield Breach(text, (session.seq,))
+
+
+@rule("session.prompt-while-loading", requests=(PROMPT,))
+def prompts_wait(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds prompts for a session that is being loaded."""
+    for request in talk.open_requests(Direction.TO_AGENT, seen.session):
+        if request.method in ("session/load", "session/resume") and seen.session is not None:
+            yield Breach(f"the session is still being opened by {request.method}", (request.seq,))
+
+
+@rule("session.resume-capability", requests=("session/resume",))
+def resume_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds session/resume with an agent that does not offer it."""
+    yield from _v1_capability(seen, talk, "resume")
+
+
+@rule("session.resume-replayed", results=("session/resume",))
+def resume_does_not_replay(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a resumed session whose history was sent; in v2 the client may ask for it."""
+    request = seen.request
+    if request is None:
+        return
+    replayed = talk.memory.get("replays", {}).pop(request.seq, None)
+    if replayed is not None and request.params.get("replayFrom") is None:
+        text = "a resumed session was replayed"
+        yield Breach(text, (request.seq, seen.seq), seq=replayed)
+
+
+@rule("session.close-capability", requests=("session/close",))
+def close_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds session/close with an agent that does not offer it."""
+    yield from _v1_capability(seen, talk, "close")
+
+
+@rule("session.closed-use", requests=(ANY,), notifications=(ANY,))
+def closed_is_over(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds messages for a session that was closed, but for its opening."""
+    session = talk.session(seen.session)
+    if session is None or session.closed_seq is None or seen.method in (*_OPENS, *_CLOSING):
+        return
+    if seen.params.get("sessionId") == session.id:
+        yield Breach(f"the session {shown(session.id)} is closed", (session.closed_seq,))
+
+
+@rule("session.close-cancels", results=("session/close",))
+def close_ends_turns(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a closed session with a turn that is still open."""
+    turn = talk.turn_of(seen.session)
+    if seen.session is not None and turn is not None:
+        yield Breach("the session is closed, and its turn is not over", (turn.prompt_seq,))
+
+
+@rule("session.list-capability", requests=("session/list",))
+def list_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds session/list with an agent that does not offer it."""
+    yield from _v1_capability(seen, talk, "list")
+
+
+@rule("session.list-cursor", requests=("session/list",))
+def cursors_are_given(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds cursors that no answer has given."""
+    cursor = seen.params.get("cursor")
+    if isinstance(cursor, str) and talk.cursors.lacks(cursor):
+        yield Breach(f"no answer has given the cursor {shown(cursor)}", place="/params/cursor")
+
+
+@rule("session.delete-capability", requests=("session/delete",))
+def delete_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds session/delete with an agent that does not offer it."""
+    yield from _v1_capability(seen, talk, "delete")
+    if talk.dialect == V2 and talk.agent.is_known and not talk.agent.offers("session", "delete"):
+        yield _not_offered(seen, talk, "session.delete")
+
+
+@rule("session.dirs-capability", requests=(*OPENING, "session/list"))
+def directories_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds additional directories with an agent that does not take them."""
+    group = "session" if talk.dialect == V2 else "sessionCapabilities"
+    if seen.params.get("additionalDirectories") and talk.agent.is_known:
+        if not talk.agent.offers(group, "additionalDirectories"):
+            yield _not_offered(seen, talk, f"{group}.additionalDirectories")
+
+
+@rule("session.dirs-absolute", requests=OPENING, alone=True)
+def directories_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds relative additional directories."""
+    others = seen.params.get("additionalDirectories")
+    for at, path in enumerate(others[:1000] if isinstance(others, list) else []):
+        if is_relative(path):
+            yield Breach(f"the additional directory {shown(path)} is not absolute",
+                         place=f"/params/additionalDirectories/{at}")  # fmt: skip
+
+
+@rule("session.outside-roots", requests=tuple(_PATHS), updates=("tool_call", "tool_call_update"))
+def stays_within(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports paths outside the directories of their session."""
+    session = talk.session(seen.session)
+    if session is None or not session.roots or seen.sender == CLIENT:
+        return
+    if seen.update_kind:
+        content = seen.update.get("content")
+        blocks = content[:1000] if isinstance(content, list) else []
+        paths = [member(one, "path") for one in blocks if member(one, "type") == "diff"]
+    else:
+        paths = [seen.params.get(_PATHS.get(seen.method or "", ""))]
+    for path in paths:
+        if isinstance(path, str) and not is_relative(path) and not _is_inside(path, session.roots):
+            yield Breach(f"{shown(path)} is outside the directories of the session", (session.seq,))
+
+
+def _v1_capability(seen: CheckedMessage, talk: Conversation, name: str) -> Iterator[Breach]:
+    is_offered = talk.agent.offers("sessionCapabilities", name)
+    if talk.dialect == V1 and talk.agent.is_known and not is_offered:
+        yield _not_offered(seen, talk, f"sessionCapabilities.{name}")
+
+
+def _not_offered(seen: CheckedMessage, talk: Conversation, path: str) -> Breach:
+    related = () if talk.agent.seq is None else (talk.agent.seq,)
+    return Breach(f"{seen.method} needs {path}, which the agent does not offer", related)
+
+
+def _is_known(name: str, seen: CheckedMessage, talk: Conversation) -> bool:
+    if name in talk.sessions or name in talk.listed:
+        return True
+    if talk.sessions.has_forgotten or talk.listed.has_forgotten:
+        return True
+    return talk.is_opening(name, *OPENING)
+
+
+def _is_any_new_open(talk: Conversation) -> bool:
+    open_ = talk.connection.open_requests(Direction.TO_AGENT)
+    return any(one.method in ("session/new", FORK) for one in open_)
+
+
+def _is_inside(path: str, roots: list[str]) -> bool:
+    if re.search(r"(^|[\\/])\.\.([\\/]|$)", path):
+        return True  # where it leads is not known
+    for root in roots:
+        trimmed = root.rstrip("/\\")
+        if path == trimmed or path.startswith((f"{trimmed}/", f"{trimmed}\\")):
+            return True
+    return False
