@@ -41,8 +41,8 @@ def id_is_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds sessions that were never opened or listed.
 
-    A session that is being opened is known: history comes before the answer that opens it. So may be
-    one whose id an open session/new returns later, which another rule reports.
+    A session that is being opened is known: history comes before the answer that opens it. One
+    whose id an open session/new returns later is reported by another rule.
     """
     name = seen.params.get("sessionId")
     if not isinstance(name, str) or _is_known(name, seen, talk):
@@ -122,10 +122,10 @@ def replay_ends_with_the_answer(seen: CheckedMessage, talk: Conversation) -> Ite
     session = talk.session(seen.session)
     if session is None or session.opened != "session/load" or talk.dialect == DRAFT:
         return
-    if seen.done.turn is None and not session.had_prompt and seen.sender == AGENT:
-        if not talk.is_opening(seen.session, *OPENING):
-            text = f"{seen.update_kind} comes after the answer to session/load"
-            yield Breach(text, (session.seq,))
+    is_outside = seen.done.turn is None and not session.had_prompt and seen.sender == AGENT
+    if is_outside and not talk.is_opening(seen.session, *OPENING):
+        text = f"{seen.update_kind} comes after the answer to session/load"
+        yield Breach(text, (session.seq,))
 
 
 @rule("session.prompt-while-loading", requests=(PROMPT,))
@@ -204,9 +204,9 @@ def delete_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
 def directories_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds additional directories with an agent that does not take them."""
     group = "session" if talk.dialect == V2 else "sessionCapabilities"
-    if seen.params.get("additionalDirectories") and talk.agent.is_known:
-        if not talk.agent.offers(group, "additionalDirectories"):
-            yield _not_offered(seen, talk, f"{group}.additionalDirectories")
+    is_offered = talk.agent.offers(group, "additionalDirectories")
+    if seen.params.get("additionalDirectories") and talk.agent.is_known and not is_offered:
+        yield _not_offered(seen, talk, f"{group}.additionalDirectories")
 
 
 @rule("session.dirs-absolute", requests=OPENING, alone=True)
