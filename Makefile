@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 600
 JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recordings test fast check style types docs bench mutants fuzz soak agents dist lock clean
+.PHONY: help demo recordings test fast check style types docs bench mutants fuzz soak agents schemas dist lock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ soak: $(COMPILED) ## the long runs: hundreds of kills, a million frames
 
 agents: $(READY) ## read the known agents anew from the official registry, or from REGISTRY=FILE
 	@$(BIN)/python -m tests.known_agents $(REGISTRY)
+
+schemas: $(READY) ## derive the types of messages anew from the official schemas
+	@$(BIN)/python -m tests.schemas
 
 # The same files give the same bytes: without SOURCE_DATE_EPOCH, times are those of 2020.
 dist: $(READY) ## the wheel and the source distribution, in dist/

@@ -27,6 +27,8 @@ class Example:
     method: str
     """For a response, the method it answers."""
     message: dict[str, Any]
+    valid_v1_schema: bool | None = None
+    """The verdict of the stable v1 schema; None if it has no type for this."""
 
     @property
     def raw(self) -> bytes:
@@ -59,6 +61,7 @@ def _load(name: str) -> tuple[Example, ...]:
             line["kind"],
             line["method"],
             line["message"],
+            line.get("valid_v1_schema"),
         )
         for line in lines
     )

@@ -1,0 +1,386 @@
+"""Derives the types of messages from an official schema file.
+
+The official files are JSON Schemas written by a generator: types refer to each other by `allOf`
+of one reference, an object may have a union beside its properties, and the last branch of an open
+union is what no other branch is. Here each type gets one of a few forms, which are JSON Schema too:
+
+- a reference, ``{"$ref": "#/$defs/Name"}``, but never to a mere string or number;
+- an object with ``properties`` and ``required``; ``additionalProperties`` where it may hold others;
+- a union of such objects, each of them complete: nothing is required beside it. ``discriminator``
+  names the member by which its branches are told apart, if there is one;
+- an ``enum``; of an open one, ``type`` and the known values as ``x-known``;
+- whatever else the file says, without prose.
+
+So a type can be closed by closing each object, and what is wrong can be looked for in one branch.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from attrs import field, frozen
+
+from acp_proxy.protocol.peers import Direction
+
+Form = dict[str, Any]
+"""A type in one of the forms above."""
+REFERENCE = "#/$defs/"
+NULL_IS_DEFAULT = "x-deserialize-default-on-null"
+"""Marks what a sender may not set to null, but a receiver is to read as the default if it is."""
+_PROSE = frozenset(
+    (
+        *("$comment", "$id", "$schema", "contentEncoding", "contentMediaType", "default"),
+        *("deprecated", "description", "discriminator", "examples", "format", "readOnly"),
+        *("title", "unevaluatedProperties", "writeOnly"),
+    )
+)
+"""Keywords that decide nothing here; `format` and the encodings only inform."""
+_DIRECTIONS = {
+    "agent": (Direction.TO_AGENT,),
+    "client": (Direction.TO_CLIENT,),
+    "protocol": tuple(Direction),
+    "proxy": tuple(Direction),
+}
+"""Which way a message goes that this side receives; both peers may be in a chain of proxies."""
+_MESSAGES = {
+    "AgentRequest": ("params", Direction.TO_CLIENT),
+    "AgentNotification": ("params", Direction.TO_CLIENT),
+    "AgentResponse": ("results", Direction.TO_AGENT),
+    "ClientRequest": ("params", Direction.TO_AGENT),
+    "ClientNotification": ("params", Direction.TO_AGENT),
+    "ClientResponse": ("results", Direction.TO_CLIENT),
+}
+"""What each union of messages has, and which way the message or the request of a response goes."""
+
+
+class NoSchema(ValueError):
+    """What was given is not a schema file of the protocol."""
+
+
+def derive(schema: Any) -> dict[str, Any]:
+    """Returns the types of a schema file, and for each method those of its params and result.
+
+    ``params`` and ``results`` have, for each direction of a request, the type of each method;
+    ``types`` are the named types that these refer to.
+
+    Raises:
+        NoSchema: it is not a schema file of the protocol.
+    """
+    types = schema.get("$defs") if isinstance(schema, dict) else None
+    if not isinstance(types, dict) or not all(isinstance(one, dict) for one in types.values()):
+        raise NoSchema("it has no types in `$defs`")
+    try:
+        return _derive(types)
+    except RecursionError:
+        raise NoSchema("its types are nested too deeply") from None
+    except NoSchema:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as e:
+        reason = f"it lacks {e.args[0]}" if isinstance(e, KeyError) else "it is no JSON Schema"
+        raise NoSchema(reason) from None
+
+
+def _derive(types: Mapping[str, Form]) -> dict[str, Any]:
+    deriver = _Deriver(types)
+    messages: dict[str, dict[str, dict[str, list[Form]]]] = {
+        part: {str(direction): {} for direction in Direction} for part in ("params", "results")
+    }
+    for name, one in types.items():
+        if "x-method" in one:
+            part = "results" if name.endswith("Response") else "params"
+            directions = {*_DIRECTIONS.get(one.get("x-side", ""), ())}
+            directions |= {
+                direction
+                for union, (of, direction) in _MESSAGES.items()
+                if of == part and _reference(name) in references(types.get(union))
+            }
+            for direction in directions:
+                messages[part][direction].setdefault(one["x-method"], []).append(
+                    {"$ref": _reference(name)}
+                )
+    if not any(messages["params"].values()):
+        raise NoSchema("no type in it has an `x-method`")
+    tables = {
+        part: {
+            direction: {
+                method: forms[0] if len(forms) == 1 else {"anyOf": forms}
+                for method, forms in sorted(methods.items())
+            }
+            for direction, methods in sorted(table.items())
+        }
+        for part, table in messages.items()
+    }
+    forms = {name: deriver.form({"$ref": _reference(name)}, whole=True) for name in types}
+    return {**tables, "types": {name: forms[name] for name in sorted(reachable(tables, forms))}}
+
+
+def references(node: Any) -> Iterator[str]:
+    """Yields each reference in a schema."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key == "$ref" and isinstance(value, str):
+                yield value
+            else:
+                yield from references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from references(value)
+
+
+def reachable(node: Any, types: Mapping[str, Form]) -> set[str]:
+    """Names the types that something refers to, directly or through others.
+
+    Args:
+        node: what refers to them.
+        types: all types by their names.
+
+    Raises:
+        KeyError: one is missing.
+    """
+    found: set[str] = set()
+    waiting = [*references(node)]
+    while waiting:
+        name = named(waiting.pop())
+        if name not in found:
+            found.add(name)
+            waiting += references(types[name])
+    return found
+
+
+def named(reference: str) -> str:
+    """Returns the name in a reference.
+
+    Raises:
+        KeyError: it refers to something else than a named type.
+    """
+    if not reference.startswith(REFERENCE):
+        raise KeyError(reference)
+    return reference.removeprefix(REFERENCE)
+
+
+def _reference(name: str) -> str:
+    return REFERENCE + name
+
+
+@frozen
+class _Object:
+    """One way an object may be."""
+
+    properties: dict[str, Form] = field(factory=dict)
+    required: tuple[str, ...] = ()
+    open: bool = False
+    """Whether it may hold other members, as the schema says in so many words."""
+    other: Form = field(factory=dict)
+    """Keywords that are kept as they are."""
+
+    def __and__(self, other: "_Object") -> "_Object":
+        properties = dict(self.properties)
+        for name, form in other.properties.items():
+            properties[name] = _both(properties[name], form) if name in properties else form
+        return _Object(
+            properties,
+            tuple(dict.fromkeys(self.required + other.required)),
+            self.open or other.open,
+            {**self.other, **other.other},
+        )
+
+    def form(self) -> Form:
+        form: Form = {"type": "object"}
+        if self.properties:
+            form["properties"] = self.properties
+        if self.required:
+            form["required"] = [*self.required]
+        if self.open and self.properties:
+            form["additionalProperties"] = True
+        return form | self.other
+
+
+@frozen
+class _Alternatives:
+    """All ways an object may be."""
+
+    objects: list[_Object]
+    one_of: bool = False
+    """Whether two of them at once are wrong, and no member tells them apart."""
+
+    def form(self) -> Form:
+        forms = [one.form() for one in self.objects]
+        if len(forms) == 1:
+            return forms[0]
+        union: Form = {"oneOf" if self.one_of else "anyOf": forms}
+        tag = discriminator(forms)
+        return union | ({"discriminator": {"propertyName": tag}} if tag else {})
+
+
+def discriminator(objects: Iterable[Form], without: Iterable[str] = ()) -> str | None:
+    """Names the member by which most of the objects of a union are told apart, if there is one.
+
+    Args:
+        objects: the forms of the objects.
+        without: members that do not count.
+    """
+    counts: dict[str, int] = {}
+    for one in objects:
+        for name in one.get("required", ()):
+            if "const" in one.get("properties", {}).get(name, ()) and name not in without:
+                counts[name] = counts.get(name, 0) + 1
+    return max(counts, key=counts.__getitem__, default=None)
+
+
+class _Deriver:
+    def __init__(self, types: Mapping[str, Form]) -> None:
+        self._types = types
+        self._forms: dict[str, Form] = {}
+        self._within: list[str] = []
+
+    def form(self, node: Any, *, whole: bool = False) -> Any:
+        """Returns the form of a type; of a reference with ``whole``, that of what it refers to."""
+        if isinstance(node, bool):
+            return {} if node else {"not": {}}
+        kept = {
+            key: value
+            for key, value in node.items()
+            if key not in _PROSE and (not key.startswith("x-") or key == NULL_IS_DEFAULT)
+        }
+        if len(kept) == 1:
+            match kept:
+                case {"$ref": str(reference)}:
+                    return self._referred(reference, whole)
+                case {"allOf": [one]} | {"anyOf": [one]} | {"oneOf": [one]}:
+                    return self.form(one, whole=whole)
+        if (values := _values(kept)) is not None:
+            return values
+        alternatives = self._alternatives(kept)
+        return alternatives.form() if alternatives else self._as_it_is(kept)
+
+    def _referred(self, reference: str, whole: bool) -> Form:
+        name = named(reference)
+        if name in self._within:  # a type that is within itself
+            return {"$ref": reference}
+        form = self._forms.get(name)
+        if form is None:
+            self._within.append(name)
+            form = self._forms[name] = self.form(self._types[name], whole=True)
+            self._within.pop()
+        if whole or not {"properties", "anyOf", "oneOf", "enum", "$ref", "items"} & form.keys():
+            return form
+        return {"$ref": reference}
+
+    def _as_it_is(self, node: Form) -> Form:
+        form: Form = {}
+        for key, value in node.items():
+            match key, value:
+                case "properties" | "patternProperties" | "$defs" | "dependentSchemas", dict():
+                    form[key] = {name: self.form(one) for name, one in value.items()}
+                case "anyOf" | "oneOf" | "allOf" | "prefixItems", list():
+                    form[key] = [self.form(one) for one in value]
+                case "additionalProperties", True:
+                    pass  # says what holds anyway, where nothing is listed
+                case _, dict():
+                    form[key] = self.form(value)
+                case _:
+                    form[key] = value
+        return form
+
+    def _alternatives(self, node: Form) -> "_Alternatives | None":
+        """All ways to be an object of a type; None if it is something else, or a plain map."""
+        match node:
+            case {"$ref": str(reference), **rest} if not rest:
+                name = named(reference)
+                if name in self._within:
+                    return None
+                self._within.append(name)
+                found = self._alternatives(self._types[name])
+                self._within.pop()
+                return found
+        composed = {"allOf", "anyOf", "oneOf"} & node.keys()
+        if node.get("type", "object" if composed else None) != "object":
+            return None
+        if composed and node.get("additionalProperties", True) is not True:
+            return None
+        objects, one_of = [self._own(node)], False
+        parts = [[one] for one in node.get("allOf", ())]
+        parts += [node[key] for key in ("anyOf", "oneOf") if key in node]
+        for branches in parts:
+            found_of = [self._alternatives(one) for one in branches]
+            found_all = [one for one in found_of if one is not None]
+            if len(found_all) < len(found_of):
+                return None
+            more = [one for found in found_all for one in found.objects]
+            one_of |= any(found.one_of for found in found_all)
+            if branches is node.get("oneOf"):
+                tag = discriminator(one.form() for one in more)
+                one_of |= tag is None
+            objects = [a & b for a, b in product(objects, more)]
+        return _Alternatives(objects, one_of)
+
+    def _own(self, node: Form) -> _Object:
+        """What an object has beside its parts."""
+        properties = {name: self.form(one) for name, one in node.get("properties", {}).items()}
+        others = node.get("additionalProperties")
+        rest = {
+            key: value
+            for key, value in node.items()
+            if key not in _PROSE
+            and not key.startswith("x-")
+            and key not in ("type", "properties", "required", "allOf", "anyOf", "oneOf", "not")
+            and (key != "additionalProperties" or isinstance(others, dict) or others is False)
+        }
+        if "not" in node:
+            tags = _tags(node["not"])
+            if tags:
+                name, values = tags
+                properties[name] = properties.get(name, {}) | {"not": {"enum": values}}
+            else:
+                rest["not"] = node["not"]
+        is_open = others is True or node.get("unevaluatedProperties") is True
+        return _Object(properties, (*node.get("required", ()),), is_open, self._as_it_is(rest))
+
+
+def _both(one: Form, other: Form) -> Form:
+    """The form of what has two forms at once."""
+    for wide, narrow in ((one, other), (other, one)):
+        types = {*_listed(wide["type"])} if wide.keys() == {"type"} else set()
+        if {*_listed("string" if "const" in narrow else narrow.get("type", "any"))} <= types:
+            return narrow
+    return one if one == other else {"allOf": [one, other]}
+
+
+def _listed(types: Any) -> list[str]:
+    return types if isinstance(types, list) else [types]
+
+
+def _values(node: Form) -> Form | None:
+    """The form of a type that is one of several texts; None if it is something else."""
+    if isinstance(node.get("const"), str) and node.keys() <= {"type", "const"}:
+        return {"const": node["const"]}
+    if node.keys() not in ({"oneOf"}, {"anyOf"}):
+        return None
+    (branches,) = node.values()
+    known, others = [], 0
+    for one in branches:
+        kept = {key: value for key, value in one.items() if key not in _PROSE}
+        if isinstance(kept.get("const"), str) and kept.keys() <= {"type", "const"}:
+            known.append(kept["const"])
+        elif kept == {"type": "string"}:
+            others += 1
+        else:
+            return None
+    if not known:
+        return None
+    return {"type": "string", "x-known": known} if others else {"enum": known}
+
+
+def _tags(node: Form) -> tuple[str, list[str]] | None:
+    """The member, and its values, of what the last branch of an open union is not."""
+    found = []
+    for one in node.get("anyOf", [node]):
+        match one:
+            case {"properties": dict(properties), "required": [str(name)]} if properties.keys() == {
+                name
+            } and isinstance(properties[name].get("const"), str):
+                found.append((name, properties[name]["const"]))
+            case _:
+                return None
+    names = {name for name, _ in found}
+    return (names.pop(), [value for _, value in found]) if len(names) == 1 else None

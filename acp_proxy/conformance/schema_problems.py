@@ -1,0 +1,386 @@
+"""Says what is wrong with a value that is not of its type, and which members are not in its type.
+
+A validator finds out quickly that something is wrong; this says what. Of a union it looks into the
+branch that the discriminator of the value chooses, so the answer is "content is missing" and not
+"no branch fits". Types are those of `schema_derivation`; keywords that these do not use are left to
+the validator.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import islice
+from typing import Any, Final
+
+from attrs import frozen
+
+from acp_proxy.conformance.closed_types import FREE_MEMBERS, META, members
+from acp_proxy.conformance.schema_derivation import NULL_IS_DEFAULT, Form, discriminator, named
+from acp_proxy.protocol.json_text import pointer
+from acp_proxy.wording import counted
+
+ABSENT: Final = object()
+"""In place of a value: there is none."""
+MOST = 100
+"""Problems that are named in one message, and members."""
+_MOST_VALUES = 12
+_LONGEST = 40
+"""Characters of a text from a message that are quoted."""
+_LARGEST = 10**20
+"""Numbers beyond it are not quoted: they may have a million digits."""
+_Path = tuple[str, ...]
+
+
+class Mismatch(StrEnum):
+    """In which way a value is not of its type."""
+
+    MISSING = "missing"
+    """A required member."""
+    TYPE = "type"
+    """Another JSON type."""
+    NULL = "null"
+    """Null where the type has none, though receivers are to read it as the default."""
+    VALUE = "value"
+    """None of the allowed values."""
+    TAG = "tag"
+    """A closed union has no branch of that name."""
+    RANGE = "range"
+    """Too small, too large, too short or too long."""
+    OTHER = "other"
+    """Something that only a schema of the user's can ask for."""
+
+
+@frozen
+class SchemaProblem:
+    """One place of a message that is not as the schema says."""
+
+    pointer: str
+    """A JSON pointer from the root of the message; of what is missing, where it should be."""
+    expected: str
+    found: str
+    """What there is, cut; never a long text."""
+    mismatch: Mismatch
+
+    def __str__(self) -> str:
+        return f"{self.pointer}: expected {self.expected}, got {self.found}"
+
+
+@frozen
+class Explainer:
+    """Compares values with types."""
+
+    types: Mapping[str, Form]
+
+    def problems(self, form: Form, value: Any, at: _Path) -> list[SchemaProblem]:
+        """Lists what is wrong, at most `MOST` places; nothing if the value is of the type.
+
+        Args:
+            form: the form of the type.
+            value: the value.
+            at: the path to it from the root of the message.
+        """
+        return [*islice(self._problems(form, value, at), MOST)]
+
+    def extra(self, form: Form, value: Any, at: _Path) -> list[_Path]:
+        """Lists the paths of members that no type names, at most `MOST`.
+
+        Args:
+            form: the form of the value's type.
+            value: the value; may be of another type.
+            at: the path to it from the root of the message.
+        """
+        return [*islice(self._extra(form, value, at, None), MOST)]
+
+    def _problems(self, form: Form, value: Any, at: _Path) -> Iterator[SchemaProblem]:
+        form = self._resolved(form)
+        if "anyOf" in form or "oneOf" in form:
+            yield from self._union(form, value, at)
+            return
+        for one in form.get("allOf", ()):
+            yield from self._problems(one, value, at)
+        if not _is_of_type(form, value):
+            is_default = value is None and form.get(NULL_IS_DEFAULT)
+            kind = Mismatch.NULL if is_default else Mismatch.TYPE
+            yield self._problem(form, value, at, kind)
+        elif not _is_allowed(form, value):
+            yield self._problem(form, value, at, Mismatch.VALUE)
+        elif not _is_in_range(form, value):
+            yield self._problem(form, value, at, Mismatch.RANGE)
+        elif isinstance(value, dict):
+            yield from self._members(form, value, at)
+        elif isinstance(value, list) and isinstance(items := form.get("items"), dict):
+            for index, one in enumerate(value):
+                yield from self._problems(items, one, (*at, str(index)))
+
+    def _members(self, form: Form, value: dict[str, Any], at: _Path) -> Iterator[SchemaProblem]:
+        properties = form.get("properties", {})
+        for name in form.get("required", ()):
+            if name not in value:
+                one = properties.get(name, {})
+                yield self._problem(one, ABSENT, (*at, name), Mismatch.MISSING)
+        others = form.get("additionalProperties")
+        for name, one in value.items():
+            its = properties.get(name, others)
+            if isinstance(its, dict):
+                yield from self._problems(its, one, (*at, name))
+
+    def _union(self, form: Form, value: Any, at: _Path) -> Iterator[SchemaProblem]:
+        branches, problem = self._branches(form, value, at)
+        if problem is not None:
+            yield problem
+            return
+        found = [self.problems(one, value, at) for one in branches]
+        fitting = found.count([])
+        if fitting == 1 or (fitting and "anyOf" in form):
+            return
+        if fitting:
+            yield self._problem(form, value, at, Mismatch.VALUE, "only one of its forms")
+        elif missing := _alternatives(found):
+            yield missing
+        else:
+            yield from min(found, key=len)
+
+    def _branches(
+        self, form: Form, value: Any, at: _Path
+    ) -> tuple[list[Form], SchemaProblem | None]:
+        """The branches of a union that a value may be meant as; none, if there is a problem."""
+        every = [*self._flat(form)]
+        fitting = [one for one in every if _is_of_type(one, value)]
+        if not fitting:
+            given = value is None and any(one.get(NULL_IS_DEFAULT) for one in every)
+            kind = Mismatch.NULL if given else Mismatch.TYPE
+            if all("enum" in one or "const" in one for one in every):
+                kind = Mismatch.VALUE
+            return [], self._problem(form, value, at, kind)
+        if not isinstance(value, dict):
+            return fitting, None
+        spare: list[Form] = []
+        used: list[str] = []
+        while (tag := discriminator(fitting, used)) is not None:
+            used.append(tag)
+            given = value.get(tag, ABSENT)
+            chosen = [one for one in fitting if _has_tag(one, tag, given)]
+            untagged = [one for one in fitting if not _is_tagged(one, tag)]
+            if not chosen and not any(_may_have(one, tag, given) for one in untagged):
+                return [], self._tag_problem(fitting, given, (*at, tag), tag)
+            spare += untagged if chosen else []
+            fitting = chosen or untagged
+        if spare and self.problems(fitting[0], value, at):
+            fitting += [one for one in spare if not self.problems(one, value, at)]
+        return fitting, None
+
+    def _tag_problem(
+        self, branches: Iterable[Form], value: Any, at: _Path, tag: str
+    ) -> SchemaProblem:
+        forms = [one["properties"][tag] for one in branches]
+        if not all("const" in one for one in forms):
+            forms = [one for one in forms if "const" not in one]  # the names of an open union
+        form: Form = {"anyOf": forms}
+        kind = Mismatch.TAG if isinstance(value, str) else Mismatch.TYPE
+        return self._problem(form, value, at, Mismatch.MISSING if value is ABSENT else kind)
+
+    def _extra(self, form: Form, value: Any, at: _Path, tag: str | None) -> Iterator[_Path]:
+        form = self._resolved(form)
+        if "anyOf" in form or "oneOf" in form:
+            branches, _ = self._branches(form, value, at)
+            own = form.get("discriminator", {}).get("propertyName")
+            found = [[*islice(self._extra(one, value, at, own), MOST)] for one in branches]
+            if found:
+                yield from covered_by_all(found)
+        elif isinstance(value, dict):
+            allowed = members(form)
+            properties, others = form.get("properties", {}), form.get("additionalProperties")
+            for name, one in value.items():
+                its = properties.get(name, others)
+                if allowed is not None and name not in allowed and name != tag:
+                    yield (*at, name)
+                elif isinstance(its, dict) and name != META and name not in FREE_MEMBERS:
+                    yield from self._extra(its, one, (*at, name), None)
+        elif isinstance(value, list) and isinstance(items := form.get("items"), dict):
+            for index, one in enumerate(value):
+                yield from self._extra(items, one, (*at, str(index)), None)
+
+    def _resolved(self, form: Form) -> Form:
+        while "$ref" in form:
+            form = self.types[named(form["$ref"])]
+        return form
+
+    def _flat(self, form: Form) -> Iterator[Form]:
+        """The branches of a union, without unions among them."""
+        form = self._resolved(form)
+        for branches in (form.get("anyOf"), form.get("oneOf")):
+            for one in branches or ():
+                yield from self._flat(one)
+        if "anyOf" not in form and "oneOf" not in form:
+            yield form
+
+    def _problem(
+        self, form: Form, value: Any, at: _Path, kind: Mismatch, expected: str | None = None
+    ) -> SchemaProblem:
+        found = _size(value) if kind is Mismatch.RANGE else None
+        found = found or _shown(value, kind in (Mismatch.VALUE, Mismatch.TAG))
+        return SchemaProblem(pointer(at), expected or self._described(form), found, kind)
+
+    def _described(self, form: Form) -> str:
+        words: dict[str, None] = {}
+        for one in self._flat(form):
+            values = one.get("enum", [one["const"]] if "const" in one else [])
+            for value in values[:_MOST_VALUES]:
+                words[_shown(value, quoted=True)] = None
+            if len(values) > _MOST_VALUES:
+                words[f"one of {len(values) - _MOST_VALUES} others"] = None
+            if not values:
+                words |= dict.fromkeys(_types(one) or ["a value"])
+        several = [*words]
+        text = " or ".join(filter(None, [", ".join(several[:-1]), several[-1]]))
+        return text + _range(form)
+
+
+def covered_by_all(found: Sequence[Iterable[_Path]]) -> Iterator[_Path]:
+    """Yields the paths that each list has, or has the beginning of.
+
+    Args:
+        found: the lists.
+    """
+    sets = [set(one) for one in found]
+    for path in dict.fromkeys(path for one in found for path in one):
+        beginnings = [path[:length] for length in range(1, len(path) + 1)]
+        if all(not each.isdisjoint(beginnings) for each in sets):
+            yield path
+
+
+def _has_tag(form: Form, tag: str, value: Any) -> bool:
+    """Whether a branch is the one of a tag, or the open one if no other is."""
+    if not _is_tagged(form, tag) or not isinstance(value, str):
+        return False
+    own = form["properties"][tag]
+    if "const" in own:
+        return bool(own["const"] == value)
+    return value not in own.get("not", {}).get("enum", ())
+
+
+def _is_tagged(form: Form, tag: str) -> bool:
+    """Whether a branch requires a tag."""
+    own = form.get("properties", {}).get(tag, {})
+    return tag in form.get("required", ()) and ("const" in own or own.get("type") == "string")
+
+
+def _may_have(form: Form, tag: str, value: Any) -> bool:
+    """Whether a branch without a tag allows a member of that name, or its absence."""
+    own = form.get("properties", {}).get(tag, {})
+    return tag not in form.get("required", ()) if value is ABSENT else _is_of_type(own, value)
+
+
+def _alternatives(found: Iterable[Sequence[SchemaProblem]]) -> SchemaProblem | None:
+    """One problem in place of several of which one is to be solved: a member is missing."""
+    missing = {one[0].pointer: one[0] for one in found if len(one) == 1}
+    if len(missing) < 2 or {one.mismatch for one in missing.values()} != {Mismatch.MISSING}:
+        return None
+    place = next(iter(missing)).rpartition("/")[0]
+    names = " or ".join(one.removeprefix(f"{place}/") for one in missing)
+    return SchemaProblem(place or "/", f"member {names}", "neither", Mismatch.MISSING)
+
+
+def _types(form: Form) -> list[str]:
+    types = form.get("type", [])
+    return types if isinstance(types, list) else [types]
+
+
+def _is_of_type(form: Form, value: Any) -> bool:
+    if "const" in form or "enum" in form:
+        allowed = [form["const"]] if "const" in form else form["enum"]
+        return any(_type_of(value) == _type_of(one) for one in allowed)
+    types = _types(form)
+    found = _type_of(value)
+    return not types or found in types or (found == "integer" and "number" in types)
+
+
+def _type_of(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case str():
+            return "string"
+        case int():
+            return "integer"
+        case float():
+            if not math.isfinite(value):
+                return "no number"
+            return "integer" if value.is_integer() else "number"
+        case list():
+            return "array"
+        case dict():
+            return "object"
+        case _:
+            return "nothing"
+
+
+def _is_allowed(form: Form, value: Any) -> bool:
+    if "const" in form:
+        return bool(value == form["const"])
+    if "enum" in form:
+        return value in form["enum"]
+    return value not in form["not"]["enum"] if "enum" in form.get("not", ()) else True
+
+
+def _is_in_range(form: Form, value: Any) -> bool:
+    match value:
+        case bool():
+            return True
+        case int() | float():
+            least, most = form.get("minimum", value), form.get("maximum", value)
+            return bool(least <= value <= most)
+        case str():
+            return bool(form.get("minLength", 0) <= len(value) <= form.get("maxLength", math.inf))
+        case list():
+            return bool(form.get("minItems", 0) <= len(value) <= form.get("maxItems", math.inf))
+    return True
+
+
+def _range(form: Form) -> str:
+    for least, most, noun in (
+        ("minimum", "maximum", ""),
+        ("minLength", "maxLength", "character"),
+        ("minItems", "maxItems", "item"),
+    ):
+        match form.get(least), form.get(most):
+            case None, None:
+                continue
+            case low, None:
+                return f" of at least {_counted(low, noun)}"
+            case None, high:
+                return f" of at most {_counted(high, noun)}"
+            case low, high:
+                return f" from {low} to {_counted(high, noun)}"
+    return ""
+
+
+def _counted(count: Any, noun: str) -> str:
+    return counted(count, noun) if noun else str(count)
+
+
+def _size(value: Any) -> str | None:
+    match value:
+        case str():
+            return counted(len(value), "character")
+        case list():
+            return counted(len(value), "item")
+    return None
+
+
+def _shown(value: Any, quoted: bool) -> str:
+    """What there is, in a few words of printable ASCII."""
+    match value:
+        case str() if quoted:
+            return json.dumps(value if len(value) <= _LONGEST else value[:_LONGEST] + "...")
+        case None | bool():
+            return json.dumps(value)
+        case int() | float() if math.isfinite(value) and abs(value) < _LARGEST:
+            return json.dumps(value)
+        case int() | float():
+            return "a number that is too large" if value == value else "NaN"
+        case _:
+            return _type_of(value)

@@ -1,0 +1,119 @@
+"""Writes `acp_proxy/conformance/schemas/` anew, from the official schema files.
+
+``make schemas`` gets them with npm: the package is pinned by `tests/integration/npm`, whose lock
+has its checksum. Each example in `tests/data/protocol` is judged by the derived types as by the
+original ones.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from jsonschema_rs import Draft202012Validator
+
+from acp_proxy.conformance.message_types import DIRECTORY, derived
+from tests import documents
+
+ROOT = Path(__file__).parents[1]
+LOCK = ROOT / "tests/integration/npm/package-lock.json"
+CACHE = ROOT / ".cache/schemas"
+PACKAGE = "@agentclientprotocol/sdk"
+FILES = {
+    "v1": "schema/v1/schema.json",
+    "v1-unstable": "schema/v1/schema.unstable.json",
+    "v2": "schema/v2/schema.json",
+    "v2-unstable": "schema/v2/schema.unstable.json",
+}
+"""The schemas of today."""
+FORMER = {
+    "v1-0.29.0": ("0.29.0", "schema/schema.json"),
+    "v1-0.18.2": ("0.18.2", "schema/schema.json"),
+    "v2-1.4.0": ("1.4.0", "schema/v2/schema.unstable.json"),
+}
+"""Unstable schemas with what was dropped since, which programs of their time use."""
+INTEGRITY = {
+    "0.18.2": "sha512-l/o9NKvUc00GPa6RFJ4AccQq2O/PAf83xQ75mThHuL3H571iN4+PEdwnTBez67sS"
+    "8Nv2aSA373xCZ5CbTXEwzA==",
+    "0.29.0": "sha512-Sb8xJ/cIhqlvxeJiB0+1scBk0LAkVAwJ9WAFG9XCe3LEI5JWAyOxbqaCa8O1HmNn"
+    "rk4+qHN11eaKH6zL2iHIYA==",
+    "1.4.0": "sha512-/eufudw+aFY1LKLolT6yFE6UMmYRl7fMJ/DEONSIyR6wI3slHWITBsANRGqXEY8FR"
+    "zqUxwh7QEaGiZHcJPVThg==",
+}
+"""The checksums of former packages, as npm writes them."""
+
+
+def main() -> int:
+    """Writes the types; returns the exit code."""
+    version, integrity = pinned()
+    today = {name: (version, file) for name, file in FILES.items()}
+    checksums = {**INTEGRITY, version: integrity}
+    packages = {one: fetched(one, checksum) for one, checksum in checksums.items()}
+    for name, (of, file) in {**today, **FORMER}.items():
+        data = (packages[of] / file).read_bytes()
+        found = derived(data, f"{PACKAGE} {file}", of)
+        differing = differences(json.loads(data), found)
+        (DIRECTORY / f"{name}.json").write_bytes(written(found))
+        print(f"{name}: {len(found['types'])} types", *differing, sep="\n")  # noqa: T201
+        if differing:
+            return 1
+    return 0
+
+
+def written(types: dict[str, Any]) -> bytes:
+    """Writes types as a file of the package."""
+    return json.dumps(types, separators=(",", ":")).encode() + b"\n"
+
+
+def pinned() -> tuple[str, str]:
+    """Returns the version and the checksum that the lock of npm has for the package."""
+    entry = json.loads(LOCK.read_bytes())["packages"][f"node_modules/{PACKAGE}"]
+    return entry["version"], entry["integrity"]
+
+
+def fetched(version: str, integrity: str) -> Path:
+    """Downloads a version of the package, and returns its directory.
+
+    Args:
+        version: the version.
+        integrity: its checksum, as npm writes it.
+    """
+    directory = CACHE / version
+    directory.mkdir(parents=True, exist_ok=True)
+    command = ["npm", "pack", "--json", f"{PACKAGE}@{version}"]
+    done = subprocess.run(command, cwd=directory, check=True, stdout=subprocess.PIPE)
+    (packed,) = json.loads(done.stdout)
+    if packed["integrity"] != integrity:
+        raise SystemExit(f"schemas: {PACKAGE} {version} is not what is pinned")
+    subprocess.run(["tar", "-xzf", packed["filename"]], cwd=directory, check=True)
+    return directory / "package"
+
+
+def differences(original: dict[str, Any], types: dict[str, Any]) -> list[str]:
+    """Names the examples on which the derived types and the original do not agree.
+
+    Args:
+        original: the official schema.
+        types: what was derived from it.
+    """
+    found = []
+    examples = [*documents.official(), *documents.schemas(), *documents.draft()]
+    for part in ("params", "results"):
+        for direction, methods in types[part].items():
+            for method, form in methods.items():
+                one, other = (
+                    Draft202012Validator({**form, "$defs": of}, offline=True)
+                    for of in (original["$defs"], types["types"])
+                )
+                for example in examples:
+                    value = example.message.get("params", example.message.get("result"))
+                    if one.is_valid(value) != other.is_valid(value):
+                        found.append(f"{method} {direction} {part}: {json.dumps(value)}")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

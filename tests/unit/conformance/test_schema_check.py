@@ -1,0 +1,383 @@
+"""Params and results are compared with the types of their dialect."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.conformance.message_types import packaged
+from acp_proxy.conformance.schema_check import SchemaSet
+from acp_proxy.conformance.schema_problems import ABSENT, Mismatch
+from acp_proxy.errors import BadSchema
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.protocol.peers import Direction
+from tests import documents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.documents import Example
+
+TO_AGENT, TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
+SETS = {dialect: SchemaSet.of_dialect(dialect) for dialect in (V1, V2, DRAFT)}
+NEW = {"cwd": "/", "mcpServers": []}
+NULL_RESULTS = ("fs/write_text_file", "session/load")
+"""What the reference answers with null, where the schema has an object without members."""
+
+
+def judged(example: Example, dialect: str) -> tuple[list[str], list[str]]:
+    """What is wrong with a message, and what it has that no type names."""
+    schemas, message, direction = SETS[dialect], example.message, example.direction
+    if "result" in message:
+        value, direction = message["result"], direction.other
+        found = schemas.result(direction, example.method, value)
+    elif "method" in message:
+        value = message.get("params", ABSENT)
+        found = schemas.params(direction, example.method, value)
+    else:
+        return [], []
+    extra = schemas.extra(direction, example.method, "result" in message, value)
+    return [str(one) for one in found], extra
+
+
+def updated(dialect: str = V1, **update: Any) -> list[str]:
+    """What is wrong with a session update."""
+    value = {"sessionId": "s", "update": update}
+    return [str(one) for one in SETS[dialect].params(TO_CLIENT, "session/update", value)]
+
+
+@pytest.mark.parametrize("example", documents.official(), ids=lambda one: one.method)
+def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> None:
+    """Each example of the reference, but for two null results."""
+    is_null = example.method in NULL_RESULTS and example.message.get("result", 0) is None
+    assert bool(judged(example, V1)[0]) == (example.valid_v1_schema is False and not is_null)
+
+
+def test_the_slips_of_the_reference_are_named_exactly() -> None:
+    """Each slip that the notes tell, and nothing else, with its place."""
+    assert [
+        words
+        for example in documents.official()
+        for found in judged(example, V1)
+        for words in found
+    ] == [
+        "/result/clientCapabilities",
+        "/result/agentCapabilities/mcp",
+        "/params/update/currentModeId: expected string, got nothing",
+        "/params/update/modeId",
+        '/params/toolCall/content/0/type: expected "content", "diff" or "terminal", got "text"',
+        "/result/clientCapabilities",
+    ]
+
+
+@pytest.mark.parametrize("example", documents.draft(), ids=lambda one: one.method)
+def test_examples_of_the_draft_are_right(example: Example) -> None:
+    """Its table takes all of its examples, and reports no other members."""
+    assert judged(example, DRAFT) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("direction", "method", "params", "told"),
+    [
+        (TO_AGENT, "session/new", {}, "/params/workingDirectory: expected string, got nothing"),
+        (
+            TO_AGENT,
+            "terminal/output",
+            {"terminalId": "t"},
+            "/params/data: expected string, got nothing",
+        ),
+        (TO_CLIENT, "terminal/create", {"command": 1}, "/params/command: expected string, got 1"),
+        (
+            TO_AGENT,
+            "session/prompt",
+            {"sessionId": "s", "content": [{"type": "image"}]},
+            "/params/content/0/source: expected object, got nothing",
+        ),
+    ],
+)
+def test_the_draft_requires_what_its_tables_require(
+    direction: Direction, method: str, params: Any, told: str
+) -> None:
+    """Of params; of results below."""
+    assert [*map(str, SETS[DRAFT].params(direction, method, params))] == [told]
+
+
+def test_the_draft_requires_members_of_results() -> None:
+    """And leaves open what it does not describe."""
+    told = SETS[DRAFT].result(TO_AGENT, "session/set_mode", {"currentMode": "plan"})
+    assert [*map(str, told)] == ["/result/previousMode: expected a value, got nothing"]
+    exited = {"exitCode": None, "signal": "SIGTERM"}
+    assert SETS[DRAFT].result(TO_CLIENT, "terminal/wait_for_exit", exited) == []
+    video = {"sessionId": "s", "content": [{"type": "video"}]}
+    assert SETS[DRAFT].params(TO_AGENT, "session/prompt", video) == []
+
+
+def test_unknown_methods_are_no_problem() -> None:
+    """Nor are methods in the wrong direction; other rules judge both."""
+    for dialect, schemas in SETS.items():
+        assert schemas.params(TO_AGENT, "no/method", 1) == [], dialect
+        assert schemas.result(TO_CLIENT, "session/prompt", 1) == []
+        assert schemas.extra(TO_AGENT, "_x", False, {"a": 1}) == []
+        assert schemas.knows(TO_AGENT, "session/prompt")
+        assert not schemas.knows(TO_CLIENT, "session/prompt")
+
+
+def test_params_may_be_absent_where_none_are_required() -> None:
+    """As null and an empty object; else the whole is missing."""
+    for value in (ABSENT, None, {}):
+        assert SETS[V1].params(TO_AGENT, "logout", value) == []
+    (missing,) = SETS[V1].params(TO_AGENT, "session/new")
+    assert str(missing) == "/params: expected object, got nothing"
+    assert missing.mismatch is Mismatch.MISSING
+    (null,) = SETS[V1].params(TO_AGENT, "session/new", None)
+    assert str(null) == "/params: expected object, got null"
+
+
+def test_null_is_a_result_without_members() -> None:
+    """Where the type requires a member, it is not."""
+    assert SETS[V1].result(TO_AGENT, "session/load", None) == []
+    (found,) = SETS[V1].result(TO_AGENT, "session/new", None)
+    assert str(found) == "/result: expected object, got null"
+
+
+def test_null_metadata_is_accepted() -> None:
+    """Wherever metadata may be."""
+    block = {"type": "text", "text": "", "_meta": None}
+    params = {"sessionId": "s", "prompt": [block], "_meta": None}
+    assert SETS[V1].params(TO_AGENT, "session/prompt", params) == []
+
+
+def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
+    """The schema does not allow it, but says so."""
+    (found,) = SETS[V1].params(TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
+    assert str(found) == "/params/mcpServers: expected array, got null"
+    assert found.mismatch is Mismatch.NULL
+
+
+def test_nullable_members_may_be_null() -> None:
+    """As the types say, so not where they do not."""
+    assert updated(sessionUpdate="tool_call_update", toolCallId="c", status=None) == []
+    assert updated(sessionUpdate="tool_call", toolCallId="c", title="t", status=None) == [
+        '/params/update/status: expected "pending", "in_progress", "completed" or "failed", '
+        "got null"
+    ]
+
+
+def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
+    """Also in a union within a union."""
+    assert updated(sessionUpdate="agent_message_chunk", content={"type": "text"}) == [
+        "/params/update/content/text: expected string, got nothing"
+    ]
+    assert updated(V2, sessionUpdate="state_update", state="idle", stopReason=1) == [
+        "/params/update/stopReason: expected string or null, got 1"
+    ]
+    selected = {"outcome": {"outcome": "selected"}}
+    found = SETS[V1].result(TO_CLIENT, "session/request_permission", selected)
+    assert [*map(str, found)] == ["/result/outcome/optionId: expected string, got nothing"]
+
+
+def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
+    """Its kind says so, for rules about such names."""
+    value = {"sessionId": "s", "update": {"sessionUpdate": "dance"}}
+    (found,) = SETS[V1].params(TO_CLIENT, "session/update", value)
+    assert (found.pointer, found.found, found.mismatch) == (
+        "/params/update/sessionUpdate",
+        '"dance"',
+        Mismatch.TAG,
+    )
+    assert SETS[V2].params(TO_CLIENT, "session/update", value) == []
+    assert SETS[V2].extra(TO_CLIENT, "session/update", False, value) == []
+
+
+def test_a_missing_discriminator_is_named() -> None:
+    """And not each member of each branch."""
+    found = SETS[V1].result(TO_CLIENT, "session/request_permission", {"outcome": {}})
+    assert [*map(str, found)] == [
+        '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
+    ]
+
+
+def test_one_of_two_members_is_missing() -> None:
+    """Of a union without a discriminator."""
+    block = {"type": "resource", "resource": {"uri": "file:///a"}}
+    params = {"sessionId": "s", "prompt": [block]}
+    found = SETS[V1].params(TO_AGENT, "session/prompt", params)
+    assert [*map(str, found)] == [
+        "/params/prompt/0/resource: expected member text or blob, got neither"
+    ]
+
+
+def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
+    """A stdio server of v1 has no type; the name of one is not reported as unknown."""
+    stdio = {"name": "n", "command": "c", "args": [], "env": []}
+    for server in (stdio, {**stdio, "type": "stdio"}):
+        params = {"cwd": "/", "mcpServers": [server]}
+        assert SETS[V1].params(TO_AGENT, "session/new", params) == []
+        assert SETS[V1].extra(TO_AGENT, "session/new", False, params) == []
+    wrong = {"cwd": "/", "mcpServers": [{"type": "http", "name": "n", "url": "u"}, {"name": 1}]}
+    assert [*map(str, SETS[V1].params(TO_AGENT, "session/new", wrong))] == [
+        "/params/mcpServers/0/headers: expected array, got nothing",
+        "/params/mcpServers/1/command: expected string, got nothing",
+        "/params/mcpServers/1/args: expected array, got nothing",
+        "/params/mcpServers/1/env: expected array, got nothing",
+        "/params/mcpServers/1/name: expected string, got 1",
+    ]
+
+
+def test_unstable_types_are_right_too() -> None:
+    """What the stable schema lacks is judged by the unstable one."""
+    assert SETS[V1].params(TO_AGENT, "session/fork", {"sessionId": "s", "cwd": "/"}) == []
+    (found,) = SETS[V1].params(TO_AGENT, "session/fork", {"sessionId": "s"})
+    assert str(found) == "/params/cwd: expected string, got nothing"
+    assert not SETS[V1].is_stable(TO_AGENT, "session/fork")
+    assert SETS[V1].is_stable(TO_AGENT, "session/new")
+    plan = {"type": "items", "planId": "p", "entries": []}
+    assert updated(sessionUpdate="plan_update", plan=plan) == []
+    del plan["planId"]
+    assert updated(sessionUpdate="plan_update", plan=plan) == [
+        "/params/update/plan/planId: expected string, got nothing"
+    ]
+
+
+def test_members_that_no_type_names_are_extra() -> None:
+    """At the root of any type, in wrong messages too, but for metadata."""
+    value = {
+        "cwd": 1,
+        "mcpServers": [{"name": "n", "command": "c", "args": [], "env": [], "~/": 1}],
+        "model": "m",
+        "_meta": {"free": 1},
+    }
+    found = SETS[V1].extra(TO_AGENT, "session/new", False, value)
+    assert found == ["/params/mcpServers/0/~0~1", "/params/model"]
+
+
+def test_former_types_are_right_too() -> None:
+    """What was unstable and is gone, and what the draft of the next version asked for before."""
+    models = {"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}]}
+    result = {"sessionId": "s", "models": models}
+    assert SETS[V1].result(TO_AGENT, "session/new", result) == []
+    assert SETS[V1].extra(TO_AGENT, "session/new", True, result) == []
+    message = {"connectionId": "c", "method": "tools/list"}
+    assert SETS[V1].params(TO_CLIENT, "mcp/message", message) == []
+    assert SETS[V2].result(TO_AGENT, "session/prompt", {}) == []
+
+
+def test_members_of_the_unstable_schema_are_not_extra() -> None:
+    """Of each member one schema has to know it."""
+    capabilities = {"plan": {}, "fs": {"watch": True}}
+    value = {"protocolVersion": 1, "clientCapabilities": capabilities}
+    assert SETS[V1].extra(TO_AGENT, "initialize", False, value) == [
+        "/params/clientCapabilities/fs/watch"
+    ]
+
+
+def test_what_is_free_stays_free() -> None:
+    """Raw input and output, maps, and the JSON Schema of a form."""
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t", "rawInput": {"a": {}}}
+    value: dict[str, Any] = {"sessionId": "s", "update": call}
+    assert SETS[V1].extra(TO_CLIENT, "session/update", False, value) == []
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "x": 1}},
+        "additionalProperties": False,
+    }
+    value = {"message": "m", "mode": "form", "sessionId": "s", "requestedSchema": schema}
+    assert SETS[V1].params(TO_CLIENT, "elicitation/create", value) == []
+    assert SETS[V1].extra(TO_CLIENT, "elicitation/create", False, value) == []
+    value["requestId"] = 1
+    assert SETS[V1].extra(TO_CLIENT, "elicitation/create", False, value) == []
+
+
+def test_a_member_whose_name_is_no_text_is_extra() -> None:
+    """A half of a surrogate pair, which the validator refuses."""
+    value = {**NEW, "\ud800": 1}
+    assert SETS[V1].params(TO_AGENT, "session/new", value) == []
+    assert SETS[V1].extra(TO_AGENT, "session/new", False, value) == ["/params/\ud800"]
+    found = SETS[V1].params(TO_AGENT, "session/new", {"\ud800": 1})
+    assert [one.pointer for one in found] == ["/params/cwd", "/params/mcpServers"]
+
+
+def schema_file(path: Path) -> Path:
+    """Writes a small schema file."""
+    inner = {"$ref": "#/$defs/In"}
+    properties = {"name": {"type": "string", "pattern": "^x"}, "in": inner}
+    request = {"type": "object", "properties": properties, "x-side": "agent", "x-method": "a/b"}
+    types = {"Request": request, "In": {"type": "object", "properties": {"in": inner}}}
+    path.write_text(json.dumps({"$defs": types}))
+    return path
+
+
+def test_a_file_takes_the_place_of_the_packaged_schemas(tmp_path: Path) -> None:
+    """Keywords that the official files do not use are left to the validator."""
+    schemas = SchemaSet.of_file(schema_file(tmp_path / "schema.json"))
+    assert schemas.sources == (str(tmp_path / "schema.json"),)
+    (found,) = schemas.params(TO_AGENT, "a/b", {"name": "y"})
+    assert str(found) == "/params/name: expected what pattern asks for, got another"
+    assert schemas.extra(TO_AGENT, "a/b", False, {"in": {"in": {"x": 1}}}) == ["/params/in/in/x"]
+    assert schemas.params(TO_AGENT, "session/new", {}) == []
+
+
+def test_types_within_themselves_end(tmp_path: Path) -> None:
+    """However deep a message is."""
+    schemas = SchemaSet.of_file(schema_file(tmp_path / "schema.json"))
+    value: dict[str, Any] = {"x": 1}
+    for _ in range(900):
+        value = {"in": value}
+    assert schemas.params(TO_AGENT, "a/b", value) == []
+    schemas.extra(TO_AGENT, "a/b", False, value)
+    value["in"]["in"]["name"] = value["name"] = 1
+    assert schemas.params(TO_AGENT, "a/b", value)
+
+
+def one_type(**members: Any) -> str:
+    """Writes a schema of one type."""
+    return json.dumps({"$defs": {"A": {"x-method": "m", "x-side": "agent", **members}}})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, "no such file or directory"),
+        ("{", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
+        ("[]", "it has no types in `$defs`"),
+        ('{"$defs": {"A": {"type": "object"}}}', "no type in it has an `x-method`"),
+        (one_type(**{"$ref": "#/$defs/B"}), "it lacks B"),
+        (one_type(type="object", required=1), "it is no JSON Schema"),
+        (one_type(pattern="("), 'it is no JSON Schema: "(" is not a "regex"'),
+        (one_type(**{"x-method": []}), "it is no JSON Schema"),
+        (one_type(items=5), 'it is no JSON Schema: 5 is not of types "boolean", "object"'),
+    ],
+)
+def test_a_bad_file_is_one_line(tmp_path: Path, text: str | None, reason: str) -> None:
+    """With the path and the reason."""
+    path = tmp_path / "schema.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(BadSchema) as raised:
+        SchemaSet.of_file(path)
+    assert str(raised.value) == f"cannot use {path} as a schema: {reason}"
+
+
+def test_sources_name_versions() -> None:
+    """For reports: newer versions have more members."""
+    version = packaged("v1").version
+    assert SETS[V1].sources[:2] == (
+        f"@agentclientprotocol/sdk schema/v1/schema.json {version}",
+        f"@agentclientprotocol/sdk schema/v1/schema.unstable.json {version}",
+    )
+
+
+def test_the_validator_is_imported_with_the_first_check() -> None:
+    """Not with the module."""
+    script = (
+        "import sys; from acp_proxy.conformance.schema_check import *\n"
+        "schemas = SchemaSet.of_dialect('v1'); print('jsonschema_rs' in sys.modules, end=' ')\n"
+        "schemas.params(Direction.TO_AGENT, 'logout'); print('jsonschema_rs' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    assert told.stdout == b"False True\n"
