@@ -199,19 +199,19 @@ class _Check:
 
     @_takes_nothing.default
     def _(self) -> bool:
-        return self._valid.is_valid({})
+        return bool(self._valid.is_valid({}))
 
     def is_valid(self, value: Any) -> bool:
         if value is None or value is ABSENT:
             return self._takes_nothing
         try:
-            return self._valid.is_valid(value)
+            return bool(self._valid.is_valid(value))
         except ValueError:  # the name of a member has half of a surrogate pair
             return not self._explained(value)
 
     def is_closed(self, value: Any) -> bool:
         try:
-            return value is None or value is ABSENT or self._closed.is_valid(value)
+            return value is None or value is ABSENT or bool(self._closed.is_valid(value))
         except ValueError:
             return False
 
