@@ -534,3 +534,34 @@ def agy_embeds_a_released_terminal(c: Conversation) -> list[int]:
     c.stop(asked)
     c.leave()
     return [broken, second]
+
+
+@report(
+    "agentclientprotocol/codex-acp#418",
+    "fix: suppress late session updates after close",
+    "agent",
+    "The Agent MUST cancel any ongoing work for that session, then free the resources associated"
+    f" with the session ({V1}session-setup#closing-active-sessions)",
+)
+def codex_updates_a_closed_session(c: Conversation) -> list[int]:
+    """The commands of a session are announced after the answer to its session/close."""
+    c.start(
+        "codex-acp",
+        "2026-08-20T09:17:28",
+        client=("IntelliJ IDEA", "2026.2"),
+        agent=("codex-acp", "2.3.1"),
+        client_ids="from 1",
+    )
+    c.initialize(FILES, {**LOADS, "sessionCapabilities": {"close": {}, "list": {}}})
+    session = c.open(modes=modes("auto", "read-only"))
+    c.commands(session, "init", "review", "compact")
+    c.turn(session, "Hello", "Hello.")
+    short = c.open("/srv/blog", modes=modes("auto", "read-only"))
+    closing = c.ask("session/close", {"sessionId": short}, 38.0)
+    c.answer(closing, {}, 12.0)
+    late = c.commands(short, "init", "review", "compact", after=71.0)
+    c.turn(session, "Still there?", "Yes.")
+    closing = c.ask("session/close", {"sessionId": session})
+    c.answer(closing, {}, 9.0)
+    c.leave()
+    return [late]

@@ -582,3 +582,50 @@ def client_authenticates_in_its_own_way(c: Conversation) -> list[int]:
     c.turn(session, "Hello", "Hello.")
     c.leave()
     return [asked.seq]
+
+
+@report(
+    "zed-industries/zed#37128",
+    "AI: Missing `jsonrpc` Version Property in `ACP`",
+    "client",
+    f'ACP uses JSON-RPC ({V1}transports), whose messages have jsonrpc: MUST be exactly "2.0"'
+    " (https://www.jsonrpc.org/specification)",
+)
+def zed_leaves_the_version_marker_out(c: Conversation) -> list[int]:
+    """The client's messages lack the member jsonrpc, and the agent refuses the first."""
+    c.start("custom-agent", "2025-08-28T18:26:35", cwd="/srv/custom")
+    params: dict[str, Any] = {"protocolVersion": 1, "clientCapabilities": FILES}
+    c.stderr("custom-agent: waiting for a client", 120.0)
+    first = c.message("to-agent", {"id": 0, "method": "initialize", "params": params}, 6.0)
+    error = {"code": -32600, "message": "invalid version marker"}
+    refused = c.message("to-client", {"jsonrpc": "2.0", "id": 0, "error": error}, 2.0)
+    c.leave()
+    return [first, refused]
+
+
+@report(
+    "BaseIntelligence/bounty-challenge#45992",
+    '[BUG] [v0.0.7] cortex acp: ACP protocol method "session/update" is declared as protocol'
+    " constant SESSION_UPDATE but returns -32601 Method not found",
+    "client",
+    f"session/update: a notification of the Agent to inform the Client of changes ({V1}overview"
+    "#client)",
+)
+def client_sends_what_agents_send(c: Conversation) -> list[int]:
+    """The client asks session/update of the agent, which goes the other way and is no request."""
+    c.start(
+        "cortex acp",
+        "2026-04-04T16:16:44",
+        client=("integrator", "0.1.0"),
+        agent=("cortex", "0.0.7"),
+        client_ids="from 1",
+    )
+    c.initialize({}, {"loadSession": True})
+    session = c.open()
+    c.turn(session, "Hello", "Hello.")
+    update = {"sessionUpdate": "session_info_update", "title": "A better title"}
+    asked = c.ask("session/update", {"sessionId": session, "update": update}, 900.0)
+    error = c.refuse(asked, -32601, "Method not found: session/update")
+    c.turn(session, "Bye", "Bye.")
+    c.leave()
+    return [asked.seq, error]
