@@ -22,12 +22,11 @@ from acp_proxy.filters.conditions import (
 )
 from acp_proxy.filters.known import Known
 from acp_proxy.protocol.json_text import storable
-from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS, Kind
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.wording import nearest
 
 Row = dict[str, Any]
-_PARSED = ("request", "response", "error", "notification", "batch")
 KINDS = (*(kind.value for kind in Kind), "event")
 DIRECTIONS = tuple(direction.value for direction in Direction)
 _METHODS = (
@@ -329,7 +328,7 @@ def path_term(path: str, wanted: str, *, is_pattern: bool = False) -> Filter:
         except (ValueError, RecursionError):
             return False
 
-    return Filter(Every((Among("kind", _PARSED), Beyond())), test)
+    return Filter(Every((Among("kind", MESSAGE_KINDS), Beyond())), test)
 
 
 def _members(value: Any) -> list[Any]:

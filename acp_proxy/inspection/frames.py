@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from acp_proxy.inspection.fault_effects import described
+from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.text_form.spelling import make_visible
@@ -20,8 +21,6 @@ FRAME_MEMBERS = (
     "turn", "tool_call", "terminal", "size", "newline", "delivered", "parse_error", "fault",
 )  # fmt: skip
 """The members of a frame's JSON before its line."""
-PARSED = ("request", "response", "error", "notification", "batch")
-"""The kinds of frames that are messages."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -38,7 +37,7 @@ def frame_json(row: Row) -> bytes:
     except UnicodeDecodeError:
         value["base64"] = base64.b64encode(raw).decode()
     else:
-        is_message = row["kind"] in PARSED and _is_json(raw)
+        is_message = row["kind"] in MESSAGE_KINDS and _is_json(raw)
         value["message" if is_message else "text"] = msgspec.Raw(raw) if is_message else text
     return _encode(value)
 

@@ -45,6 +45,10 @@ class Kind(StrEnum):
     STDERR = "stderr"
 
 
+MESSAGE_KINDS = (Kind.REQUEST, Kind.RESPONSE, Kind.ERROR, Kind.NOTIFICATION, Kind.BATCH)
+"""The kinds of frames that are JSON-RPC messages."""
+
+
 @define
 class Message:
     """One JSON-RPC message, as far as correlation asks."""

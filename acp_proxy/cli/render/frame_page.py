@@ -9,9 +9,10 @@ from acp_proxy.cli.render.recording_page import LABEL
 from acp_proxy.cli.render.styled_text import Ink, Piece, piece
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.fault_effects import delivered_instead
-from acp_proxy.inspection.frames import PARSED, facts
+from acp_proxy.inspection.frames import facts
 from acp_proxy.inspection.line_views import LONGEST, TokenKind, hex_view, pretty, unfolded
 from acp_proxy.inspection.timeline import event_line, frame_line, member_lines
+from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS
 from acp_proxy.safe_text import visible
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.wording import byte_size
@@ -77,7 +78,7 @@ class FramePage:
             yield from self._text(bytes(row["raw"]), min(longest, len(row["raw"]) - 1), row["size"])
         elif "raw" not in row:
             yield from self._json(row["data"].encode(), longest, "--json")
-        elif row["kind"] in PARSED:
+        elif row["kind"] in MESSAGE_KINDS:
             hint = "--raw" if longest > _PAIR_LONGEST else f"--seq {row['seq']}"
             yield from self._json(bytes(row["raw"]), longest, hint)
         else:
@@ -85,7 +86,7 @@ class FramePage:
 
     def _unfolded(self, row: Row) -> Iterator[str]:
         """Plans, diffs and long texts of a message, line by line."""
-        if "raw" not in row or row["kind"] not in PARSED or is_excerpt(row):
+        if "raw" not in row or row["kind"] not in MESSAGE_KINDS or is_excerpt(row):
             return
         for place, lines in unfolded(bytes(row["raw"])):
             yield ""
