@@ -1,23 +1,21 @@
 """A record/replay debugging proxy for the Agent Client Protocol (ACP).
 
-As a library it opens recordings: see `acp_proxy.api`, whose names this module has as well. They are
-looked up when they are used, since `acp-proxy record` imports this module and has to start at once.
+As a library it opens recordings: see `acp_proxy.api`. The names of the library are looked up when
+they are used, since `acp-proxy record` imports this module and has to start at once.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from acp_proxy.api import (
-        AcpProxyError,
-        OpenRecording,
+    from acp_proxy.api import OpenRecording, open, recordings  # noqa: A004  as `gzip.open`
+    from acp_proxy.errors import AcpProxyError
+    from acp_proxy.recorded_values import (
         RecordedExchange,
         RecordedFrame,
         RecordedMessage,
         RecordedToolCall,
         RecordedTurn,
-        Recording,
-        open,  # noqa: A004  as `gzip.open`
-        recordings,
     )
+    from acp_proxy.recording import Recording
 
 __version__ = "0.1.0"
 
@@ -38,9 +36,9 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from acp_proxy import api
+    from acp_proxy import api, errors
 
-    return getattr(api, name)
+    return getattr(errors if hasattr(errors, name) else api, name)
 
 
 def __dir__() -> "list[str]":

@@ -12,7 +12,7 @@ import attrs
 import pytest
 
 import acp_proxy
-from acp_proxy import api
+from acp_proxy import api, recorded_values
 from acp_proxy.errors import BadFilter, NoSuchRecording
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.store.reader import RecordingReader
@@ -46,11 +46,14 @@ def test_importing_it_loads_nothing() -> None:
     assert printed.stdout == "[] True\n"
 
 
-def test_both_modules_have_the_same_names() -> None:
-    """The package has the names of `api`, and lists them for completion."""
-    assert acp_proxy.__all__ == api.__all__
-    assert all(getattr(acp_proxy, name) is getattr(api, name) for name in api.__all__)
-    assert set(api.__all__) <= set(dir(acp_proxy))
+def test_the_package_has_the_names_of_the_library() -> None:
+    """Each is there and can be completed, and each value that a recording gives is among them."""
+    assert all(getattr(acp_proxy, name) is not None for name in acp_proxy.__all__)
+    assert set(acp_proxy.__all__) <= set(dir(acp_proxy))
+    values = {name for name in vars(recorded_values) if name.startswith("Recorded")}
+    assert values | {"AcpProxyError", "OpenRecording", "Recording", "open", "recordings"} == {
+        *acp_proxy.__all__
+    }
     with pytest.raises(AttributeError, match="has no attribute 'opne'"):
         acp_proxy.opne  # noqa: B018
 

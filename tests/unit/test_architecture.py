@@ -31,6 +31,7 @@ TESTED_BY = {
     "errors": "unit/store/test_reader.py",
     "forms": "unit/test_docs.py",
     "recording": "unit/test_docs.py",
+    "recorded_values": "unit/test_api.py",
     "capture": "unit/cli/test_interruption.py",
     "capture/agent_process": "unit/capture/test_relay.py",
     "capture/in_place": "integration/test_shortages.py",

@@ -1,0 +1,128 @@
+"""What a recording has, as values for scripts, notebooks and tests; `acp_proxy` has them as well.
+
+They are attrs classes, so ``attrs.asdict`` converts them to dictionaries. Times are in seconds.
+Frames are numbered as in ``acp-proxy log``.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from attrs import field, frozen
+
+from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS
+
+
+@frozen
+class RecordedFrame:
+    """One line of a stream."""
+
+    seq: int
+    """The number of the frame, from 1, in the order in which the lines were read."""
+    seconds: float
+    """The time since the recording began."""
+    time: datetime
+    """The time of day, with a time zone."""
+    stream: str
+    """``to-agent``, ``to-client`` or ``stderr``."""
+    kind: str
+    """request, response, error, notification, batch, invalid, blank or stderr."""
+    method: str | None
+    """The method of a request or notification; for an answer, the method of its request."""
+    id: Any
+    """The JSON-RPC id; None if there is none."""
+    session: str | None
+    turn: int | None
+    tool_call: str | None
+    terminal: str | None
+    size: int
+    """The length of the line in bytes, without the newline."""
+    raw: bytes = field(repr=False)
+    """The line without its newline; its first 64 KiB if it has more than 16 MiB."""
+    delivered: str
+    """``full``; ``part`` or ``none`` if a fault, or the end of the connection, withheld bytes."""
+    fault: str | None
+    """The rule of the plan that changed, delayed or withheld the frame."""
+    pair: int | None
+    """For a request, the number of its answer; for an answer, the number of its request."""
+    latency: float | None
+    """The seconds between the request and its answer."""
+
+    @property
+    def message(self) -> Any:
+        """The message as Python values; None if the line is not a message."""
+        return json_or_none(self.raw) if self.kind in MESSAGE_KINDS else None
+
+
+@frozen
+class RecordedTurn:
+    """A prompt and all that follows until its stop reason."""
+
+    id: int
+    """The number of the turn in the recording, from 1."""
+    session: str | None
+    prompt: str
+    """The beginning of the prompt, in one line."""
+    stop_reason: str | None
+    outcome: str | None
+    """The outcome of the prompt request: result, error, cancelled or unanswered."""
+    seconds: float | None
+    """The duration of the turn; None if it never ended."""
+    updates: int
+    tool_calls: int
+    first_seq: int
+    last_seq: int | None
+
+
+@frozen
+class RecordedExchange:
+    """A request and its answer."""
+
+    id: int
+    direction: str
+    """The direction of the request: ``to-agent`` or ``to-client``."""
+    method: str | None
+    session: str | None
+    request_seq: int
+    response_seq: int | None
+    """None if there is no answer."""
+    seconds: float | None
+    """The time from the request to its answer."""
+    outcome: str | None
+    """result, error, cancelled or unanswered."""
+
+
+@frozen
+class RecordedMessage:
+    """A prompt, a message or a thought, with its chunks joined."""
+
+    role: str
+    """user, agent or thought."""
+    text: str
+    session: str | None
+    turn: int | None
+    """None outside of turns, as in the history of a session that is loaded."""
+    first_seq: int
+    last_seq: int
+    seconds: float
+    """The time from the beginning of the recording to the first chunk."""
+
+
+@frozen
+class RecordedToolCall:
+    """All messages about one tool call in one turn."""
+
+    id: str
+    title: str
+    kind: str
+    """read, edit, execute and the like; empty if the agent names none."""
+    status: str
+    """The latest status; empty if the agent names none."""
+    has_failed: bool
+    session: str | None
+    turn: int | None
+    """None outside of turns, as in the history of a session that is loaded."""
+    first_seq: int
+    last_seq: int
+    seconds: float | None
+    """The duration of the call; None if the recording does not have its end."""
