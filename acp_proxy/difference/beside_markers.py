@@ -5,7 +5,6 @@ short one is in a sentence. Texts are aligned word by word, so that what is arou
 """
 
 import re
-from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -13,9 +12,9 @@ from acp_proxy.difference.defaults import SECRET
 from acp_proxy.difference.result import Field
 from acp_proxy.difference.rules import PLACEHOLDER
 from acp_proxy.difference.word_diff import Piece, word_diff
+from acp_proxy.redaction.hidden import HIDDEN, hidden, strings
 from acp_proxy.redaction.markers import MARKER
 
-HIDDEN = "(hidden)"
 _NAME = PLACEHOLDER.format(rf"(?:«{SECRET}:\d+»|{SECRET}:\d+|«{MARKER.pattern}»|{MARKER.pattern})")
 _SECRET = re.compile(f"{_NAME}|{MARKER.pattern}")
 _SPOT = "\ue00f"
@@ -35,14 +34,14 @@ def hide_secrets(one: Field) -> Field:
     has_a, has_b = _has_secret(one.a), _has_secret(one.b)
     return Field(
         one.pointer,
-        _hidden(one.a) if has_b and not has_a else one.a,
-        _hidden(one.b) if has_a and not has_b else one.b,
+        hidden(one.a) if has_b and not has_a else one.a,
+        hidden(one.b) if has_a and not has_b else one.b,
     )
 
 
 def is_hidden(value: Any) -> bool:
     """Whether a part of a value is hidden."""
-    return any(HIDDEN in text for text in _strings(value))
+    return any(HIDDEN in text for text in strings(value))
 
 
 def _texts(a: str, b: str) -> tuple[str, str]:
@@ -83,20 +82,4 @@ def _with_names(text: str, names: list[str]) -> str:
 
 
 def _has_secret(value: Any) -> bool:
-    return any(_SECRET.search(text) for text in _strings(value))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _strings(inner)
-
-
-def _hidden(value: Any) -> Any:
-    if isinstance(value, str):
-        return HIDDEN
-    if isinstance(value, dict):
-        return {key: _hidden(inner) for key, inner in value.items()}
-    return [_hidden(inner) for inner in value] if isinstance(value, list) else value
+    return any(_SECRET.search(text) for text in strings(value))

@@ -14,7 +14,7 @@ from typing import cast
 
 from attrs import define, field
 
-from acp_proxy.difference.beside_markers import HIDDEN, is_hidden
+from acp_proxy.difference.beside_markers import is_hidden
 from acp_proxy.difference.changes import (
     SequenceDiff,
     changed_responses,
@@ -34,6 +34,7 @@ from acp_proxy.difference.rules import PlaceRule
 from acp_proxy.difference.sequences import ItemGroup, MessageSequence, SequenceKey, SideIndex
 from acp_proxy.difference.values import ValueIndex
 from acp_proxy.protocol.json_text import pointer
+from acp_proxy.redaction.hidden import HIDDEN
 from acp_proxy.store.reader import RecordingReader
 
 _ALIASES = 100

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from acp_proxy.redaction.json_strings import Decoded
 
@@ -57,13 +57,7 @@ def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> It
 
 def merge_edits(edits: Iterable[Edit]) -> Edits:
     """Returns edits sorted, with those that overlap joined as `join_spans` joins spans."""
-    result: list[Edit] = []
-    for edit in sorted(edits, key=lambda each: (each.start, -each.end)):
-        if result and edit.start < result[-1].end:
-            result[-1] = result[-1]._replace(end=max(edit.end, result[-1].end))
-        else:
-            result.append(edit)
-    return tuple(result)
+    return tuple(join_spans(edits))
 
 
 def move(edit: Edit, by: int) -> Edit:
@@ -84,13 +78,16 @@ class MaskedSpan(NamedTuple):
     new: str
 
 
-def join_spans(spans: list[MaskedSpan]) -> list[MaskedSpan]:
+_Range = TypeVar("_Range", Edit, MaskedSpan)
+
+
+def join_spans(spans: Iterable[_Range]) -> list[_Range]:
     """Returns spans sorted, with those that overlap joined.
 
     A joined span has the replacement of the one that starts first; of several that start at the
     same index, that of the longest.
     """
-    result: list[MaskedSpan] = []
+    result: list[_Range] = []
     for span in sorted(spans, key=lambda each: (each.start, -each.end)):
         if result and span.start < result[-1].end:
             result[-1] = result[-1]._replace(end=max(span.end, result[-1].end))

@@ -15,12 +15,12 @@ from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.comparison import Comparison
 from acp_proxy.engine.shared.divergence import INFORMATION, Divergence, DivergenceKind
 from acp_proxy.engine.shared.line_rewriter import ANY_BYTES
-from acp_proxy.engine.shared.secret_pairs import HIDDEN
 from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.dialects import HANDSHAKE
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.typed_places import places_of, spans, splice
 from acp_proxy.protocol.vocabulary import Role
+from acp_proxy.redaction.hidden import HIDDEN
 
 _WITHOUT_NEAR_MISSES = {
     *INFORMATION,

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from acp_proxy.engine.shared.secret_pairs import HIDDEN
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.typed_places import Place, Places
+from acp_proxy.redaction.hidden import HIDDEN
 from acp_proxy.redaction.markers import MARKER, Markers, NumberedMarkers
 from acp_proxy.redaction.needles import of_all_words
 

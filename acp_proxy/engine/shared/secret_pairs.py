@@ -11,10 +11,9 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from acp_proxy.redaction.hidden import hidden, strings
 from acp_proxy.redaction.markers import MARKER
 
-HIDDEN = "(hidden)"
-"""What reports show in the place of a credential, and of a text that stands for a marker."""
 _SIGN = "[redacted:"
 
 
@@ -111,15 +110,6 @@ def beside_markers(recorded: Any, live: Any) -> tuple[Any, Any]:
     )
 
 
-def hidden(value: Any) -> Any:
-    """Returns a decoded value with `HIDDEN` in place of each text."""
-    if isinstance(value, str):
-        return HIDDEN
-    if isinstance(value, dict):
-        return {key: hidden(inner) for key, inner in value.items()}
-    return [hidden(inner) for inner in value] if isinstance(value, list) else value
-
-
 def with_hidden(value: Any, places: Iterable[tuple[str, ...]]) -> Any:
     """Returns a decoded value in which the texts at some places are hidden.
 
@@ -146,11 +136,8 @@ def _with_hidden(value: Any, place: tuple[str, ...]) -> Any:
 
 def _kinds(value: Any) -> Iterator[str]:
     """Yields the kinds of the markers in a decoded value."""
-    if isinstance(value, str):
-        yield from (marker[1] for marker in MARKER.finditer(value))
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _kinds(inner)
+    for text in strings(value):
+        yield from (marker[1] for marker in MARKER.finditer(text))
 
 
 def without_hash(text: str) -> str:
