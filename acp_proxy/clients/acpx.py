@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent
-from acp_proxy.clients.client import JsonClient, agent_of, strings
+from acp_proxy.clients.client import JsonClient, strings
 from acp_proxy.clients.edits import format_json
 from acp_proxy.clients.machine import Machine
 
@@ -29,37 +31,25 @@ class Acpx(JsonClient):
         """Returns the user's settings file, and that of the project."""
         return [machine.home / ".acpx/config.json", machine.directory / ".acpxrc.json"]
 
-    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Returns the agents in a settings file, where commands are lists of words or shell lines.
-
-        Args:
-            path: the file.
-            data: its content.
-
-        Raises:
-            BadSettings: the file cannot be read.
-        """
-        return [_agent(one) for one in super().agents(path, data)]
+    def _agent(self, name: str, entry: Any, path: Path) -> ConfiguredAgent:
+        """Reads an entry, whose command may be a list of words or a shell line."""
+        found = super()._agent(name, entry, path)
+        words = _words(entry) if isinstance(entry, dict) else None
+        return found if words is None else evolve(found, command=tuple(words))
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns a document for either file; the commands set variables with ``env``."""
-        found = {agent.key: {"argv": [*_assignments(agent), *agent.command]} for agent in agents}
+        found = {agent.key: {"argv": [*agent.env_words, *agent.command]} for agent in agents}
         return "\n".join(format_json({self.agents_section: found}, "  "))
 
 
-def _agent(found: ConfiguredAgent) -> ConfiguredAgent:
-    value: Any = found.value
-    if isinstance(value, dict) and isinstance(value.get("argv"), list):
-        words = strings(value["argv"])
-    elif isinstance(value, dict) and isinstance(value.get("command"), str):
-        try:
-            words = [*shlex.split(value["command"]), *strings(value.get("args"))]
-        except ValueError:
-            words = [value["command"]]
-    else:
-        return agent_of(found.name, value, found.path)
-    return ConfiguredAgent(found.name, tuple(words), found.path, found.env, value)
-
-
-def _assignments(agent: RecordedAgent) -> list[str]:
-    return ["env", *(f"{k}={v}" for k, v in agent.env.items())] if agent.env else []
+def _words(entry: dict[str, Any]) -> list[str] | None:
+    if isinstance(entry.get("argv"), list):
+        return strings(entry["argv"])
+    line = entry.get("command")
+    if not isinstance(line, str):
+        return None
+    try:
+        return [*shlex.split(line), *strings(entry.get("args"))]
+    except ValueError:
+        return [line]

@@ -78,6 +78,12 @@ class RecordedAgent:
         plain = "".join(c if c.isascii() and c.isalnum() else " " for c in self.name)
         return "-".join(plain.lower().split()) or "recorded"
 
+    @property
+    def env_words(self) -> list[str]:
+        """The words that set its variables for a command that follows; none without variables."""
+        pairs = (f"{name}={value}" for name, value in self.env.items())
+        return ["env", *pairs] if self.env else []
+
 
 def known_id(command: Sequence[str]) -> str | None:
     """Returns the id of the known agent that a command starts, or None if it is not known."""

@@ -33,7 +33,6 @@ class AcpClient(ABC):
     def files(self, machine: Machine) -> Sequence[Path]:
         """Returns the paths of its settings files, which need not exist, the one to write first."""
 
-    @abstractmethod
     def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
         """Returns the agents in a settings file.
 
@@ -44,6 +43,15 @@ class AcpClient(ABC):
         Raises:
             BadSettings: the file cannot be read.
         """
+        return [self._agent(name, entry, path) for name, entry in self._entries(data)]
+
+    def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:  # noqa: ARG002
+        """Yields the name and the entry of each agent in settings; none by default."""
+        return ()
+
+    def _agent(self, name: str, entry: Any, path: Path) -> ConfiguredAgent:
+        """Reads an entry, which may be anything."""
+        return agent_of(name, entry, path)
 
     @abstractmethod
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
@@ -79,18 +87,8 @@ class JsonClient(AcpClient):
     agents_section: ClassVar[str]
     """The name of this member."""
 
-    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Returns the agents in a settings file.
-
-        Args:
-            path: the file.
-            data: its content.
-
-        Raises:
-            BadSettings: the file cannot be read.
-        """
-        found = entries(data, self.agents_section)
-        return [agent_of(name, value, path) for name, value in found.items()]
+    def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:
+        return entries(data, self.agents_section).items()
 
     def entry(self, agent: RecordedAgent) -> dict[str, Any]:
         """Returns the settings entry of an agent, with all other members of its original entry."""

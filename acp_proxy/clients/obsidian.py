@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent
-from acp_proxy.clients.client import AcpClient, agent_of
+from acp_proxy.clients.agents import RecordedAgent
+from acp_proxy.clients.client import AcpClient
 from acp_proxy.clients.edits import document
 from acp_proxy.clients.machine import Machine
 from acp_proxy.clients.settings_file import read
@@ -29,22 +30,14 @@ class Obsidian(AcpClient):
         found = [vault / _PLUGIN / "data.json" for vault in _vaults(machine)]
         return found or [machine.home / "VAULT" / _PLUGIN / "data.json"]
 
-    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Returns the agents in a settings file: those built into the plugin, and custom ones.
-
-        Args:
-            path: the file.
-            data: its content.
-
-        Raises:
-            BadSettings: the file cannot be read.
-        """
+    def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:
+        """Yields the agents built into the plugin, and custom ones."""
         found = document(data)
         custom = found.get("customAgents")
         values = [found.get(name) for name in _BUILT_IN]
         values += custom if isinstance(custom, list) else []
         return [
-            agent_of(str(one.get("displayName") or one.get("id") or "agent"), one, path)
+            (str(one.get("displayName") or one.get("id") or "agent"), one)
             for one in values
             if isinstance(one, dict) and one.get("command")
         ]
@@ -68,11 +61,8 @@ def _vaults(machine: Machine) -> list[Path]:
         vaults = document(file.data or b"").get("vaults")
     except BadSettings:
         return []
-    paths = (
-        [one.get("path") for one in vaults.values() if isinstance(one, dict)]
-        if (isinstance(vaults, dict))
-        else []
-    )
+    found = vaults.values() if isinstance(vaults, dict) else ()
+    paths = [one.get("path") for one in found if isinstance(one, dict)]
     return [Path(path) for path in paths if isinstance(path, str) and Path(path).is_absolute()]
 
 

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent
+from acp_proxy.clients.agents import RecordedAgent
 from acp_proxy.clients.client import AcpClient
 from acp_proxy.clients.machine import Machine
 
@@ -20,15 +20,6 @@ class _CommandLineClient(AcpClient):
         yield from (file.parent for file in self.files(machine))
         if program := machine.find(self.name):
             yield Path(program)
-
-    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:  # noqa: ARG002
-        """Returns no agents, since the settings have none.
-
-        Args:
-            path: the settings file.
-            data: its content.
-        """
-        return []
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns a shell command for each agent, one a line."""
@@ -59,7 +50,8 @@ class Toad(_CommandLineClient):
 
     def line(self, agent: RecordedAgent) -> str:
         """Returns the shell command that starts Toad with an agent."""
-        return _with_env(agent, ["toad", "acp", shlex.join(agent.command), "--title", agent.name])
+        words = ["toad", "acp", shlex.join(agent.command), "--title", agent.name]
+        return shlex.join([*agent.env_words, *words])
 
 
 class Marimo(_CommandLineClient):
@@ -76,15 +68,10 @@ class Marimo(_CommandLineClient):
         """Returns the shell command that starts the bridge with an agent."""
         command = " ".join(map(_word, agent.command))
         words = ["npx", "stdio-to-ws", command, "--port", "3023"]
-        return _with_env(agent, words)
+        return shlex.join([*agent.env_words, *words])
 
 
 def _word(text: str) -> str:
     """Returns a word quoted for the bridge, which understands quotes but no other shell syntax."""
     is_plain = not {*text} & {*'"$`\\'}
     return f'"{text}"' if "'" in text and is_plain else shlex.quote(text)
-
-
-def _with_env(agent: RecordedAgent, words: Sequence[str]) -> str:
-    env = ["env", *(f"{name}={value}" for name, value in agent.env.items())] if agent.env else []
-    return shlex.join([*env, *words])
