@@ -11,8 +11,8 @@ import click
 from acp_proxy import __version__, system
 from acp_proxy.cli.commands.inspect import INSPECT
 from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
-from acp_proxy.cli.paging import no_pager_option
 from acp_proxy.cli.redaction import unredacted_option
+from acp_proxy.cli.shared_flags import NO_PAGER
 
 _COMMANDS = {
     "record": "acp_proxy.cli.commands.record:record",
@@ -55,7 +55,7 @@ _ELSEWHERE = {
     context_settings=CONTEXT,
 )
 @unredacted_option
-@no_pager_option
+@NO_PAGER.option
 @click.version_option(__version__, prog_name="acp-proxy", allow_from_autoenv=False)
 @click.pass_context
 def cli(ctx: click.Context) -> None:

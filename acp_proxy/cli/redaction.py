@@ -1,23 +1,18 @@
-"""Keeps whether a command shows secrets, and masks them in its messages."""
+"""Whether a command shows secrets, and how they are masked in its messages."""
 
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import click
+from acp_proxy.cli.shared_flags import UNREDACTED
 
 if TYPE_CHECKING:
     from acp_proxy.inspection.secrets import MaskedValue
 
-_UNREDACTED = "acp_proxy.unredacted"
-"""The key in click's context; a group and its commands share the value."""
-
-
-def is_unredacted() -> bool:
-    """Whether the command shows secrets."""
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(_UNREDACTED))
+unredacted_option = UNREDACTED.option
+is_unredacted = UNREDACTED.is_given
+"""Whether the command shows secrets."""
 
 
 def without_secrets(text: str) -> str:
@@ -74,19 +69,3 @@ def masked_summary(masked: "Sequence[MaskedValue]", level: str) -> str:
         secrets, places = counted(kinds.total(), "secret"), counted(len(masked), "place")
         words = f"{secrets} {verb} masked in {places} ({named})"
     return f"{words}; private text is masked" if level == "private" else words
-
-
-def _show_secrets(ctx: click.Context, _param: object, value: bool) -> None:
-    if value:
-        ctx.meta[_UNREDACTED] = True
-
-
-unredacted_option = click.option(
-    "--unredacted",
-    is_flag=True,
-    expose_value=False,
-    allow_from_autoenv=False,
-    callback=_show_secrets,
-    help="Show the secrets that the file holds.",
-)
-"""Commands do not pass its value on; `is_unredacted` returns it."""

@@ -46,7 +46,7 @@ TESTED_BY = {
     "cli/commands/*": "integration/test_inspecting.py",
     "cli/options": "unit/test_docs.py",
     "cli/zip_archive": "unit/cli/commands/inspect/test_bundle.py",
-    "cli/paging": "unit/cli/render/test_pager.py",
+    "cli/shared_flags": "unit/cli/render/test_pager.py",
     "cli/render/audit_*": "unit/cli/commands/inspect/test_audit.py",
     "cli/render/transcript_*": "unit/cli/commands/inspect/test_transcript.py",
     "cli/render/diff_*": "unit/cli/commands/inspect/test_diff.py",

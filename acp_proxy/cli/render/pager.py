@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from acp_proxy.cli.paging import is_pager_refused
 from acp_proxy.cli.render.output import warn
+from acp_proxy.cli.shared_flags import NO_PAGER
 
 if TYPE_CHECKING:
     import subprocess
@@ -42,7 +42,7 @@ def pages(function: F) -> F:
     def command(*args: Any, **values: Any) -> Any:
         for_programs = any(values.get(name) for name in _FOR_PROGRAMS)
         pager = None
-        if sys.stdout.isatty() and not for_programs and not is_pager_refused():
+        if sys.stdout.isatty() and not for_programs and not NO_PAGER.is_given():
             pager = chosen_pager(os.environ)
         with contextlib.nullcontext() if pager is None else paged(pager):
             return function(*args, **values)

@@ -3,7 +3,7 @@
 import click
 
 from acp_proxy.cli.group import CONTEXT, LazyGroup
-from acp_proxy.cli.paging import no_pager_option
+from acp_proxy.cli.shared_flags import NO_PAGER
 
 _COMMANDS = {"list": "list_:list_", "explain": "explain:explain", "sweep": "sweep:sweep"}
 
@@ -14,7 +14,7 @@ _COMMANDS = {"list": "list_:list_", "explain": "explain:explain", "sweep": "swee
     starters=("sweep",),
     context_settings={"help_option_names": CONTEXT["help_option_names"]},
 )
-@no_pager_option
+@NO_PAGER.option
 def faults() -> None:
     """Test how a client handles an agent that misbehaves.
 

@@ -3,8 +3,8 @@
 import click
 
 from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
-from acp_proxy.cli.paging import no_pager_option
 from acp_proxy.cli.redaction import unredacted_option
+from acp_proxy.cli.shared_flags import NO_PAGER
 
 _COMMANDS = {
     "list": "list_:list_",
@@ -50,7 +50,7 @@ Examples:
     context_settings=CONTEXT,
 )
 @unredacted_option
-@no_pager_option
+@NO_PAGER.option
 @click.pass_context
 def inspect(ctx: click.Context) -> None:
     """Look at recordings.

@@ -1,0 +1,47 @@
+"""Options without a value that groups share with their commands: what one is given, both have."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class SharedFlag:
+    """An option that click's context keeps, so that no command passes it on.
+
+    Args:
+        name: how it is written.
+        text: its help.
+    """
+
+    def __init__(self, name: str, text: str) -> None:
+        self._name = name
+        self._text = text
+        self._key = f"{__name__}{name}"
+
+    def option(self, command: F) -> F:
+        """Adds the option to a command or a group."""
+        add = click.option(
+            self._name,
+            is_flag=True,
+            expose_value=False,
+            allow_from_autoenv=False,
+            callback=self._keep,
+            help=self._text,
+        )
+        return add(command)
+
+    def is_given(self) -> bool:
+        """Whether the user has given it; False outside of commands."""
+        context = click.get_current_context(silent=True)
+        return context is not None and bool(context.meta.get(self._key))
+
+    def _keep(self, ctx: click.Context, _param: object, value: bool) -> None:
+        if value:
+            ctx.meta[self._key] = True
+
+
+NO_PAGER = SharedFlag("--no-pager", "Print long output without a pager.")
+UNREDACTED = SharedFlag("--unredacted", "Show the secrets that the file holds.")
