@@ -37,7 +37,7 @@ steps = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 2)), min_size=
 def lines_of(words: list[tuple[str, int]]) -> list[bytes]:
     """The text form of the conversation that some steps make."""
     lines = [json.dumps(HEADER).encode() + b"\n"]
-    for stream, message in _Story(words).tell():
+    for stream, message in _Conversation(words).messages():
         member = "text" if isinstance(message, str) else "message"
         lines.append(json.dumps({"stream": stream, member: message}).encode() + b"\n")
     return lines
@@ -48,16 +48,16 @@ def reader_of(lines: list[bytes]) -> RecordingReader:
     return RecordingReader(Path("drawn.jsonl"), iter(lines))
 
 
-class _Story:
+class _Conversation:
     def __init__(self, words: list[tuple[str, int]]) -> None:
         self._words = words
         self._opened: list[str] = []
         self._prompts: dict[str, int] = {}
-        self._owed: list[tuple[int, dict[str, Any]]] = []
+        self._pending: list[tuple[int, dict[str, Any]]] = []
         self._asked: list[tuple[int, str]] = []
         self._count = {"to-agent": 0, "to-client": 0}
 
-    def tell(self) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    def messages(self) -> Iterator[tuple[str, dict[str, Any] | str]]:
         """Yields what is said."""
         yield self._request("to-agent", "initialize", protocolVersion=1, clientCapabilities={})
         yield self._result("to-client", 1, protocolVersion=1, agentCapabilities={})
@@ -118,11 +118,11 @@ class _Story:
 
     def _list(self, _: str) -> Iterator[tuple[str, Any]]:
         yield self._request("to-agent", "session/list", cursor=str(self._count["to-agent"]))
-        self._owed.append((self._count["to-agent"], {"sessions": []}))
+        self._pending.append((self._count["to-agent"], {"sessions": []}))
 
     def _replies(self, _: str) -> Iterator[tuple[str, Any]]:
-        while self._owed:
-            number, result = self._owed.pop()
+        while self._pending:
+            number, result = self._pending.pop()
             yield self._result("to-client", number, **result)
 
     def _stray(self, _: str) -> Iterator[tuple[str, Any]]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
@@ -14,10 +11,9 @@ from acp_proxy.filters import parse
 from acp_proxy.inspection.transcript.transcript import TranscriptReader
 from acp_proxy.inspection.transcript.values import EntryKind, TranscriptEntry, TranscriptSection
 from acp_proxy.store.reader import RecordingReader
+from tests.any_messages import STEPS, recorded
 from tests.conversations import lines_of, reader_of, steps
-from tests.log_writer import LogWriter
 from tests.markdown import outside_of_code
-from tests.property.test_audit import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,17 +29,10 @@ def markup(reader: RecordingReader) -> Iterator[str]:
 @given(steps=STEPS)
 def test_any_messages_have_a_transcript(steps: list[tuple[int, Any]]) -> None:
     """Whatever their members are; with a filter as well."""
-    with tempfile.TemporaryDirectory() as directory:
-        with LogWriter(Path(directory, "x.db")) as recorder:
-            recorder.to_agent({"id": 7, "method": "session/new", "params": {"cwd": "/w"}})
-            recorder.to_client({"id": 7, "result": {"sessionId": "s"}})
-            for stream, message in steps:
-                recorder.chunk(stream, json.dumps(message).encode() + b"\n")
-            recorder.close()
-        with RecordingReader(recorder.path) as reader:
-            assert all("](" not in line for line in markup(reader))
-            for _ in TranscriptReader(reader, parse("kind:response|error or call:*")).read():
-                pass
+    with recorded(steps) as path, RecordingReader(path) as reader:
+        assert all("](" not in line for line in markup(reader))
+        for _ in TranscriptReader(reader, parse("kind:response|error or call:*")).read():
+            pass
 
 
 @given(words=steps)
