@@ -30,3 +30,5 @@ _OTHER = {
 }
 DIRECTIONS = {Stream.TO_AGENT: Direction.TO_AGENT, Stream.TO_CLIENT: Direction.TO_CLIENT}
 """The directions of the streams that have messages."""
+SENDERS = {"to-agent": "client", "to-client": "agent"}
+"""Who sends in each direction."""

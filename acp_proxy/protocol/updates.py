@@ -6,16 +6,13 @@ UPDATE = "session/update"
 """The method of all of them."""
 
 USER_TEXT, AGENT_TEXT = "user_message_chunk", "agent_message_chunk"
-CHUNKS = frozenset(
-    {
-        USER_TEXT,
-        AGENT_TEXT,
-        "agent_thought_chunk",
-        "thought_message_chunk",
-        "compaction_summary_chunk",
-    }
-)
+THOUGHT_CHUNKS = ("agent_thought_chunk", "thought_message_chunk")
+CHUNKS = frozenset({USER_TEXT, AGENT_TEXT, *THOUGHT_CHUNKS, "compaction_summary_chunk"})
 """Updates that are a piece of a message, a thought or a summary."""
+
+WHOLE_THOUGHT = "agent_thought"
+WHOLE_MESSAGES = ("user_message", "agent_message", WHOLE_THOUGHT)
+"""Updates (v2) with a whole message, which replaces what was streamed of it before."""
 
 TOOL_CALLS = ("tool_call", "tool_call_update")
 """Updates that announce a tool call and change it; v2 streams its content by a third kind."""
@@ -33,7 +30,7 @@ V1_UPDATES = frozenset({"tool_call", "plan", "current_mode_update"})
 """Updates that v2 does not have; the draft has some of them, in another envelope."""
 V2_UPDATES = frozenset(
     {
-        "state_update", "user_message", "agent_message", "agent_thought",
+        "state_update", *WHOLE_MESSAGES,
         "tool_call_content_chunk", "terminal_update", "terminal_output_chunk",
     }
 )  # fmt: skip

@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from acp_proxy.protocol.dialects import DRAFT, OPENING, V1, V2
+from acp_proxy.protocol.updates import WHOLE_MESSAGES
 
 UNSTABLE = "v1-unstable"
 """What v1 allows after both peers agreed to try it."""
@@ -77,7 +78,6 @@ _CONTEXT = (
     "recentFiles", "relatedSnippets", "editHistory", "userActions", "openFiles", "diagnostics",
 )  # fmt: skip
 _CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
-_MESSAGES = ("user_message", "agent_message", "agent_thought")
 _CALLS = ("tool_call", "tool_call_update", "tool_call_content_chunk")
 _DRAFT_CHUNKS = ("agent_message_chunk", "user_message_chunk", "thought_message_chunk")
 _UPDATE = ("session/update",)
@@ -181,10 +181,12 @@ TABLE: tuple[Position, ...] = (
     Position(Role.REASON, "/params/reason", ("session/cancel",), (DRAFT,)),
     # Session updates
     Position(Role.TIME, "/params/timestamp", _UPDATE, (DRAFT,)),
-    Position(Role.MESSAGE, "/params/update/messageId", _UPDATE, _OFFICIAL, _CHUNKS + _MESSAGES),
+    Position(
+        Role.MESSAGE, "/params/update/messageId", _UPDATE, _OFFICIAL, _CHUNKS + WHOLE_MESSAGES
+    ),
     Position(Role.TEXT, "/params/update/content/text", _UPDATE, _OFFICIAL, _CHUNKS),
     *_in(_UPDATE, _at("/params/update/content", _BLOCK), *_CHUNKS, "compaction_summary_chunk"),
-    *_in(_UPDATE, _at("/params/update/content/*", _BLOCK), *_MESSAGES),
+    *_in(_UPDATE, _at("/params/update/content/*", _BLOCK), *WHOLE_MESSAGES),
     *_in(_UPDATE, _at("/params/update", _CALL), *_CALLS),
     *_in(_UPDATE, _at("/params/update/content", _PART), "tool_call_content_chunk"),
     Position(Role.TERMINAL, "/params/update/terminalId", _UPDATE, (V2,)),

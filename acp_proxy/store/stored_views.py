@@ -10,7 +10,15 @@ import re
 
 from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.jsonrpc import Kind
-from acp_proxy.protocol.updates import TOOL_CALLS, UPDATE
+from acp_proxy.protocol.updates import (
+    AGENT_TEXT,
+    THOUGHT_CHUNKS,
+    TOOL_CALLS,
+    UPDATE,
+    USER_TEXT,
+    WHOLE_MESSAGES,
+    WHOLE_THOUGHT,
+)
 from acp_proxy.store.schema import KIND_CODES, LARGE, VIEWS
 
 _NOTIFICATION, _BATCH = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.BATCH]
@@ -21,18 +29,19 @@ _BLOCK = 500
 beginning of the text each time."""
 
 _ROLES = {
-    "user": (PROMPT, "user_message_chunk", "user_message"),
-    "agent": ("agent_message_chunk", "agent_message"),
-    "thought": ("agent_thought_chunk", "thought_message_chunk", "agent_thought"),
+    "user": (PROMPT, USER_TEXT, "user_message"),
+    "agent": (AGENT_TEXT, "agent_message"),
+    "thought": (*THOUGHT_CHUNKS, WHOLE_THOUGHT),
     "summary": ("compaction_summary_chunk",),
 }
-"""The requests and updates with text, by the role of their text."""
-_WHOLE = ("user_message", "agent_message", "agent_thought")
-"""Updates (v2) that replace the pieces of the message that were streamed before."""
+"""Requests and updates with text, by who speaks in them."""
 
 
 def _listed(texts: tuple[str, ...]) -> str:
     return "(" + ", ".join(f"'{text}'" for text in texts) + ")"
+
+
+_WHOLE = _listed(WHOLE_MESSAGES)
 
 
 def _first(*paths: str, json: str = "json") -> str:
@@ -221,7 +230,7 @@ WITH line AS ({_members(_SAID, f"method IN {_SAYING}", _KIND_AND_PLACE)}
   SELECT *, CASE WHEN message_id IS NULL THEN sum(is_new) OVER w ELSE part || ' ' || name END AS run
   FROM placed WINDOW w AS (PARTITION BY session ORDER BY n)
 ), kept AS (
-  SELECT *, max(CASE WHEN kind IN {_listed(_WHOLE)} THEN n END) OVER (PARTITION BY session, run)
+  SELECT *, max(CASE WHEN kind IN {_WHOLE} THEN n END) OVER (PARTITION BY session, run)
     AS whole
   FROM grouped WHERE role IS NOT NULL
 )

@@ -14,6 +14,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.inspection.audit.values import ActionKind
+from acp_proxy.inspection.describe.command_lines import command_of
 from acp_proxy.inspection.describe.values import Value, part, parts, word
 
 _KINDS = {
@@ -43,17 +44,13 @@ _MOVED = ("source", "destination", "from", "to", "src", "dst")
 """Arguments that are paths if the tool moves something."""
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path")
 """Arguments that name the directory of a command."""
-_COMMANDS = ("command", "cmd", "commandLine", "script")
 _URLS = ("url", "urls", "uri", "href")
 _URL = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
 _DIRECTORY_TEXT = re.compile(r"\[current working directory ([^\]\n]{1,1000})\]")
 """The text in which Gemini shows the directory of a command."""
-_IN_QUOTES = re.compile(r'["\\$`]')
 _SHELL = re.compile(r"(?P<shell>(?:/\S*/)?(?:ba|da|z)?sh -l?c ).+")
 _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
 """Characters that may have a meaning for a shell, so that quotes around them matter."""
-_MOST_WORDS = 1000
-"""The most words of a command."""
 _MOST = 50
 """The most paths of one tool call, and the most items of content, that are read."""
 
@@ -173,24 +170,6 @@ def read_exit(said: Statement, result: Value) -> None:
     said.exit_signal = word(result, "signal") or said.exit_signal
 
 
-def command_of(value: Value) -> str | None:
-    """Returns the command line in an object, or None if it has none.
-
-    It may be a command with or without ``args``, or a list of words.
-    """
-    for name in _COMMANDS:
-        command = value.get(name)
-        if isinstance(command, list):
-            return _joined(command) or None
-        if isinstance(command, str) and command:
-            arguments = value.get("args")
-            if not isinstance(arguments, list) or not arguments:
-                return command
-            # The command may itself be a line for a shell, so it is not quoted.
-            return f"{command} {_joined(arguments)}"
-    return None
-
-
 def normal_command(text: str | None) -> str:
     """Returns a command line for comparisons: without ``sh -c``, and with uniform quotes."""
     line = " ".join((text or "").split()).strip("`")
@@ -207,17 +186,6 @@ def _words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:
         return []
-
-
-def _joined(words: list[Any]) -> str:
-    """Returns a shell command with these words, quoted if necessary."""
-    return " ".join(_quoted(str(word)) for word in words[:_MOST_WORDS])
-
-
-def _quoted(word: str) -> str:
-    if "'" not in word:
-        return shlex.quote(word)
-    return '"' + _IN_QUOTES.sub(r"\\\g<0>", word) + '"'
 
 
 def _kind(call: Value, tool: str) -> ActionKind | None:

@@ -20,6 +20,7 @@ from acp_proxy.inspection.describe.values import number, part
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges
 from acp_proxy.inspection.diagnosis.values import ErrorTally
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, exchanges
 from acp_proxy.store.reader import RecordingReader
@@ -150,7 +151,7 @@ class Rules:
         if required is not None:
             return self._lacking(required, message) or self._unoffered(direction, method)
         if (other := _opposite(direction), method) in known:
-            return f"which only the {_sender(other)} may send in {self.dialect}"
+            return f"which only the {SENDERS[other]} may send in {self.dialect}"
         if any(method in {name for _, name in table} for table in _REQUIRED.values()):
             return f"which {self.dialect} does not have"
         return "" if method in METHODS else "which nobody knows"
@@ -175,17 +176,13 @@ class Rules:
         for name in outer:
             half = part(half, name)
         if half.get(last) in (None, False):
-            receiver = _sender(_opposite(direction))
+            receiver = SENDERS[_opposite(direction)]
             return f"which the {receiver} does not offer ({path.partition('.')[2]})"
         return ""
 
 
 def _opposite(direction: str) -> str:
     return "to-client" if direction == "to-agent" else "to-agent"
-
-
-def _sender(direction: str) -> str:
-    return "client" if direction == "to-agent" else "agent"
 
 
 _MOST_ERRORS = 10_000

@@ -30,13 +30,11 @@ from acp_proxy.protocol.chunks import Chunk, chunk_of
 from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.updates import FAILED, FINAL, UPDATE
+from acp_proxy.protocol.updates import AGENT_TEXT, FAILED, FINAL, THOUGHT_CHUNKS, UPDATE
 from acp_proxy.recording import FrameRun
 from acp_proxy.safe_text import plain
 
-_THOUGHTS = frozenset({"agent_thought_chunk", "thought_message_chunk"})
-_MESSAGES = frozenset({"agent_message_chunk"})
-VOICE = _THOUGHTS | _MESSAGES
+VOICE = frozenset({AGENT_TEXT, *THOUGHT_CHUNKS})
 """The chunks in which an agent speaks."""
 _SHORTEST = 20
 """A silence is a step if it takes this part of the turn, or if it is a pause in any turn."""
@@ -220,7 +218,7 @@ class Waterfall:
             self._speak(frame.seq, self._now_ns, chunk)
 
     def _speak(self, seq: int, now_ns: int, chunk: Chunk) -> None:
-        kind = "thought" if chunk.update in _THOUGHTS else "message"
+        kind = "thought" if chunk.update in THOUGHT_CHUNKS else "message"
         run = self._run
         if run is not None and run.kind == kind and now_ns - run.end_ns < PAUSE_NS:
             run.end_ns = now_ns

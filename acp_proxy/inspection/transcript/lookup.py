@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from heapq import merge
 
-from acp_proxy.inspection.describe.values import message_of
 from acp_proxy.inspection.diagnosis.messages import (
     LARGEST,
     StoredMessage,
@@ -81,17 +80,8 @@ class MessageLookup:
             key = (row["response_seq"], row["exchange"])
             answer = messages_of_exchanges(self._reader, [key], LARGEST).get(key)
         return AskedRequest(
-            row["seq"],
-            row["t_ns"],
-            row["stream"],
-            row["method"] or "",
-            bytes(row["raw"]),
-            message_of(row["raw"]),
-            {} if answer is None else answer.message,
-            b"" if answer is None else answer.raw,
-            "" if answer is None else answer.kind,
-            row["response_seq"],
-            row["latency_ns"],
+            row,
+            answer,
             self.hints.of(row).title,
             self._reader.recording.dialect,
             self._reader.live,

@@ -3,12 +3,21 @@
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from acp_proxy.inspection.describe.errors import code_name, describe_error
 from acp_proxy.inspection.describe.questions import chosen_option
 from acp_proxy.inspection.describe.tools import NAMES, call_of, tool_input, tool_name
-from acp_proxy.inspection.describe.values import Value, joined, number, part, parts, word
+from acp_proxy.inspection.describe.values import (
+    Value,
+    joined,
+    message_of,
+    number,
+    part,
+    parts,
+    word,
+)
+from acp_proxy.inspection.diagnosis.messages import StoredMessage
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.transcript.contents import blocks_of
 from acp_proxy.inspection.transcript.texts import text_block
@@ -19,36 +28,44 @@ from acp_proxy.inspection.transcript.values import (
     TextLimits,
     TranscriptEntry,
 )
+from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.safe_text import plain
+from acp_proxy.store.checked_values import Row
 
 _LONGEST = 500
 """The most characters of a line that describes a message."""
 _MOST_OPTIONS = 50
-_BY = {"to-agent": "client", "to-client": "agent"}
 
 
 @frozen
 class AskedRequest:
     """A request and its answer, as they are in the recording."""
 
-    seq: int
-    t_ns: int
-    stream: str
-    method: str
-    raw: bytes
-    message: Value
-    answer: Value
-    """The message of the answer; empty if there is no answer."""
-    answer_raw: bytes
-    answer_kind: str
-    """response or error; empty if there is no answer."""
-    answer_seq: int | None
-    took_ns: int | None
+    row: Row
+    """That of the request."""
+    answer: StoredMessage | None
     title: str
     """The title of the request's tool call in another frame; empty if there is none."""
     dialect: str | None
     live: bool
+    message: Value = field(init=False)
+    """The request, decoded."""
+    reply: Value = field(init=False)
+    """The answer, decoded; empty if there is none."""
+
+    @message.default
+    def _decode(self) -> Value:
+        return message_of(self.row["raw"])
+
+    @reply.default
+    def _decode_answer(self) -> Value:
+        return {} if self.answer is None else self.answer.message
+
+    @property
+    def method(self) -> str:
+        """Of the request; empty if it has none."""
+        return self.row["method"] or ""
 
     @property
     def params(self) -> Value:
@@ -58,15 +75,20 @@ class AskedRequest:
     @property
     def result(self) -> Value:
         """The result in the answer; empty if there is none."""
-        return part(self.answer, "result")
+        return part(self.reply, "result")
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the answer is there, and no error."""
+        return self.answer is not None and self.answer.kind == "response"
 
     @property
     def outcome(self) -> tuple[str, bool]:
         """The outcome in words, and whether it is a failure; for a result, no words and False."""
-        if self.answer_seq is None:
+        if self.row["response_seq"] is None:
             return ("open", False) if self.live else ("not answered", True)
-        if self.answer_kind == "error":
-            error = self.answer.get("error")
+        if self.answer is not None and self.answer.kind == "error":
+            error = self.reply.get("error")
             code = error.get("code") if isinstance(error, dict) else None
             name = code_name(code, self.dialect) if self.dialect else ""
             return plain(describe_error(error, name))[:_LONGEST] or "error", True
@@ -100,16 +122,16 @@ class AskedRequest:
         """
         return TranscriptEntry(
             kind,
-            self.seq,
-            self.answer_seq or self.seq,
-            self.t_ns,
+            self.row["seq"],
+            self.row["response_seq"] or self.row["seq"],
+            self.row["t_ns"],
             title=title[:_LONGEST],
             state=state,
             is_failed=is_failed,
-            took_ns=self.took_ns,
-            by=_BY.get(self.stream, ""),
+            took_ns=self.row["latency_ns"],
+            by=SENDERS.get(self.row["stream"], ""),
             detail=detail,
-            id=call or "",
+            id=call,
             remarks=[*remarks],
             choices=[*choices],
             blocks=[*blocks],
@@ -123,12 +145,10 @@ def prompt(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
         asked: the request.
         limits: how much of each text is kept.
     """
-    params = asked.params
+    params, seq = asked.params, asked.row["seq"]
     given = [*blocks_of(params.get("prompt", params.get("content")), limits.said)]
     given += blocks_of(params.get("attachments"), limits.said)
-    return TranscriptEntry(
-        EntryKind.PROMPT, asked.seq, asked.seq, asked.t_ns, by="client", blocks=given
-    )
+    return TranscriptEntry(EntryKind.PROMPT, seq, seq, asked.row["t_ns"], by="client", blocks=given)
 
 
 def permission(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
@@ -151,8 +171,8 @@ def permission(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
     options = options_of(asked.message)[:_MOST_OPTIONS]
     outcome = part(result, "outcome") or result
     chosen = chosen_option(outcome, params)
-    if asked.answer_kind == "response":
-        answer = read_answer(options, asked.answer)
+    if asked.is_answered:
+        answer = read_answer(options, asked.reply)
         name = word(chosen, "name", "optionId")
         scope = word(result, "scope") or ("remembered" if result.get("remember") is True else "")
         state = joined(answer.decision, f"({name})" if name else "", scope)
@@ -181,10 +201,10 @@ def request(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
         asked: the request.
         limits: how much of each text is kept.
     """
-    about = preview(asked.raw, "request", asked.method)
+    about = preview(asked.row["raw"], "request", asked.method)
     state, is_failed = asked.outcome
-    if asked.answer_kind == "response":
-        state = preview(asked.answer_raw, "response", asked.method)[:_LONGEST]
+    if asked.answer is not None and asked.is_answered:
+        state = preview(asked.answer.raw, "response", asked.method)[:_LONGEST]
     blocks: list[TextBlock] = []
     if asked.method == "fs/read_text_file":
         about = word(asked.params, "path") + _lines(asked.params)

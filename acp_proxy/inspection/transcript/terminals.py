@@ -5,7 +5,7 @@ import binascii
 import codecs
 from collections.abc import Iterable
 
-from acp_proxy.inspection.audit.statements import command_of
+from acp_proxy.inspection.describe.command_lines import command_of
 from acp_proxy.inspection.describe.content import exit_state
 from acp_proxy.inspection.describe.values import Value, part, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage

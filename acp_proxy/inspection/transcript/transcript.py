@@ -34,17 +34,23 @@ from acp_proxy.inspection.transcript.values import (
 )
 from acp_proxy.protocol.chunks import Chunk, chunk_of
 from acp_proxy.protocol.dialects import PERMISSION, PROMPT
-from acp_proxy.protocol.updates import STATE_UPDATES, TOOL_CALLS, UPDATE, kind_and_update
+from acp_proxy.protocol.peers import SENDERS
+from acp_proxy.protocol.updates import (
+    STATE_UPDATES,
+    THOUGHT_CHUNKS,
+    TOOL_CALLS,
+    UPDATE,
+    WHOLE_MESSAGES,
+    WHOLE_THOUGHT,
+    kind_and_update,
+)
 from acp_proxy.safe_text import plain
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.exchange_queries import LAST_SEQ
 from acp_proxy.store.reader import RecordingReader
 
 _LONGEST = 500
-_MOST_REMARKS = 20
-_THOUGHTS = ("agent_thought_chunk", "thought_message_chunk", "agent_thought")
-_WHOLE = ("user_message", "agent_message", "agent_thought")
-"""Updates (v2) with a whole message."""
+_THOUGHTS = (*THOUGHT_CHUNKS, WHOLE_THOUGHT)
 _PLANS = ("plan", "plan_update")
 _CALLS = (*TOOL_CALLS, "tool_call_content_chunk")
 _TERMINALS = ("terminal_update", "terminal_output_chunk")
@@ -201,7 +207,7 @@ class TranscriptReader:
             yield requests.plan(update, row["seq"], row["t_ns"], self._limits)
         elif kind == "state_update" and turn is not None and row["seq"] == turn.end_seq:
             yield self._end(row, prompt_result(update))
-        elif kind in _WHOLE or kind.endswith("_message_chunk") or kind in _THOUGHTS:
+        elif kind in WHOLE_MESSAGES or kind.endswith("_message_chunk") or kind in _THOUGHTS:
             yield from self._message(row, kind, update)
         elif self._limits.is_full or kind not in (*STATE_UPDATES, "state_update"):
             yield self._notice(row)
@@ -307,12 +313,13 @@ class TranscriptReader:
     def _end(self, row: Row, title: str, *, is_failed: bool = False) -> TranscriptEntry:
         turn = self._part.turn
         assert turn is not None
-        entry = _entry(EntryKind.END, row, title, is_failed=is_failed)
         is_odd = (turn.stop_reason or "end_turn") not in ("end_turn", "cancelled")
-        return TranscriptEntry(
-            EntryKind.END, entry.seq, entry.seq, entry.t_ns, title or "ended",
-            is_failed=is_failed or is_odd, took_ns=turn.duration_ns, remarks=entry.remarks,
+        entry = TranscriptEntry(
+            EntryKind.END, row["seq"], row["seq"], row["t_ns"], title or "ended",
+            is_failed=is_failed or is_odd, took_ns=turn.duration_ns,
         )  # fmt: skip
+        _add_mark(entry, row)
+        return entry
 
 
 def _entry(
@@ -324,7 +331,7 @@ def _entry(
     is_failed: bool = False,
     by: str = "",
 ) -> TranscriptEntry:
-    by = by or {"to-agent": "client", "to-client": "agent"}.get(row["stream"], "")
+    by = by or SENDERS.get(row["stream"], "")
     detail = row["method"] or ""
     entry = TranscriptEntry(kind, row["seq"], row["seq"], row["t_ns"], title, by=by, detail=detail,
                   is_failed=is_failed, blocks=[*blocks])  # fmt: skip
