@@ -9,10 +9,22 @@ from acp_proxy.cli.shared_flags import UNREDACTED
 
 if TYPE_CHECKING:
     from acp_proxy.inspection.secrets import MaskedValue
+    from acp_proxy.redaction.redactor import Redactor
 
 unredacted_option = UNREDACTED.option
 is_unredacted = UNREDACTED.is_given
 """Whether the command shows secrets."""
+
+
+def new_redactor(known: Mapping[str, str] | None = None) -> "Redactor":
+    """Returns what masks texts that belong to no recording, with markers of its own.
+
+    Args:
+        known: secrets that are known already, each with its marker.
+    """
+    from acp_proxy.redaction.redactor import Redactor, RedactorState
+
+    return Redactor(RedactorState(os.urandom(16).hex(), values=dict(known or {})))
 
 
 def without_secrets(text: str) -> str:
@@ -28,9 +40,7 @@ def without_secrets(text: str) -> str:
 
     if not find(text, loose=True):
         return text
-    from acp_proxy.redaction.redactor import Redactor, RedactorState
-
-    return Redactor(RedactorState(os.urandom(16).hex())).text(text)
+    return new_redactor().text(text)
 
 
 def output_without_secrets(text: str, known: Mapping[str, str]) -> str:
@@ -44,9 +54,8 @@ def output_without_secrets(text: str, known: Mapping[str, str]) -> str:
         return without_secrets(text)
     from acp_proxy.protocol.peers import Stream
     from acp_proxy.redaction.edits import apply
-    from acp_proxy.redaction.redactor import Redactor, RedactorState
 
-    redactor = Redactor(RedactorState(os.urandom(16).hex(), values=dict(known)))
+    redactor = new_redactor(known)
     lines = (line.encode("utf-8", "surrogateescape") for line in text.split("\n"))
     masked = (apply(line, redactor.changed(Stream.STDERR, line)) for line in lines)
     return b"\n".join(masked).decode("utf-8", "replace")

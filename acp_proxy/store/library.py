@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from attrs import frozen
 
-from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
+from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.plain_files import is_plain
 from acp_proxy.protocol.peers import Stream
@@ -22,6 +22,7 @@ from acp_proxy.recording import Recording
 from acp_proxy.store import damaged_log, database
 from acp_proxy.store.reader import RecordingReader, is_text
 from acp_proxy.store.rows import Rows
+from acp_proxy.store.side_files import SUFFIXES, has_files_beside
 from acp_proxy.store.views import LEVELS
 
 TEXT_SUFFIX = ".jsonl"
@@ -36,7 +37,6 @@ ProblemCheck = Callable[[RecordingReader], bool]
 
 _MOST_OF_PROMPT = 4000
 """Bytes of a prompt that are read for a list."""
-_SIDE_FILES = ("", LOG_SUFFIX, *SQLITE_SUFFIXES)
 _LAST_DAY = 253402214400.0
 """Seconds from 1970 to the last day of the calendar; a file's time of change may be later."""
 
@@ -195,7 +195,7 @@ def read_recording(path: Path) -> Recording:
         from acp_proxy.store.text_import import header_of
 
         return header_of(path)
-    if any(os.path.lexists(f"{path}{suffix}") for suffix in (LOG_SUFFIX, *SQLITE_SUFFIXES)):
+    if has_files_beside(path):
         with RecordingReader(path, unredacted=True) as reader:
             return reader.recording
     rows = Rows()
@@ -223,7 +223,7 @@ def recording_files(path: Path) -> list[Path]:
     """Returns the files that a recording may consist of; a text is alone."""
     if path.suffix == TEXT_SUFFIX:
         return [path]
-    return [*(Path(f"{path}{suffix}") for suffix in _SIDE_FILES), *damaged_log.files(path)]
+    return [*(Path(f"{path}{suffix}") for suffix in ("", *SUFFIXES)), *damaged_log.files(path)]
 
 
 def disk_size(path: Path) -> int:

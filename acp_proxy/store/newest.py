@@ -8,18 +8,18 @@ seems older than any recording can be has lost its time, and is read first.
 
 import contextlib
 import heapq
-import os
 from collections.abc import Iterator
 from datetime import datetime
 from math import inf
 from pathlib import Path
 
-from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
+from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.plain_files import open_plain
 from acp_proxy.recording import Recording
 from acp_proxy.store.database import MAGIC
 from acp_proxy.store.library import paths, read_recording
+from acp_proxy.store.side_files import has_files_beside
 
 _SLACK_S = 86400.0
 _SMALL = 4 << 20
@@ -70,7 +70,7 @@ def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
         text: what its row may have.
         is_directory: whether it is a directory itself that is looked for, not one below it.
     """
-    if any(os.path.lexists(f"{path}{suffix}") for suffix in (LOG_SUFFIX, *SQLITE_SUFFIXES)):
+    if has_files_beside(path):
         return True
     try:
         with open_plain(path) as file:

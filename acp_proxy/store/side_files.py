@@ -12,10 +12,12 @@ import struct
 from pathlib import Path
 
 from acp_proxy import system
-from acp_proxy.capture.files import SQLITE_SUFFIXES
+from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.plain_files import kind_at
 
 WAL, SHARED_MEMORY, JOURNAL = SQLITE_SUFFIXES
+SUFFIXES = (LOG_SUFFIX, *SQLITE_SUFFIXES)
+"""What the names of files end with that are beside a database until it is complete and closed."""
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
 """Begins a rollback journal, and ends one that names a super-journal."""
 _WAL_MAGICS = (bytes.fromhex("377f0682"), bytes.fromhex("377f0683"))
@@ -31,6 +33,11 @@ class UnsafeSideFile(OSError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(errno.EINVAL, reason)
+
+
+def has_files_beside(path: Path) -> bool:
+    """Whether a log or a file of SQLite is beside a database, whatever kind of file it is."""
+    return any(os.path.lexists(f"{path}{suffix}") for suffix in SUFFIXES)
 
 
 def real_path(path: Path) -> Path:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict, evolve
 
-from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES, candidates
+from acp_proxy.capture.files import candidates
 from acp_proxy.errors import NewerRecording, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.protocol import outline
@@ -31,6 +31,7 @@ from acp_proxy.protocol.peers import Stream
 from acp_proxy.store import database, line_reader
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
+from acp_proxy.store.side_files import has_files_beside
 from acp_proxy.text_form.header import FORMAT, NewerFormat, read_header
 from acp_proxy.text_form.reader import (
     EventLine,
@@ -261,7 +262,7 @@ def _plain(name: str) -> str:
 def _place(made: Path, target: Path) -> Path:
     """Moves a database to a free name."""
     for candidate in map(Path, candidates(str(target))):
-        if any(os.path.lexists(f"{candidate}{s}") for s in (LOG_SUFFIX, *SQLITE_SUFFIXES)):
+        if has_files_beside(candidate):
             continue
         try:
             candidate.touch(0o600, exist_ok=False)

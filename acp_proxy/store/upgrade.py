@@ -12,14 +12,14 @@ from pathlib import Path
 
 from attrs import frozen
 
-from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
+from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.store import database
 from acp_proxy.store.reader import RecordingReader, is_text
 from acp_proxy.store.schema import check_tables
+from acp_proxy.store.side_files import SUFFIXES
 from acp_proxy.store.stored_views import STORED_VIEWS
 
-_SUFFIXES = ("", LOG_SUFFIX, *SQLITE_SUFFIXES)
 _PAGES = 4096
 """Pages that are copied at a time; between two of them Ctrl-C ends it."""
 
@@ -53,7 +53,7 @@ def upgrade(path: Path, output: Path) -> Upgrade:
             raise UnreadableRecording(path, "it is still being recorded")
     if Path(f"{path}{LOG_SUFFIX}").exists():
         raise UnreadableRecording(path, f"a part of it is still in {path.name}{LOG_SUFFIX}")
-    if beside := [f"{output}{s}" for s in _SUFFIXES if os.path.lexists(f"{output}{s}")]:
+    if beside := [f"{output}{s}" for s in ("", *SUFFIXES) if os.path.lexists(f"{output}{s}")]:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), beside[0])
     fd, made = tempfile.mkstemp(prefix=".", suffix=".upgrade", dir=output.parent)
     os.close(fd)

@@ -1,12 +1,11 @@
 """Shows the clients of a machine, the agents in their settings, and changes of the settings."""
 
-import os
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 
 from attrs import frozen
 
-from acp_proxy.cli.redaction import is_unredacted
+from acp_proxy.cli.redaction import is_unredacted, new_redactor
 from acp_proxy.cli.render.styled_text import Ink, Screen, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.clients.hiding import Masker, hidden_settings
@@ -49,9 +48,7 @@ def masker() -> Masker:
     """Returns functions that mask secrets, or that mask nothing with ``--unredacted``."""
     if is_unredacted():
         return Masker(lambda text: text, lambda words: words)
-    from acp_proxy.redaction.redactor import Redactor, RedactorState
-
-    redactor = Redactor(RedactorState(os.urandom(16).hex()))
+    redactor = new_redactor()
     return Masker(redactor.text, redactor.command)
 
 
