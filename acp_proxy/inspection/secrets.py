@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Set
 from attrs import asdict, frozen
 
 from acp_proxy.protocol.json_text import pointer
+from acp_proxy.redaction.base64_text import decoded_base64
 from acp_proxy.redaction.json_strings import Decoded, StringWalk
-from acp_proxy.redaction.markers import MARKER, decoded_base64
+from acp_proxy.redaction.markers import MARKER
 from acp_proxy.store.checked_values import is_excerpt
 from acp_proxy.store.fired_faults import fired_faults
 from acp_proxy.store.frame_queries import masked_frames
@@ -75,7 +76,7 @@ def _in_line(
             text, where = Decoded(string.raw).text, pointer(string.path)
             matches = [*MARKER.finditer(text)]
             if not matches and string.path[-1:] == ("data",):
-                matches = [*MARKER.finditer(decoded_base64(text))]
+                matches = [*MARKER.finditer(decoded_base64(text) or "")]
             found += [(where, match) for match in matches]
     if is_json and walk.is_json:
         yield from found

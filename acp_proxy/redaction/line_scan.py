@@ -1,9 +1,8 @@
 """Finds the secrets in the strings of one line of JSON, by their places and forms."""
 
-import base64
-import binascii
 import re
 
+from acp_proxy.redaction.base64_text import decoded_base64, encoded_base64
 from acp_proxy.redaction.edits import Edit, MaskedSpan, blanked, edits_in, join_spans, replaced
 from acp_proxy.redaction.json_strings import Decoded, JsonString, StringWalk
 from acp_proxy.redaction.names import is_secret_name
@@ -134,16 +133,11 @@ class LineScan:
         """Masks secrets in base64-encoded terminal output."""
         if string.path[-1:] != ("data",) or not string.is_whole:
             return
-        try:
-            data = base64.b64decode(decoded.text, validate=True)
-        except (binascii.Error, ValueError):
+        text = decoded_base64(decoded.text)
+        if text is None or not self._finder.may_hold(text.encode("utf-8", "surrogateescape")):
             return
-        if not self._finder.may_hold(data):
-            return
-        text = data.decode("utf-8", "surrogateescape")
-        spans = self._finder.spans(text, loose=False)
-        if spans:
-            new = base64.b64encode(replaced(text, spans).encode("utf-8", "surrogateescape"))
+        if spans := self._finder.spans(text, loose=False):
+            new = encoded_base64(replaced(text, spans))
             self._edits.append(Edit(string.start, string.end, new))
 
 

@@ -4,13 +4,12 @@ All pieces of one text have the same key, and each has its offset in its line. S
 cut into several pieces can be found in the whole text and masked in each piece.
 """
 
-import base64
-import binascii
 import re
 from typing import NamedTuple
 
 from acp_proxy.protocol.chunks import ChunkSplitter
 from acp_proxy.protocol.jsonrpc import Kind, read
+from acp_proxy.redaction.base64_text import decoded_base64
 from acp_proxy.redaction.json_strings import Decoded, StringWalk
 
 _MOST_KNOWN = 256
@@ -84,7 +83,8 @@ class PieceReader:
             if raw.startswith(before) and raw.endswith(after):
                 literal = raw[len(before) : len(raw) - len(after)]
                 if len(raw) >= len(before) + len(after) and _PLAIN.fullmatch(literal):
-                    text = _text_of(literal.decode(), is_encoded=latest.is_encoded)
+                    written = literal.decode()
+                    text = decoded_base64(written) if latest.is_encoded else written
                     return None if text is None else latest._replace(text=text, literal=literal)
         piece = _pushed(raw)
         if piece is not None:
@@ -109,19 +109,10 @@ def _pushed(raw: bytes) -> Piece | None:
     if len(found) != 1:
         return None
     string, is_encoded = found[0], _PUSHED[found[0].path]
-    text = _text_of(Decoded(string.raw).text, is_encoded=is_encoded)
+    written = Decoded(string.raw).text
+    text = decoded_base64(written) if is_encoded else written
     if text is None:
         return None
     key = f"{labels.method} {labels.update} {labels.session} {labels.tool_call} {labels.terminal}"
     around = raw[: string.start] + raw[string.end :]
     return Piece(key, text, string.start, string.raw, around, is_encoded)
-
-
-def _text_of(text: str, *, is_encoded: bool) -> str | None:
-    """Returns a text, decoded from base64 if it is encoded, or None if it is no valid base64."""
-    if not is_encoded:
-        return text
-    try:
-        return base64.b64decode(text, validate=True).decode("utf-8", "surrogateescape")
-    except (binascii.Error, ValueError):
-        return None

@@ -12,7 +12,6 @@ A redactor writes no file. The caller keeps `RedactorState`, which has everythin
 redactor of the same recording must know, secrets included.
 """
 
-import base64
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -22,6 +21,7 @@ from attrs import define, field
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.protocol.updates import CHUNKS
+from acp_proxy.redaction.base64_text import encoded_base64
 from acp_proxy.redaction.edits import (
     Edit,
     Edits,
@@ -301,8 +301,8 @@ class Redactor:
             return around
         self.count += sum(bool(span.new) for span in spans)
         if piece.is_encoded:
-            new = replaced(piece.text, spans).encode("utf-8", "surrogateescape")
-            return merge_edits([*around, Edit(piece.start, piece.end, base64.b64encode(new))])
+            new = encoded_base64(replaced(piece.text, spans))
+            return merge_edits([*around, Edit(piece.start, piece.end, new)])
         return merge_edits([*around, *edits_in(Decoded(piece.literal), piece.start, spans)])
 
     # Text that is not JSON

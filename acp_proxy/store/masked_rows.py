@@ -16,8 +16,9 @@ from attrs import evolve, frozen
 
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
+from acp_proxy.redaction.base64_text import decoded_base64
 from acp_proxy.redaction.edits import Edits, apply, apply_to_pieces
-from acp_proxy.redaction.markers import MARKER, Markers, decoded_base64
+from acp_proxy.redaction.markers import MARKER, Markers, kind_in
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store.checked_values import HELD, limited
 from acp_proxy.store.masking import masked_fields
@@ -90,10 +91,7 @@ def mask(
 def _of_key(marker_key: str, known: Mapping[str, str]) -> dict[str, str]:
     """Returns known secrets with the markers that they get with the key of this recording."""
     markers = Markers(bytes.fromhex(marker_key))
-    kinds = {value: MARKER.fullmatch(marker) for value, marker in known.items()}
-    return {
-        value: markers.of(kind[1] if kind else "secret", value) for value, kind in kinds.items()
-    }
+    return {value: markers.of(kind_in(marker), value) for value, marker in known.items()}
 
 
 def masked_recording(recording: Recording, redactor: Redactor) -> Recording:
@@ -344,7 +342,7 @@ class MaskedRows:
     def _note_edits(self, edits: Edits) -> None:
         for edit in edits:
             text = edit.new.decode("utf-8", "replace")
-            self._note("", text if MARKER.search(text) else decoded_base64(text))
+            self._note("", text if MARKER.search(text) else decoded_base64(text) or "")
 
     def _note(self, before: str, after: str) -> None:
         known = {match[0] for match in MARKER.finditer(before)}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.typed_places import Place, Places
 from acp_proxy.redaction.hidden import HIDDEN
-from acp_proxy.redaction.markers import MARKER, Markers, NumberedMarkers
+from acp_proxy.redaction.markers import Markers, NumberedMarkers, kind_in
 from acp_proxy.redaction.needles import of_all_words
 
 if TYPE_CHECKING:
@@ -143,8 +143,7 @@ class MessageMask:
 
         state = self._redactor().snapshot()
         for value, marker in new.items():
-            match = MARKER.fullmatch(marker)
-            state.values[value] = self._markers.of(match[1] if match else "secret", value)
+            state.values[value] = self._markers.of(kind_in(marker), value)
         self._made = Redactor(state, private=self._level == "private", markers=self._markers)
         self._values = None
 
