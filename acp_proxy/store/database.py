@@ -33,8 +33,6 @@ SQLITE_VERSION = sqlite3.sqlite_version
 """Of the library that reads recordings."""
 BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 """What reading a foreign or damaged file raises."""
-SQLITE_VERSION = sqlite3.sqlite_version
-"""Of the library that Python uses."""
 MAGIC = b"SQLite format 3\0"
 """The beginning of a database file."""
 _STEPS = 100_000

@@ -164,7 +164,8 @@ def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | No
     from acp_proxy.redaction.edits import apply
     from acp_proxy.redaction.redactor import Redactor, RedactorState
     from acp_proxy.store.frame_queries import conversation_start
-    from acp_proxy.store.masked_rows import LARGE, masked_recording
+    from acp_proxy.store.masked_rows import masked_recording
+    from acp_proxy.store.schema import LARGE
 
     redactor = Redactor(RedactorState(os.urandom(16).hex()))
     recording = masked_recording(rows.recording, redactor)

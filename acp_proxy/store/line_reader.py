@@ -11,11 +11,12 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.edits import apply_to_pieces
+from acp_proxy.store import schema
 from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.masking import Masking
 from acp_proxy.store.row_batch import LargeLine
 
-LARGE = 2 << 20
+LARGE = schema.LARGE
 """Bytes from which on a line is never held whole: its header is outlined, its BLOB copied."""
 
 _STDERR = Stream.STDERR  # looking it up takes a while

@@ -22,11 +22,8 @@ from acp_proxy.redaction.markers import MARKER, Markers, kind_in
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store.checked_values import HELD, limited
 from acp_proxy.store.masking import masked_fields
-from acp_proxy.store.schema import NEWLINE_CODES, STREAM_CODES
+from acp_proxy.store.schema import LARGE, NEWLINE_CODES, STREAM_CODES
 from acp_proxy.store.views import MASKED, MASKED_LINES, first_place
-
-LARGE = 2 << 20
-"""The most bytes of a line that is read at once; longer ones are read in pieces."""
 
 _PIECE = 1 << 20
 _TABLES = (
