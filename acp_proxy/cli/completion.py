@@ -37,8 +37,6 @@ _MOST_OPENED = 200
 _WORDS = ("not", "or", "and")
 _PATHS = ("params.", "result.", "error.")
 _BREAKS = frozenset(":=")
-_COLUMNS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
-"""Keys whose values are those of the recording, and the columns of `frames` that have them."""
 _READY = Path(__file__).parents[1] / "faults" / "ready"
 _SPECIAL = re.compile(r"[\s'\"\\$&|;<>()*?`!#]")
 
@@ -90,7 +88,8 @@ def _filters(recording: object, incomplete: str) -> list[CompletionItem]:
     before, word = incomplete[:place], incomplete[place:]
     key, colon, _ = word.partition(":")
     if colon:
-        values = _recorded(key, recording) or (TERMS[key].values if key in TERMS else ())
+        term = TERMS.get(key)
+        values = (_recorded(term.column, recording) or term.values) if term is not None else ()
         offered = [f"{key}:{value}" for value in values]
     else:
         offered = [*(f"{key}:" for key in TERMS), *_PATHS, *_WORDS]
@@ -138,9 +137,9 @@ def _ids(start: str) -> Iterator[str]:
             yield known[0]
 
 
-def _recorded(key: str, word: object) -> list[str]:
-    """The values that a recording has of a key; none if it cannot be read."""
-    if key not in _COLUMNS or not isinstance(word, str):
+def _recorded(column: str, word: object) -> list[str]:
+    """The texts that a recording has in a column of frames; none if it cannot be read."""
+    if not column or not isinstance(word, str):
         return []
     from acp_proxy.store.frame_queries import labels_of
     from acp_proxy.store.lookup import resolve
@@ -150,7 +149,7 @@ def _recorded(key: str, word: object) -> list[str]:
         suppress(AcpProxyError, OSError),
         RecordingReader(resolve(word, recordings(), Path.cwd()), unredacted=True) as reader,
     ):
-        return labels_of(reader, _COLUMNS[key])
+        return labels_of(reader, column)
     return []
 
 

@@ -363,22 +363,24 @@ class Term:
     is known where frames pass, as they do in a plan of faults: None."""
     values: tuple[str, ...] = ()
     """What completion offers after the key; for methods, where no recording offers its own."""
+    column: str = ""
+    """The column of frames whose texts it compares, if a recording has texts of its own there."""
 
 
 TERMS: dict[str, Term] = {
     "dir": Term(_direction, DIRECTIONS),
-    "method": Term(_label("method", _NAMES), _METHODS),
-    "session": Term(_label("session")),
+    "method": Term(_label("method", _NAMES), _METHODS, column="method"),
+    "session": Term(_label("session"), column="session"),
     "kind": Term(_kind, KINDS),
     "id": Term(_rpc_id),
     "seq": Term(_number("seq", {"": 1}, "number: expected 7, >7 or 7..9")),
     "size": Term(_number("size", _SIZES, "size: expected >10k or 1k..2M")),
     "latency": Term(_number("latency_ns", _TIMES, "time: expected 2s.. or 10ms..1s")),
     "turn": Term(_turn, (_LAST,)),
-    "call": Term(_label("tool_call")),
+    "call": Term(_label("tool_call"), column="tool_call"),
     "status": Term(_status, STATUSES),
     "is": Term(_is, IS),
-    "terminal": Term(_label("terminal")),
+    "terminal": Term(_label("terminal"), column="terminal"),
     "text": Term(_text),
     "fault": Term(_fault, (_ANY,)),
 }

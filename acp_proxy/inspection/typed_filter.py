@@ -10,7 +10,6 @@ from acp_proxy.store.frame_queries import labels_of
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import counted, nearest
 
-_COLUMNS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
 _MOST_COUNTED = 200_000
 """Frames of the largest recording in which parts of a filter are tried."""
 
@@ -50,8 +49,8 @@ def _known(reader: RecordingReader) -> Known:
 def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[str]:
     for token in tokens:
         key, colon, value = token.partition(":")
-        if colon and key in _COLUMNS:
-            near = nearest(value.strip('"*'), labels_of(reader, _COLUMNS[key]))
+        if colon and key in TERMS and (column := TERMS[key].column):
+            near = nearest(value.strip('"*'), labels_of(reader, column))
             if near and not _count(reader, [token]):
                 yield f"; did you mean {key}:{visible(near)}?"
             # In a timeline the kind of an update stands where others have their method.
