@@ -1,6 +1,6 @@
 """Writes counts, times and sizes for people, and the word that somebody may have meant."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 _DAY = 86400
@@ -16,6 +16,17 @@ def counted(count: int, noun: str) -> str:
         noun: what is counted, in the singular; its plural takes an s.
     """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listed(words: Sequence[str], most: int) -> str:
+    """Writes the first words of a list, such as ``a, b and 3 more``.
+
+    Args:
+        words: all of them.
+        most: how many are written.
+    """
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more
 
 
 def seconds(t_ns: int) -> str:

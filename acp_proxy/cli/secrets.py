@@ -9,6 +9,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.render.output import warn
 from acp_proxy.engine.client.filled_script import FilledScript, markers_to_send
 from acp_proxy.engine.client.recorded_client import RecordedClient
+from acp_proxy.wording import listed
 
 _GIVEN = re.compile(
     r"(?P<marker>\[?(?:redacted:)?(?:[a-z]+:)?(?P<hash>[0-9a-f]{8})\]?)=(?P<variable>\w+)", re.ASCII
@@ -56,9 +57,8 @@ def fill(script: FilledScript, client: RecordedClient, options: tuple[str, ...])
         found.values[value] = found.variables[variable] = marker
     script.fill(by_hash)
     if left := [marker for name, marker in markers.items() if name not in by_hash]:
-        more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
         warn(
-            f"sent as the recording has it: {', '.join(left[:_SHOWN])}{more};"
+            f"sent as the recording has it: {listed(left, _SHOWN)};"
             " to send the value of an environment variable in place of a marker, use --secret"
         )
     return found

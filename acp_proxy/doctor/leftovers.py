@@ -17,7 +17,7 @@ from acp_proxy.doctor.context import DoctorContext, error, ok, warning
 from acp_proxy.doctor.values import CheckResult
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.store.log_recovery import check_unfinished
-from acp_proxy.wording import counted
+from acp_proxy.wording import counted, listed
 
 _RECENT_S = 60.0
 """Seconds after the last change of a file in which a program may still be writing it."""
@@ -75,7 +75,7 @@ def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult
         text = f"the log of {path.stem} is not in its database yet; its recorder is gone"
         yield warning("leftovers", text, context.command("inspect", "show", path))
     elif unfinished:
-        stems = _listed([path.stem for path in unfinished])
+        stems = listed([path.stem for path in unfinished], _MOST)
         text = f"the logs of {counted(len(unfinished), 'recording')} are not in their databases"
         list_ = context.command("inspect", "list", context.recordings)
         yield warning("leftovers", f"{text} yet; their recorders are gone: {stems}", list_)
@@ -87,7 +87,7 @@ def _damaged(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckRes
         what = "holds what" if len(found) == 1 else "hold what"
         yield warning(
             "leftovers",
-            f"{_listed(found)} {what} could not be read of a damaged log, unmasked",
+            f"{listed(found, _MOST)} {what} could not be read of a damaged log, unmasked",
             _remove(context, found),
             advice="nothing can bring it back into the recording, which has all the rest",
         )
@@ -106,7 +106,7 @@ def _empty(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResul
         verb = "is" if len(found) == 1 else "are"
         yield warning(
             "leftovers",
-            f"{_listed(found)} {verb} empty, and no log is there",
+            f"{listed(found, _MOST)} {verb} empty, and no log is there",
             _remove(context, found),
         )
 
@@ -128,7 +128,9 @@ def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[Check
             lone.append(name)
     if lone:
         verb, its = ("is", "its database") if len(lone) == 1 else ("are", "their databases")
-        yield warning("leftovers", f"{_listed(lone)} {verb} without {its}", _remove(context, lone))
+        yield warning(
+            "leftovers", f"{listed(lone, _MOST)} {verb} without {its}", _remove(context, lone)
+        )
 
 
 def _partial(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
@@ -140,10 +142,10 @@ def _partial(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckRes
     found = sorted(path for path in found if _is_old(context, path))
     if found:
         verb = "was" if len(found) == 1 else "were"
+        files = listed([path.name for path in found], _MOST)
         yield warning(
             "leftovers",
-            f"{_listed([path.name for path in found])} {verb} not finished by a command that was"
-            " killed",
+            f"{files} {verb} not finished by a command that was killed",
             shlex.join(["rm", "--", *map(str, found)]),
         )
 
@@ -194,8 +196,3 @@ def _size(path: Path) -> int:
 
 def _remove(context: DoctorContext, names: list[str]) -> str:
     return shlex.join(["rm", "--", *(str(context.recordings / name) for name in names)])
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return ", ".join(names[:_MOST]) + more

@@ -16,6 +16,7 @@ from acp_proxy.store.checked_values import Row
 from acp_proxy.store.exchange_queries import LAST_SEQ, requested_sessions, turn_count, turn_of
 from acp_proxy.store.frame_queries import last_number, sessions_of_frames
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.wording import listed
 
 _NAMED = 5
 """Sessions that an error names."""
@@ -119,5 +120,4 @@ def _matching(known: list[str], start: str) -> list[str]:
 def _named(sessions: list[str]) -> str:
     if not sessions:
         return "it has no sessions"
-    more = f" and {len(sessions) - _NAMED} more" if len(sessions) > _NAMED else ""
-    return f"there is {visible(', '.join(sessions[:_NAMED]))}{more}"
+    return f"there is {visible(listed(sessions, _NAMED))}"

@@ -14,7 +14,7 @@ from acp_proxy.capture.log_format import NOTE, Log
 from acp_proxy.capture.stdio import warn
 from acp_proxy.safe_text import visible
 from acp_proxy.store.library import OldRecording, delete, prunable
-from acp_proxy.wording import byte_size, counted
+from acp_proxy.wording import byte_size, counted, listed
 
 _MOST_NAMED = 5
 """How many files a sentence names."""
@@ -69,9 +69,7 @@ def _report(log: Log, gone: list[OldRecording]) -> None:
 
 
 def _sentence(gone: list[OldRecording]) -> str:
-    names = ", ".join(old.path.name for old in gone[:_MOST_NAMED])
-    more = len(gone) - _MOST_NAMED
-    rest = f" and {more} more" if more > 0 else ""
+    names = listed([old.path.name for old in gone], _MOST_NAMED)
     total = byte_size(sum(old.size for old in gone))
     what = counted(len(gone), "old recording")
-    return f"deleted {what} ({total}), as --keep asks: {names}{rest}"
+    return f"deleted {what} ({total}), as --keep asks: {names}"

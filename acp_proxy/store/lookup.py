@@ -14,7 +14,7 @@ from acp_proxy.plain_files import kind_of, trouble_with
 from acp_proxy.recording import Recording
 from acp_proxy.store.library import TEXT_SUFFIX, paths, read_recording, recording_at
 from acp_proxy.store.newest import may_have, newest_first
-from acp_proxy.wording import did_you_mean
+from acp_proxy.wording import did_you_mean, listed
 
 _MOST_NAMED = 3
 """Recordings of a directory that an error message names."""
@@ -78,10 +78,9 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
             or f"no recording named {word!r} in {directory}: expected a path, a name, the start of "
             f"a name or an id, or latest{near}; `acp-proxy inspect list` shows them"
         )
-    named = ", ".join(f"{path.name} ({one.id})" for path, one in matches[:_MOST_MATCHES])
-    more = f" and {len(matches) - _MOST_MATCHES} more" if len(matches) > _MOST_MATCHES else ""
+    named = listed([f"{path.name} ({one.id})" for path, one in matches], _MOST_MATCHES)
     raise NoSuchRecording(
-        f"{word!r} fits {len(matches)} recordings: {named}{more}; give more of the name or the id,"
+        f"{word!r} fits {len(matches)} recordings: {named}; give more of the name or the id,"
         " or the file"
     )
 
@@ -181,9 +180,7 @@ def _directory(place: Path, names: list[str]) -> str:
             f"{place} is a directory without recordings: expected a recording; "
             "`acp-proxy inspect list` shows them"
         )
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return (
-        f"{place} is a directory: expected one of its recordings, "
-        f"{', '.join(names[:_MOST_NAMED])}{more}"
+        f"{place} is a directory: expected one of its recordings, {listed(names, _MOST_NAMED)}"
         f"; `acp-proxy inspect list {shlex.quote(str(place))}` shows them"
     )

@@ -13,7 +13,7 @@ from acp_proxy.engine.shared.divergence import (
     masked_lines,
 )
 from acp_proxy.safe_text import visible
-from acp_proxy.wording import counted
+from acp_proxy.wording import counted, listed
 
 CLEAN, DIVERGED, STALLED = 0, 1, 3
 """Exit codes of the contract; an incomplete recording that was played to its end gives 3, too."""
@@ -154,8 +154,7 @@ def _withheld_lines(found: ReplayReport) -> list[str]:
 
 
 def _numbers(seqs: Sequence[int]) -> str:
-    numbers = ", ".join(f"#{seq}" for seq in seqs[:SHOWN])
-    return f"{numbers} and {len(seqs) - SHOWN} more" if len(seqs) > SHOWN else numbers
+    return listed([f"#{seq}" for seq in seqs], SHOWN)
 
 
 def headline(found: ReplayReport) -> str:
