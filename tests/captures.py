@@ -1,12 +1,17 @@
-"""Reads the captured conversations of real agents in `tests/data/captures`."""
+"""Reads the conversations of real agents in `tests/data/captures`: captures and recordings."""
 
 from __future__ import annotations
 
+import base64
+import json
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from attrs import field, frozen
 
+from acp_proxy.text_form.header import read_header
+from acp_proxy.text_form.reader import EventLine, FrameLine, LineReader
 from tests.agents.player import STREAMS, capture_lines
 
 if TYPE_CHECKING:
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent / "data" / "captures"
 
 Stream: TypeAlias = Literal["to-agent", "to-client", "stderr"]
+_DIRECTIONS = {stream: direction for direction, stream in STREAMS.items()}
 
 
 @frozen
@@ -85,6 +91,54 @@ class Capture:
 def all_captures() -> list[Path]:
     """Return the path of every capture, sorted."""
     return sorted(path for path in ROOT.glob("*/*") if ".jsonl" in path.suffixes)
+
+
+def all_text_forms() -> list[Path]:
+    """Return the path of every recording that is kept as its text form, sorted."""
+    return sorted(ROOT.glob("*.jsonl"))
+
+
+def load_text_form(path: Path) -> Capture:
+    """Read a recording's text form as a capture: each frame is one read, the exit comes last."""
+    header, *lines = path.read_bytes().splitlines(keepends=True)
+    recording = read_header(header)
+    reader = LineReader()
+    records: list[Record] = []
+    ends: list[Exit] = []
+    for line in map(reader.read, lines):
+        match line:
+            case FrameLine():
+                data = line.raw + line.newline
+                records.append(Read(line.t_ns, line.stream.value, data))
+            case EventLine(kind="eof"):
+                records.append(StreamEnd(line.t_ns, json.loads(line.data)["stream"]))
+            case EventLine(kind="exit"):
+                end = json.loads(line.data)
+                ends.append(Exit(line.t_ns, end.get("code", -end.get("signal", 0))))
+    assert len(ends) == 1, f"{path}: expected one exit, got {len(ends)}"
+    started_at = datetime.fromisoformat(recording.started_at).timestamp()
+    return Capture(tuple(json.loads(recording.command)), started_at, (*records, *ends))
+
+
+def save(capture: Capture, path: Path) -> None:
+    """Write a capture for `tests/agents/player.py`."""
+    lines: list[dict[str, Any]] = [
+        {"t": 0, "event": "start", "argv": capture.argv, "wall": capture.started_at}
+    ]
+    for record in capture.records:
+        line: dict[str, Any] = {"t": record.t_ns / 1e9}
+        match record:
+            case Read(_, stream, data):
+                line |= {"dir": _DIRECTIONS[stream], "n": len(data)}
+                line["raw_b64"] = base64.b64encode(data).decode()
+            case StreamEnd(_, stream):
+                line |= {"dir": _DIRECTIONS[stream], "event": "eof"}
+            case Signal(_, signum):
+                line |= {"event": "signal", "signum": signum}
+            case Exit(_, returncode):
+                line |= {"event": "exit", "returncode": returncode}
+        lines.append(line)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def load(path: Path) -> Capture:

@@ -1,4 +1,4 @@
-"""Captured conversations of real peers pass through unchanged and are recorded unchanged."""
+"""Conversations of real peers pass through unchanged and are recorded unchanged."""
 
 from __future__ import annotations
 
@@ -9,18 +9,34 @@ from pathlib import Path
 import pytest
 
 from tests.agents import player
-from tests.captures import ROOT, Stream, all_captures, load
+from tests.captures import ROOT, Stream, all_captures, all_text_forms, load, load_text_form, save
 from tests.integration.processes import DEADLINE_S, Recording
 
 PLAYER = [sys.executable, "-IS", str(Path(player.__file__))]
 STREAMS: tuple[Stream, ...] = ("to-agent", "to-client", "stderr")
 
 
-@pytest.mark.parametrize(
-    "path", all_captures(), ids=lambda path: str(path.relative_to(ROOT)).partition(".jsonl")[0]
-)
+def name(path: Path) -> str:
+    """Return the agent, and the scenario of a capture."""
+    return str(path.relative_to(ROOT)).partition(".jsonl")[0]
+
+
+@pytest.mark.parametrize("path", all_text_forms(), ids=name)
+def test_a_recorded_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
+    """So does what was recorded once: the new recording has the frames of the old one."""
+    capture = tmp_path / "capture.jsonl"
+    save(load_text_form(path), capture)
+    assert_passes(acp_proxy, tmp_path, capture)
+
+
+@pytest.mark.parametrize("path", all_captures(), ids=name)
 def test_a_captured_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
     """Both peers receive what was captured, byte for byte, and the recording has the same."""
+    assert_passes(acp_proxy, tmp_path, path)
+
+
+def assert_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
+    """Play a capture's client and agent with a recorder between them, and compare all three."""
     recording = Recording(tmp_path / "talk.db")
     record = [str(acp_proxy), "record", "--redact", "none", "-o", str(recording.path), "--"]
     agent = [*PLAYER, "agent", str(path)]

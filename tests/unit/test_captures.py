@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 from tests.agents import player
-from tests.captures import ROOT, Exit, Read, Signal, StreamEnd, all_captures, load
+from tests.captures import (
+    ROOT,
+    Exit,
+    Read,
+    Signal,
+    StreamEnd,
+    all_captures,
+    all_text_forms,
+    load,
+    load_text_form,
+    save,
+)
 
 HANDSHAKE = ROOT / "pysdk-echo-0.12.1" / "handshake.jsonl"
 TEXT = ROOT / "pysdk-echo-0.12.1" / "text.jsonl"
@@ -66,6 +77,28 @@ def test_records_are_in_order(path: Path) -> None:
     times = [record.t_ns for record in records]
     assert times == sorted(times)
     assert [isinstance(record, Exit) for record in records].index(True) == len(records) - 1
+
+
+@pytest.mark.parametrize("path", all_text_forms(), ids=name)
+def test_a_recording_becomes_a_capture(path: Path, tmp_path: Path) -> None:
+    """Each recording has a dozen turns, a permission request and a cancel, and can be saved."""
+    capture = load_text_form(path)
+    client = capture.stream_bytes("to-agent")
+    assert client.count(b'"method":"session/prompt"') == 12
+    assert client.count(b'"method":"session/cancel"') >= 2
+    assert b'"session/request_permission"' in capture.stream_bytes("to-client")
+    save(capture, tmp_path / "capture.jsonl")
+    assert load(tmp_path / "capture.jsonl") == capture
+
+
+def test_recordings_name_no_machine() -> None:
+    """All paths are those of an invented home; the texts are small."""
+    assert len(all_text_forms()) == 8
+    for path in all_text_forms():
+        text = path.read_text()
+        assert len(text) < 200_000
+        assert "/root" not in text
+        assert '"cwd":"/home/dev/project"' in text
 
 
 def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
