@@ -22,15 +22,9 @@ def closed(types: Mapping[str, Form]) -> dict[str, Form]:
     return both | {_FREE + name: _free(form) for name, form in types.items()}
 
 
-def members(form: Form) -> frozenset[str] | None:
-    """Names the members that an object may have; None if it may have any.
-
-    Args:
-        form: the form of the object.
-    """
-    if "properties" not in form or "additionalProperties" in form:
-        return None
-    return frozenset(form["properties"]) | {META}
+def lists_members(form: Form) -> bool:
+    """Whether a form names the members that an object may have."""
+    return "properties" in form and "additionalProperties" not in form
 
 
 def _close(form: Any, tag: str | None = None) -> Any:
@@ -51,7 +45,7 @@ def _close(form: Any, tag: str | None = None) -> Any:
                 result[key] = [_close(one, inner) for one in value]
             case "items" | "additionalProperties":
                 result[key] = _close(value)
-    if members(form) is not None:
+    if lists_members(form):
         # Some types of stdio servers and ways to log in have no tag, where others have one.
         more: Form = {name: {} for name in (META, tag) if name and name not in result["properties"]}
         result["properties"] = result["properties"] | more

@@ -146,10 +146,11 @@ class SchemaSet:
     def _problems(self, checks: Sequence["_Check"], value: Any) -> list[SchemaProblem]:
         if not checks or any(one.is_valid(value) for one in checks):
             return []
-        first, *others = (one.problems(value) for one in checks)
-        tags = {one.pointer for one in first if one.mismatch is Mismatch.TAG}
-        for other in others:
-            if tags - {one.pointer for one in other if one.mismatch is Mismatch.TAG}:
+        first = checks[0].problems(value)
+        tags = _tags(first)
+        for check in checks[1:] if tags else ():
+            other = check.problems(value)
+            if tags - _tags(other):
                 return other  # it knows a branch that the first does not
         return first
 
@@ -241,6 +242,10 @@ class _Check:
             return SchemaProblem(pointer(self._at), "its type", "another", Mismatch.OTHER)
         place = pointer((*self._at, *map(str, error.instance_path)))
         return SchemaProblem(place, f"what {error.kind.name} asks for", "another", Mismatch.OTHER)
+
+
+def _tags(problems: Sequence[SchemaProblem]) -> set[str]:
+    return {one.pointer for one in problems if one.mismatch is Mismatch.TAG}
 
 
 def _first_line(error: Exception) -> str:

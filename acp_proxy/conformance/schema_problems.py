@@ -13,9 +13,9 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import field, frozen
 
-from acp_proxy.conformance.closed_types import FREE_MEMBERS, META, members
+from acp_proxy.conformance.closed_types import FREE_MEMBERS, META, lists_members
 from acp_proxy.conformance.schema_derivation import NULL_IS_DEFAULT, Form, discriminator, named
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.wording import counted
@@ -29,6 +29,16 @@ _LONGEST = 40
 """Characters of a text from a message that are quoted."""
 _LARGEST = 10**20
 """Numbers beyond it are not quoted: they may have a million digits."""
+_TYPES: Mapping[type, str] = {
+    type(None): "null",
+    bool: "boolean",
+    str: "string",
+    int: "integer",
+    list: "array",
+    dict: "object",
+}
+_PLAIN = {type_: {"type": name} for type_, name in _TYPES.items()}
+"""Forms that say no more than the type of a value."""
 _Path = tuple[str, ...]
 
 
@@ -71,6 +81,7 @@ class Explainer:
     """Compares values with types."""
 
     types: Mapping[str, Form]
+    _unions: dict[int, "_Union"] = field(factory=dict, init=False)
 
     def problems(self, form: Form, value: Any, at: _Path) -> list[SchemaProblem]:
         """Lists what is wrong, at most `MOST` places; nothing if the value is of the type.
@@ -122,7 +133,7 @@ class Explainer:
         others = form.get("additionalProperties")
         for name, one in value.items():
             its = properties.get(name, others)
-            if isinstance(its, dict):
+            if isinstance(its, dict) and its != _PLAIN.get(type(one)):
                 yield from self._problems(its, one, (*at, name))
 
     def _union(self, form: Form, value: Any, at: _Path) -> Iterator[SchemaProblem]:
@@ -145,19 +156,24 @@ class Explainer:
         self, form: Form, value: Any, at: _Path
     ) -> tuple[list[Form], SchemaProblem | None]:
         """The branches of a union that a value may be meant as; none, if there is a problem."""
-        every = [*self._flat(form)]
-        fitting = [one for one in every if _is_of_type(one, value)]
+        union = self._read(form)
+        if isinstance(value, dict):
+            given = value.get(union.tag, "") if union.tag else ""
+            named_so = union.tagged.get(given) if isinstance(given, str) else None
+            fitting = named_so or union.objects
+        else:
+            fitting = [one for one in union.branches if _is_of_type(one, value)]
         if not fitting:
-            given = value is None and any(one.get(NULL_IS_DEFAULT) for one in every)
+            given = value is None and any(one.get(NULL_IS_DEFAULT) for one in union.branches)
             kind = Mismatch.NULL if given else Mismatch.TYPE
-            if all("enum" in one or "const" in one for one in every):
+            if all("enum" in one or "const" in one for one in union.branches):
                 kind = Mismatch.VALUE
             return [], self._problem(form, value, at, kind)
         if not isinstance(value, dict):
             return fitting, None
         spare: list[Form] = []
         used: list[str] = []
-        while (tag := discriminator(fitting, used)) is not None:
+        while len(fitting) > 1 and (tag := discriminator(fitting, used)) is not None:
             used.append(tag)
             given = value.get(tag, ABSENT)
             chosen = [one for one in fitting if _has_tag(one, tag, given)]
@@ -167,8 +183,14 @@ class Explainer:
             spare += untagged if chosen else []
             fitting = chosen or untagged
         if spare and self.problems(fitting[0], value, at):
-            fitting += [one for one in spare if not self.problems(one, value, at)]
+            fitting = fitting + [one for one in spare if not self.problems(one, value, at)]
         return fitting, None
+
+    def _read(self, form: Form) -> "_Union":
+        union = self._unions.get(id(form))
+        if union is None or union.form is not form:
+            union = self._unions[id(form)] = _Union.of(form, [*self._flat(form)])
+        return union
 
     def _tag_problem(
         self, branches: Iterable[Form], value: Any, at: _Path, tag: str
@@ -186,16 +208,18 @@ class Explainer:
             branches, _ = self._branches(form, value, at)
             own = form.get("discriminator", {}).get("propertyName")
             found = [[*islice(self._extra(one, value, at, own), MOST)] for one in branches]
-            if found:
-                yield from covered_by_all(found)
+            yield from found[0] if len(found) == 1 else covered_by_all(found)
         elif isinstance(value, dict):
-            allowed = members(form)
+            is_closed = lists_members(form)
             properties, others = form.get("properties", {}), form.get("additionalProperties")
             for name, one in value.items():
                 its = properties.get(name, others)
-                if allowed is not None and name not in allowed and name != tag:
-                    yield (*at, name)
-                elif isinstance(its, dict) and name != META and name not in FREE_MEMBERS:
+                if its is None:
+                    if is_closed and name != tag and name != META:
+                        yield (*at, name)
+                elif name == META or name in FREE_MEMBERS:
+                    continue
+                elif isinstance(one, dict | list) and isinstance(its, dict):
                     yield from self._extra(its, one, (*at, name), None)
         elif isinstance(value, list) and isinstance(items := form.get("items"), dict):
             for index, one in enumerate(value):
@@ -235,6 +259,35 @@ class Explainer:
         several = [*words]
         text = " or ".join(filter(None, [", ".join(several[:-1]), several[-1]]))
         return text + _range(form)
+
+
+@frozen
+class _Union:
+    """What is asked of a union again and again."""
+
+    form: Form
+    branches: list[Form]
+    objects: list[Form]
+    tag: str | None
+    tagged: dict[Any, list[Form]]
+    """By the value of the tag, if each object requires one."""
+
+    @classmethod
+    def of(cls, form: Form, branches: list[Form]) -> "_Union":
+        """Reads a union.
+
+        Args:
+            form: its form.
+            branches: all of its branches.
+        """
+        objects = [one for one in branches if _is_of_type(one, {})]
+        tag = discriminator(objects)
+        tagged: dict[Any, list[Form]] = {}
+        if tag is not None and all(_is_tagged(one, tag) for one in objects):
+            for one in objects:
+                if "const" in one["properties"][tag]:
+                    tagged.setdefault(one["properties"][tag]["const"], []).append(one)
+        return cls(form, branches, objects, tag, tagged)
 
 
 def covered_by_all(found: Sequence[Iterable[_Path]]) -> Iterator[_Path]:
@@ -297,25 +350,11 @@ def _is_of_type(form: Form, value: Any) -> bool:
 
 
 def _type_of(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case str():
-            return "string"
-        case int():
-            return "integer"
-        case float():
-            if not math.isfinite(value):
-                return "no number"
-            return "integer" if value.is_integer() else "number"
-        case list():
-            return "array"
-        case dict():
-            return "object"
-        case _:
-            return "nothing"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return "no number"
+        return "integer" if value.is_integer() else "number"
+    return _TYPES.get(type(value), "nothing")
 
 
 def _is_allowed(form: Form, value: Any) -> bool:
