@@ -30,6 +30,7 @@ FILES = {
 }
 """The schemas of today."""
 FORMER = {
+    "v1-1.4.0": ("1.4.0", "schema/schema.json"),
     "v1-0.29.0": ("0.29.0", "schema/schema.json"),
     "v1-0.18.2": ("0.18.2", "schema/schema.json"),
     "v2-1.4.0": ("1.4.0", "schema/v2/schema.unstable.json"),

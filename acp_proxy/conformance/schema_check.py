@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
 _PACKAGED = {
-    V1: ("v1", "v1-unstable", "v1-0.29.0", "v1-0.18.2"),
+    V1: ("v1", "v1-unstable", "v1-1.4.0", "v1-0.29.0", "v1-0.18.2"),
     V2: ("v2", "v2-unstable", "v2-1.4.0"),
 }
 """Today's schemas, and those of former packages that had what was never stable and is gone today:

@@ -381,3 +381,11 @@ def test_the_validator_is_imported_with_the_first_check() -> None:
     )
     told = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
     assert told.stdout == b"False True\n"
+
+
+@pytest.mark.parametrize("source", ["v1", "v1-unstable", "v2", "draft-1.0"])
+def test_hand_written_messages_are_right(source: str) -> None:
+    """Those of each dialect, with members that are not stable."""
+    dialect = source.removesuffix("-unstable")
+    examples = [one for one in documents.schemas() if one.source == source]
+    assert [found for one in examples if any(found := judged(one, dialect))] == []
