@@ -4,16 +4,6 @@ import os
 import sys
 
 from acp_proxy import capture
-from acp_proxy.capture.options import parse
-
-try:
-    from _signal import SIG_BLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask
-
-    from acp_proxy.capture.starter import record
-except ImportError:  # on Windows, where `cli.group` says what does not run
-    _IS_POSIX = False
-else:
-    _IS_POSIX = True
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,17 +14,35 @@ if TYPE_CHECKING:
 def main() -> None:
     """Runs ``acp-proxy``."""
     capture.leave_at_once()
-    if not _IS_POSIX:
-        pass
-    elif sys.argv[1:2] == ["record"]:
-        options = parse(sys.argv[2:], os.environ)
-        if options is not None and _is_command(options):
-            record(options, _supervise, _without_secrets)
-    elif sys.argv[1:2] == ["replay"]:  # it unblocks them when it runs, and then reports
-        pthread_sigmask(SIG_BLOCK, (SIGTERM, SIGINT, SIGHUP))
+    if sys.argv[1:2] == ["record"]:
+        _start_recording()
+    elif sys.argv[1:2] == ["replay"]:
+        _block_signals()
     from acp_proxy.cli.main import cli
 
     cli(prog_name="acp-proxy")
+
+
+def _start_recording() -> None:
+    """Records, unless there is a mistake in the options, which click then reports."""
+    from acp_proxy.capture.options import parse
+
+    try:
+        from acp_proxy.capture.starter import record
+    except ImportError:  # on Windows, where `cli.group` says what does not run
+        return
+    options = parse(sys.argv[2:], os.environ)
+    if options is not None and _is_command(options):
+        record(options, _supervise, _without_secrets)
+
+
+def _block_signals() -> None:
+    """Blocks what ends a replay, which unblocks it once it runs, and then reports."""
+    try:
+        from _signal import SIG_BLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask
+    except ImportError:  # on Windows
+        return
+    pthread_sigmask(SIG_BLOCK, (SIGTERM, SIGINT, SIGHUP))
 
 
 def _is_command(options: "RecordOptions") -> bool:

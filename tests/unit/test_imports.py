@@ -48,10 +48,11 @@ us."""
 
 
 def test_starting_loads_small_modules_only() -> None:
-    """All that importing the entry loads is `capture`, `struct`, `fcntl` and `errno`."""
+    """All that `record` loads before it starts is `capture`, `struct`, `fcntl` and `errno`."""
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules);"
-        "import acp_proxy.entry; print(*sorted(set(sys.modules) - before))"
+        "import acp_proxy.entry, acp_proxy.capture.options, acp_proxy.capture.starter;"
+        "print(*sorted(set(sys.modules) - before))"
     )
     loaded = subprocess.run(
         [sys.executable, "-I", "-S", "-c", script, str(PACKAGE.parent)],

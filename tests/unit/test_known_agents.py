@@ -101,9 +101,9 @@ def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
     agent.chmod(0o755)
     env = {"PATH": f"{tmp_path}:/bin:/usr/bin", "ACP_PROXY_RECORDINGS": str(tmp_path / "rec")}
     script = (
-        "import sys; from acp_proxy import entry\n"
+        "import sys; from acp_proxy import entry; from acp_proxy.capture import starter\n"
         "def record(given, *_): print(*given.command, 'acp_proxy.known_agents' in sys.modules)\n"
-        "entry.record = record; entry.main()"
+        "starter.record = record; entry.main()"
     )
     for words, expected in (
         (["@opencode", "-x"], "opencode acp -x True"),
