@@ -30,7 +30,7 @@ def kind_of(path: Path) -> str | None:
     return _KINDS.get(stat.S_IFMT(mode)) if isinstance(mode, int) else None
 
 
-def kind_at(path: Path) -> str | None:
+def kind_at(path: Path | str) -> str | None:
     """Names what is at a path itself; None for a plain file of one name, or nothing.
 
     Unlike `kind_of` it follows no symbolic link. A file with a second name may belong to others.

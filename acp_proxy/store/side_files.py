@@ -58,19 +58,18 @@ def check_side_files(path: Path, *, to_write: bool) -> None:
         OSError: a side file cannot be read.
     """
     for suffix in (WAL, SHARED_MEMORY, JOURNAL):
-        side = _beside(path, suffix)
-        if (kind := kind_at(side)) is not None:
-            raise UnsafeSideFile(f"{side.name} is {kind}: expected a plain file, or none")
+        if (kind := kind_at(_beside(path, suffix))) is not None:
+            raise UnsafeSideFile(f"{path.name}{suffix} is {kind}: expected a plain file, or none")
     if _read(_beside(path, JOURNAL), -len(_MAGIC)) == _MAGIC:
         raise UnsafeSideFile(
             f"{path.name}{JOURNAL} names another file, which SQLite would delete; no recorder has"
             " written it, so remove it"
         )
     if to_write or _has_wal(path):
-        _check_begins(_beside(path, SHARED_MEMORY), _SHARED_STARTS, "index of a write-ahead log")
+        _check_begins(path, SHARED_MEMORY, _SHARED_STARTS, "index of a write-ahead log")
     if to_write:
-        _check_begins(_beside(path, WAL), _WAL_MAGICS, "write-ahead log")
-        _check_begins(_beside(path, JOURNAL), (_MAGIC, b"\0"), "journal")
+        _check_begins(path, WAL, _WAL_MAGICS, "write-ahead log")
+        _check_begins(path, JOURNAL, (_MAGIC, b"\0"), "journal")
 
 
 def check_plain(path: Path) -> None:
@@ -108,25 +107,27 @@ def needs_no_side_file(path: Path) -> bool:
     """
     if _has_wal(path):
         return False
-    return _beside(path, WAL).exists() or _read(path, 20)[18:] == _WAL_MODE
+    return os.path.lexists(_beside(path, WAL)) or _read(path, 20)[18:] == _WAL_MODE
 
 
 def _has_wal(path: Path) -> bool:
     return _read(_beside(path, WAL), len(_WAL_MAGICS[0])) in _WAL_MAGICS
 
 
-def _check_begins(path: Path, starts: tuple[bytes, ...], what: str) -> None:
-    start = _read(path, max(map(len, starts)))
+def _check_begins(path: Path, suffix: str, starts: tuple[bytes, ...], what: str) -> None:
+    start = _read(_beside(path, suffix), max(map(len, starts)))
     # SQLite cuts the index to three bytes before it makes a new one.
     if start and not any(one.startswith(start[: len(one)]) for one in starts):
-        raise UnsafeSideFile(f"{path.name} is no {what}, and SQLite would change or remove it")
+        raise UnsafeSideFile(
+            f"{path.name}{suffix} is no {what}, and SQLite would change or remove it"
+        )
 
 
-def _beside(path: Path, suffix: str) -> Path:
-    return Path(f"{path}{suffix}")
+def _beside(path: Path, suffix: str) -> str:
+    return f"{path}{suffix}"  # a list of a thousand recordings looks for thousands of them
 
 
-def _read(path: Path, size: int) -> bytes:
+def _read(path: Path | str, size: int) -> bytes:
     """Reads the start of a file, or with a negative size its end; nothing if it does not exist.
 
     Nothing is read from a file that is too short for such an end: while a journal is being made, it

@@ -1,4 +1,4 @@
-"""Makes the documented tables and views in an open connection, as temporary views.
+"""Makes the view `frames`, and what else our queries need, in an open connection.
 
 The views in a file are not used, since anybody may have written them. While a recording has a log,
 the rows read from the log are in an attached database, ``tail``, with the same tables; then each
@@ -16,7 +16,7 @@ from acp_proxy.store.checked_values import (
     limit,
 )
 from acp_proxy.store.frame_table import FrameTable
-from acp_proxy.store.schema import TABLES, VIEWS, frames_select
+from acp_proxy.store.schema import TABLES, frames_select
 
 LEVELS = ("secrets", "private")
 """Values of ``recording.redaction`` that mean that a recording was masked while it was recorded."""
@@ -102,8 +102,6 @@ def make_views(
         views = {"frames": frames_select("main.frame_rows", "main.labels", *columns)}
     if masked:
         views |= _masked(schemas)
-    for name in ("timeline", "unanswered", "latency"):
-        views[name] = VIEWS[name]
     for name, select in views.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
     connection.commit()

@@ -13,7 +13,8 @@ from acp_proxy.capture.log_format import STDERR
 from acp_proxy.filters import parse
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store.annotations import set_note
-from acp_proxy.store.library import list_recordings, paths
+from acp_proxy.store.directory import paths
+from acp_proxy.store.library import list_recordings
 from acp_proxy.store.masked_rows import Level, masked_recording
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_text_form
@@ -51,7 +52,7 @@ def everything(reader: RecordingReader) -> str:
             [*reader.rows()],
             [*reader.payloads()],
             [*reader.runs(-1)],
-            [*reader.query("SELECT * FROM timeline")],
+            [*reader.query("SELECT * FROM frames")],
             [*reader.query("SELECT * FROM faults_fired")],
             *(b"".join(reader.pieces(row["seq"])) for row in reader.frames()),
             b"".join(write_text_form(reader)),

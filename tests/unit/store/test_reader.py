@@ -7,12 +7,14 @@ import errno
 import fcntl
 import os
 import random
+import re
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import acp_proxy
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.capture.log import CaptureLog
 from acp_proxy.capture.log_format import TO_CLIENT
@@ -27,6 +29,7 @@ from acp_proxy.store import database, log_recovery
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.stored_views import STORED_VIEWS
 from tests.log_writer import (
     LogWriter,
     base_record,
@@ -779,6 +782,15 @@ def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
             connection.execute(f"CREATE VIEW {name} AS SELECT 'lies' AS seq")
         connection.commit()
     assert read(path) == before
+
+
+def test_no_query_reads_another_view_of_the_file() -> None:
+    """The reader makes its own `frames`; other views of a file may say what they like, unmasked."""
+    others = "|".join(STORED_VIEWS.keys() - {"frames"})
+    reads_one = re.compile(rf"\b(FROM|JOIN) ({others})\b")
+    for module in (Path(acp_proxy.__file__).parent / "store").glob("*.py"):
+        if module.stem not in ("schema", "stored_views"):
+            assert not reads_one.search(module.read_text()), module
 
 
 def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable[[], bytes]]:

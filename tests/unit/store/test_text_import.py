@@ -275,8 +275,8 @@ def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
     def asked(reader: RecordingReader) -> Iterator[Any]:
         yield from reader.rows()
         yield reader.recording
-        for view in ("timeline", "unanswered", "latency"):
-            yield list(reader.query(f"SELECT * FROM {view}"))
+        for name in ("frames", "exchanges", "turns", "events"):
+            yield list(reader.query(f"SELECT * FROM {name}"))
 
     with RecordingReader(path) as database, RecordingReader(tmp_path / "y.txt") as by_path:
         expected = list(asked(database))
