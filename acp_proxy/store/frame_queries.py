@@ -112,7 +112,7 @@ def frame_times(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
         rows: the recording.
         seqs: the numbers.
     """
-    sql = "SELECT seq, t_ns FROM frames WHERE seq IN (SELECT value FROM json_each(?))"
+    sql = "SELECT seq, t_ns FROM frame_rows WHERE seq IN (SELECT value FROM json_each(?))"
     return {row["seq"]: row["t_ns"] for row in rows.query(sql, (json.dumps([*seqs]),))}
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from signal import SIGTERM
 
-from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls
-from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, Finding, TurnSummary
+from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls, quoted_prompt
+from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, Finding
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
+from acp_proxy.store.exchange_queries import TurnRow
 from acp_proxy.store.recorded_events import is_stopping_signal
 from acp_proxy.system import SIGKILL
 from acp_proxy.wording import counted
@@ -86,7 +87,7 @@ def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedE
     Others are passed on as well: SIGUSR1 or SIGWINCH end no agent that handles them, so they
     explain an exit only if it was they that killed it.
     """
-    for event in reversed(context.of_kind("signal")):
+    for event in context.of_kind("signal")[::-1]:
         signum = event.data.get("signal")
         can_end = is_stopping_signal(event) or signum in (SIGKILL, exit_.data.get("signal"))
         if event.seq < exit_.seq and signum is not None and can_end:
@@ -94,10 +95,10 @@ def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedE
     return None
 
 
-def _amid(context: DiagnosisContext, cut: list[TurnSummary]) -> str:
+def _amid(context: DiagnosisContext, cut: list[TurnRow]) -> str:
     """In the middle of which turns, and of what in them."""
     first = cut[0]
-    prompt = f' "{first.prompt[:60]}"' if first.prompt else ""
+    prompt = quoted_prompt(context, first)
     where = f"in the middle of turn {first.id} (prompt{prompt} #{first.prompt_seq})"
     if len(cut) > 1:
         where = f"{where} and {counted(len(cut) - 1, 'other')}"
@@ -105,5 +106,5 @@ def _amid(context: DiagnosisContext, cut: list[TurnSummary]) -> str:
     return f"{where}, with {named_calls(running)} in progress" if running else where
 
 
-def _prompts(turns: list[TurnSummary]) -> list[int]:
+def _prompts(turns: list[TurnRow]) -> list[int]:
     return [turn.prompt_seq for turn in turns]

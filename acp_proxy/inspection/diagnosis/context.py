@@ -9,7 +9,7 @@ from acp_proxy.inspection.describe.values import Value
 from acp_proxy.inspection.diagnosis.conversation import (
     read_initialization,
     read_invalid_lines,
-    read_turns,
+    read_prompts,
 )
 from acp_proxy.inspection.diagnosis.errors import Rules, read_errors
 from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts, running_calls
@@ -18,11 +18,12 @@ from acp_proxy.inspection.diagnosis.values import (
     ErrorTally,
     InvalidLines,
     OpenRequest,
-    TurnSummary,
 )
 from acp_proxy.inspection.fault_effects import FaultEffects
 from acp_proxy.inspection.waits import OpenWait
 from acp_proxy.recording import RecordedEvent, Recording
+from acp_proxy.store.exchange_queries import TurnRow
+from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import is_client_ending, is_peer_leaving
 from acp_proxy.wording import counted
@@ -58,9 +59,14 @@ class DiagnosisContext:
         return self.reader.live
 
     @cached_property
-    def turns(self) -> list[TurnSummary]:
+    def turns(self) -> list[TurnRow]:
         """All turns."""
         return read_turns(self.reader)
+
+    @cached_property
+    def prompts(self) -> dict[int, str]:
+        """The beginnings of the prompts, by the numbers of their turns."""
+        return read_prompts(self.reader, self.turns)
 
     @cached_property
     def unanswered(self) -> list[OpenRequest]:
@@ -112,7 +118,7 @@ class DiagnosisContext:
         return (self.counts.open_at_end or []) if self.counts is not None else []
 
     @cached_property
-    def cut_turns(self) -> list[TurnSummary]:
+    def cut_turns(self) -> list[TurnRow]:
         """The turns in the middle of which the agent left by itself, or the recorder died."""
         if self.live or self.client_end is not None:
             return []
@@ -121,7 +127,7 @@ class DiagnosisContext:
         open_ = (turn for turn in self.turns if turn.end_seq is None)
         return [turn for turn in open_ if self.prompt_after(turn) is None]
 
-    def prompt_after(self, turn: TurnSummary) -> TurnSummary | None:
+    def prompt_after(self, turn: TurnRow) -> TurnRow | None:
         """Returns the next turn of the same session, if there is one."""
         later = (t for t in self.turns if t.id > turn.id and t.session == turn.session)
         return next(later, None)
@@ -143,6 +149,17 @@ class DiagnosisContext:
         if turn is None or last is None:
             return {}
         return running_calls(self.reader, turn, (first, last))
+
+
+def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:
+    """Returns the first words of a turn's prompt in quotes, after a space; empty without prompt.
+
+    Args:
+        context: has the prompts.
+        turn: the turn.
+    """
+    prompt = context.prompts.get(turn.id)
+    return f' "{prompt[:60]}"' if prompt else ""
 
 
 def named_calls(running: dict[int, str]) -> str:

@@ -27,7 +27,7 @@ from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.safe_text import plain
 from acp_proxy.store import exchange_queries, frame_queries
-from acp_proxy.store.exchange_queries import ExchangeRow
+from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow
 from acp_proxy.store.reader import RecordingReader
 
 _LONGEST, _MOST = 200, 500
@@ -90,7 +90,7 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
 
 
-def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[SessionSummary]:
+def read_sessions(reader: RecordingReader, turns: list[TurnRow]) -> list[SessionSummary]:
     """Returns the sessions in the order of the first request about them.
 
     Args:
@@ -125,13 +125,34 @@ def _way(row: ExchangeRow) -> str:
 
 def read_turns(reader: RecordingReader) -> list[TurnSummary]:
     """Returns all turns, each with the beginning of its prompt."""
-    rows = exchange_queries.turns(reader)
-    prompts = {
+    turns = exchange_queries.turns(reader)
+    return with_prompts(turns, read_prompts(reader, turns))
+
+
+def read_prompts(reader: RecordingReader, turns: list[TurnRow]) -> dict[int, str]:
+    """Returns the beginnings of prompts by the numbers of their turns.
+
+    Args:
+        reader: the recording.
+        turns: some of its turns.
+    """
+    return {
         message.turn: prompt_of(message.part("params"))
-        for message in read_messages(reader, (row.prompt_seq for row in rows), _PROMPT)
-        if message.kind == "request" and message.method == "session/prompt"
+        for message in read_messages(reader, (turn.prompt_seq for turn in turns), _PROMPT)
+        if message.turn is not None
+        and message.kind == "request"
+        and message.method == "session/prompt"
     }
-    return [TurnSummary(**row._asdict(), prompt=prompts.get(row.id, "")) for row in rows]
+
+
+def with_prompts(turns: list[TurnRow], prompts: dict[int, str]) -> list[TurnSummary]:
+    """Returns turns, each with the beginning of its prompt.
+
+    Args:
+        turns: the turns.
+        prompts: as `read_prompts` returns them.
+    """
+    return [TurnSummary(**turn._asdict(), prompt=prompts.get(turn.id, "")) for turn in turns]
 
 
 def first_prompt(raw: bytes | None) -> str:

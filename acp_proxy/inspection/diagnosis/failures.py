@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from acp_proxy.inspection.describe.values import word
-from acp_proxy.inspection.diagnosis.context import DiagnosisContext
+from acp_proxy.inspection.diagnosis.context import DiagnosisContext, quoted_prompt
 from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.messages import (
     messages_of_exchanges,
@@ -53,7 +53,7 @@ def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds turns that the agent ended with the stop reason ``error`` (draft-1.0)."""
     for turn in context.turns:
         if turn.stop_reason == "error" and turn.end_seq is not None:
-            prompt = f' "{turn.prompt[:60]}"' if turn.prompt else ""
+            prompt = quoted_prompt(context, turn)
             rule = context.faults.injected.get(turn.end_seq)
             what = f"turn {turn.id} (prompt{prompt} #{turn.prompt_seq})"
             by_whom = "" if rule is None else f", which fault {rule} made up"

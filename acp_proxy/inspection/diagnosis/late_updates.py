@@ -6,8 +6,7 @@ without a pass over all frames.
 
 import bisect
 from collections.abc import Iterable, Iterator
-
-from attrs import frozen
+from typing import NamedTuple
 
 from acp_proxy.inspection.describe.values import HEAD, word
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext
@@ -16,7 +15,7 @@ from acp_proxy.inspection.diagnosis.values import PROBLEM, Finding
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
-from acp_proxy.store.exchange_queries import TurnRow, exchanges, turns
+from acp_proxy.store.exchange_queries import TurnRow, exchanges
 from acp_proxy.store.frame_queries import (
     Span,
     TimedFrame,
@@ -38,8 +37,7 @@ _MOST = 10_000
 _LAST = 1 << 62
 
 
-@frozen
-class LateUpdate:
+class LateUpdate(NamedTuple):
     """An update in a session that had no open turn any more."""
 
     seq: int
@@ -49,8 +47,7 @@ class LateUpdate:
     after_ns: int
 
 
-@frozen
-class _TurnGap:
+class _TurnGap(NamedTuple):
     """What lies between the end of a turn and the next prompt of its session."""
 
     turn: int
@@ -63,7 +60,11 @@ class _TurnGap:
 def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds updates after the end of a turn that are a turn's work, by turn."""
     injected = context.faults.injected
-    late = {each.seq: each for each in _candidates(context.reader) if each.seq not in injected}
+    late = {
+        each.seq: each
+        for each in _candidates(context.reader, context.turns)
+        if each.seq not in injected
+    }
     by_turn: dict[int, list[tuple[StoredMessage, str]]] = {}
     running: set[str | None] = set()  # v2: a session may work without a prompt
     for message in read_messages(context.reader, late, HEAD):
@@ -87,9 +88,9 @@ def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
         yield Finding("late-update", PROBLEM, sentence, seqs)
 
 
-def _candidates(reader: RecordingReader) -> Iterator[LateUpdate]:
+def _candidates(reader: RecordingReader, turns: list[TurnRow]) -> Iterator[LateUpdate]:
     """Yields the first ten thousand updates between turns, of whatever kind."""
-    gaps = _gaps(turns(reader))
+    gaps = _gaps(turns)
     if not gaps:
         return
     spans = _merged((gap.first, gap.last) for each in gaps.values() for gap in each)

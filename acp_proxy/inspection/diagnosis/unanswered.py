@@ -10,11 +10,11 @@ from acp_proxy.inspection.diagnosis.values import (
     CurrentWait,
     Finding,
     OpenRequest,
-    TurnSummary,
 )
 from acp_proxy.inspection.waits import OpenWait, Party, PendingRequest, Silence
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
+from acp_proxy.store.exchange_queries import TurnRow
 from acp_proxy.wording import duration
 
 
@@ -112,7 +112,7 @@ def _unless_fault(text: str, rule: str | None, seqs: list[int]) -> Finding:
     return Finding("unanswered", REMARK, f"{text}, because of fault {rule}", seqs)
 
 
-def _meanwhile(context: DiagnosisContext, turn: TurnSummary, end: RecordedEvent | None) -> str:
+def _meanwhile(context: DiagnosisContext, turn: TurnRow, end: RecordedEvent | None) -> str:
     """What happened in place of an answer to a prompt, to be read after it."""
     later = context.prompt_after(turn)
     if later is not None:
@@ -133,7 +133,7 @@ def _meanwhile(context: DiagnosisContext, turn: TurnSummary, end: RecordedEvent 
     return f"; {_how_long(context, wait, until)}"
 
 
-def _request_to_client(context: DiagnosisContext, turn: TurnSummary) -> str | None:
+def _request_to_client(context: DiagnosisContext, turn: TurnRow) -> str | None:
     """The first request of the agent in a turn that its client had not answered at the end."""
     for wait in context.open_at_end:
         request = wait.request
