@@ -299,7 +299,8 @@ def recordings(directory: "str | os.PathLike[str] | None" = None) -> "list[Liste
     Args:
         directory: the directory; None for the recordings directory.
     """
-    from acp_proxy.store.library import list_recordings, paths
+    from acp_proxy.store.directory import paths
+    from acp_proxy.store.library import list_recordings
 
     return list_recordings(paths(_directory() if directory is None else Path(directory)))
 

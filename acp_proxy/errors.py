@@ -71,3 +71,7 @@ class BadSchema(AcpProxyError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"cannot use {path} as a schema: {reason}")
+
+
+class LogMoved(Exception):
+    """Raised when the recorder has emptied the log, so that the database must be read again."""

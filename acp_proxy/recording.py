@@ -118,8 +118,7 @@ class Payload(NamedTuple):
     """None if it is too large to be held."""
 
 
-@frozen
-class RecordedEvent:
+class RecordedEvent(NamedTuple):
     """Something that happened, other than a frame."""
 
     seq: int

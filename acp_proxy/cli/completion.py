@@ -129,7 +129,7 @@ def _files(directory: Path, *, directories: bool) -> list[str]:
 
 
 def _ids(start: str) -> Iterator[str]:
-    from acp_proxy.store.library import paths, read_id_and_note
+    from acp_proxy.store.directory import paths, read_id_and_note
 
     for path in paths(recordings())[-_MOST_OPENED:]:
         known = read_id_and_note(path)

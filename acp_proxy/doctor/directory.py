@@ -9,7 +9,7 @@ from pathlib import Path
 from acp_proxy.doctor.context import DoctorContext, error, ok, warning
 from acp_proxy.doctor.values import CheckResult, CheckStatus
 from acp_proxy.plain_files import reason
-from acp_proxy.store.library import disk_size, paths
+from acp_proxy.store.directory import disk_size, paths
 from acp_proxy.wording import byte_size, counted
 
 _SCARCE = 1_000_000_000

@@ -10,7 +10,7 @@ from acp_proxy.doctor.values import CheckResult
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.inspection.diagnosis.values import PROBLEM
-from acp_proxy.store.library import paths
+from acp_proxy.store.directory import paths
 from acp_proxy.store.log_recovery import has_recorder
 from acp_proxy.store.reader import RecordingReader
 

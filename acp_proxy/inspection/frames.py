@@ -10,9 +10,9 @@ import msgspec
 
 from acp_proxy.inspection.fault_effects import described
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS
+from acp_proxy.safe_text import visible_json
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.text_form.spelling import make_visible
 from acp_proxy.text_form.values import Pieces, large_member
 from acp_proxy.wording import duration
 
@@ -49,7 +49,7 @@ def large_frame_json(row: Row, pieces: Pieces) -> Iterator[bytes]:
         row: a row of `frames` without its line.
         pieces: reads the line piece by piece.
     """
-    yield make_visible(_encode({name: row[name] for name in FRAME_MEMBERS}))[:-1] + b","
+    yield visible_json(_encode({name: row[name] for name in FRAME_MEMBERS}))[:-1] + b","
     yield from large_member(pieces)
     yield b"}"
 

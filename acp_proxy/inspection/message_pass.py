@@ -12,7 +12,6 @@ from acp_proxy.protocol.connection import FORCED, Connection
 from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.jsonrpc import Message, read
-from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import FrameRun
 from acp_proxy.store.exchange_queries import TurnRow
@@ -71,6 +70,8 @@ class MessagePass:
 
     def _outline(self, seq: int) -> Message:
         """Reads the header of a line that is too large to be held."""
+        from acp_proxy.protocol.outline import EDGE, read_outline  # late: few lines are so large
+
         head = tail = b""
         for piece in self._reader.pieces(seq):
             head += piece[: EDGE - len(head)]

@@ -5,9 +5,7 @@ decides, and its result outweighs its params: after a v2 client is answered with
 peers use v1. Where no initialize was recorded, the first frame decides that only one dialect has.
 """
 
-from typing import Any
-
-from attrs import define
+from typing import Any, NamedTuple
 
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message
@@ -29,8 +27,7 @@ PUSH = "terminal/output"
 which the agent asks for it."""
 
 
-@define
-class DetectedDialect:
+class DetectedDialect(NamedTuple):
     """A dialect, and why."""
 
     dialect: str

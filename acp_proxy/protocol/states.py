@@ -7,9 +7,7 @@ that `connection.Connection.feed` returns lists it.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeVar
-
-from attrs import frozen
+from typing import NamedTuple, TypeVar
 
 from acp_proxy.protocol.updates import FINAL
 
@@ -61,8 +59,7 @@ class StateEvent(StrEnum):
     RELEASE = "release"
 
 
-@frozen
-class Violation:
+class Violation(NamedTuple):
     """An event that the protocol does not allow in the state in which it came."""
 
     part: str

@@ -5,9 +5,9 @@ million frames is fast, because rows are compared by numbers; texts are compared
 ``labels``.
 """
 
-from typing import Any, assert_never
+from typing import assert_never
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from acp_proxy.filters.conditions import (
     Among,
@@ -23,6 +23,7 @@ from acp_proxy.filters.conditions import (
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.store.checked_values import FITS
 from acp_proxy.store.schema import KIND_CODES, STREAM_CODES
+from acp_proxy.store.where import EVERY_ROW, Where
 
 _CODED = {
     "stream": ("f.flags & 3", {stream.value: code for stream, code in STREAM_CODES.items()}),
@@ -41,33 +42,8 @@ _LIKE = f"CASE WHEN instr({{0}}, char(0)) THEN {FITS}({{0}}, ?) ELSE {{0}} GLOB 
 _OPERATORS = ("=", "<", ">", "<=", ">=")
 
 
-@frozen
-class Where:
-    """A condition in SQL."""
-
-    sql: str
-    parameters: tuple[Any, ...] = ()
-    exact: bool = True
-    """Whether it matches exactly the wanted rows; otherwise it may match more."""
-    tests: int = 1
-    """The number of comparisons in it."""
-    levels: int = 1
-    """How deeply they are nested."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it matches every row."""
-        return self.sql == _OPEN
-
-    @property
-    def needs_exchange(self) -> bool:
-        """Whether it uses a column of ``exchanges``."""
-        return "e." in self.sql
-
-
-_OPEN = "1"
 _OF_EXCHANGES = ("response_seq", "latency_ns")
-_UNKNOWN = Where(_OPEN, exact=False)
+_UNKNOWN = evolve(EVERY_ROW, exact=False)
 
 
 def translate(condition: Condition, labels: str, every: str, size: str = "length(f.raw)") -> Where:
@@ -94,7 +70,7 @@ def translate(condition: Condition, labels: str, every: str, size: str = "length
         case Present(column):
             return Where(f"{_named(column, size)} IS NOT NULL")
         case Every(parts):
-            return _joined(" AND ", parts, labels, every, size) if parts else Where(_OPEN)
+            return _joined(" AND ", parts, labels, every, size) if parts else EVERY_ROW
         case Some(parts):
             return _joined(" OR ", parts, labels, every, size) if parts else Where("0")
         case No(part):
@@ -154,7 +130,7 @@ def _joined(word: str, parts: tuple[Condition, ...], labels: str, every: str, si
         return _UNKNOWN
     needed = [part for part in translated if not (part.is_open and word == " AND ")]
     return Where(
-        word.join(f"({part.sql})" for part in needed) or _OPEN,
+        word.join(f"({part.sql})" for part in needed) or EVERY_ROW.sql,
         tuple(value for part in needed for value in part.parameters),
         all(part.exact for part in translated),
         tests,

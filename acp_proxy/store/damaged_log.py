@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acp_proxy import system
 from acp_proxy.capture.files import DAMAGED_SUFFIX
-from acp_proxy.store.log_reader import LogReader
+
+if TYPE_CHECKING:
+    from acp_proxy.store.log_reader import LogReader
 
 ACTION = "damaged"
 """The action of the note about bytes that could not be read."""
@@ -55,7 +57,7 @@ def places(connection: sqlite3.Connection, table: str = "events") -> list[tuple[
     return found
 
 
-def keep(path: Path, connection: sqlite3.Connection, log: LogReader) -> Path | None:
+def keep(path: Path, connection: sqlite3.Connection, log: "LogReader") -> Path | None:
     """Writes what could not be read of a log beside its database, before the log is removed.
 
     Args:
@@ -131,13 +133,13 @@ def _names(path: Path) -> Iterator[Path]:
         yield Path(f"{path}{DAMAGED_SUFFIX}-{number}")
 
 
-def _pieces(log: LogReader, found: list[tuple[int, int]]) -> Iterator[bytes]:
+def _pieces(log: "LogReader", found: list[tuple[int, int]]) -> Iterator[bytes]:
     for at, size in found:
         for start in range(at, at + size, _MOST):
             yield log.read(start, min(_MOST, at + size - start))
 
 
-def _holds(file: Path, log: LogReader, found: list[tuple[int, int]]) -> bool:
+def _holds(file: Path, log: "LogReader", found: list[tuple[int, int]]) -> bool:
     """Whether a file has these places of a log and nothing else."""
     try:
         fd = os.open(file, os.O_RDONLY | system.PLAIN)

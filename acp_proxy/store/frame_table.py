@@ -11,12 +11,10 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
-from acp_proxy.filters.conditions import Condition
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.recording import FrameHead, Payload
 from acp_proxy.store.batch_members import members_of
@@ -29,8 +27,13 @@ from acp_proxy.store.checked_values import (
     is_excerpt,
     select,
 )
-from acp_proxy.store.conditions import Where, translate, with_batches
 from acp_proxy.store.schema import KIND_CODES, KIND_NAMES, STREAM_NAMES, frame_columns, frames_from
+from acp_proxy.store.where import EVERY_ROW, Where
+
+if TYPE_CHECKING:
+    from acp_proxy.filters import Filter
+
+# Without a filter nothing of the grammar is imported: a summary starts sooner.
 
 _FIRST, _LATER = 64, 1024
 """How many numbers are fetched at a time: few at first, so that the first frame comes at once."""
@@ -73,14 +76,14 @@ class FrameTable:
     masked: str | None = None
     """A database that has lines in place of some of these, masked."""
 
-    def frames(self, chosen: Filter, after: int = 0) -> Iterator[Row]:
+    def frames(self, chosen: "Filter | None", after: int = 0) -> Iterator[Row]:
         """Streams the frames that a filter matches, in order; see `Rows.frames`.
 
         Args:
-            chosen: the filter.
+            chosen: the filter; None for all frames.
             after: only frames beyond this number.
         """
-        where = self._where(chosen.condition)
+        where = self._where(chosen)
         is_exact = where.exact
         for row in self._candidates(where, after):
             if row["stream"] is None:
@@ -89,36 +92,36 @@ class FrameTable:
                 raise LineTooLarge(row["seq"], row["size"])
             if row["kind"] == "batch":
                 row["members"] = members_of(row, partial(select, self.connection))
-            if chosen.finds(row):
+            if chosen is None or chosen.finds(row):
                 yield row
 
-    def heads(self, chosen: Filter) -> Iterable[FrameHead]:
+    def heads(self, chosen: "Filter | None") -> Iterable[FrameHead]:
         """Streams the frames that a filter matches without their payloads.
 
         A million take a few seconds, unless the filter asks for payloads itself.
         """
-        where = self._where(chosen.condition)
+        where = self._where(chosen)
         if not where.exact:
             names = FrameHead._fields
             return (FrameHead._make(row[n] for n in names) for row in self.frames(chosen))
         heads = _heads(self._select(f"{_HEAD}, {self.lines.size}", where), self._texts())
-        if chosen is EVERYTHING:
+        if chosen is None or where.is_open:
             return heads
         return (h for h in heads if h.kind != "batch" or self._matches_batch(h.seq, chosen))
 
-    def payloads(self, chosen: Filter, largest: int) -> Iterable[Payload]:
+    def payloads(self, chosen: "Filter | None", largest: int) -> Iterable[Payload]:
         """Streams the lines that a filter matches with little else.
 
         Args:
-            chosen: the filter.
+            chosen: the filter; None for all frames.
             largest: bytes; lines that are longer come without their text.
         """
-        where = self._where(chosen.condition)
+        where = self._where(chosen)
         if not where.exact:
             return (_payload_of(row, largest) for row in self.frames(chosen))
         columns = self._payload_columns(largest)
         payloads = _payloads(self._select(columns, where), self._texts())
-        if chosen is EVERYTHING:
+        if chosen is None or where.is_open:
             return payloads
         return (p for p in payloads if p.kind != "batch" or self._matches_batch(p.seq, chosen))
 
@@ -179,15 +182,21 @@ class FrameTable:
         lines = self.lines
         return f"{_PAYLOAD}, CASE WHEN {lines.size} <= {largest:d} THEN {lines.line} END"
 
-    def _where(self, condition: Condition) -> Where:
-        """A condition in SQL; with batches, if there are any, since that takes no index."""
-        where = translate(condition, self.labels, self.every, self.lines.size)
+    def _where(self, chosen: "Filter | None") -> Where:
+        """A filter in SQL; with batches, if there are any, since that takes no index."""
+        if chosen is None:
+            return EVERY_ROW
+        from acp_proxy.store.conditions import translate, with_batches
+
+        where = translate(chosen.condition, self.labels, self.every, self.lines.size)
         batch = f"SELECT 1 FROM {self.rows} WHERE kind > 1 AND kind = {_BATCH} LIMIT 1"
         has_batches = self.connection.execute(batch).fetchone() is not None
         return with_batches(where) if has_batches else where
 
-    def _matches_batch(self, seq: int, chosen: Filter) -> bool:
+    def _matches_batch(self, seq: int, chosen: "Filter") -> bool:
         """Whether a filter matches a message of a batch; its columns alone do not show it."""
+        from acp_proxy.filters import all_of, parse
+
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:

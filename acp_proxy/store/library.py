@@ -1,11 +1,7 @@
-"""Lists the recordings of a directory, and deletes those that are old or take too much room.
-
-A recording is a database, or a log that will become one, or a text form.
-"""
+"""Lists the recordings of a directory, and deletes those that are old or take too much room."""
 
 import contextlib
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -14,19 +10,20 @@ from typing import NamedTuple
 
 from attrs import frozen
 
-from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import UnreadableRecording
-from acp_proxy.plain_files import is_plain
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.store import damaged_log, database
+from acp_proxy.store import damaged_log
+from acp_proxy.store.directory import (
+    disk_size,
+    paths,
+    read_id_and_note,
+    recording_at,
+    recording_files,
+    statuses,
+)
 from acp_proxy.store.reader import RecordingReader, is_text
-from acp_proxy.store.rows import Rows
-from acp_proxy.store.side_files import SUFFIXES, has_files_beside
 from acp_proxy.store.views import LEVELS
-
-TEXT_SUFFIX = ".jsonl"
-"""Of the text form; a file that is named so and does not begin so is something else."""
 
 Mapped = Callable[
     [Callable[[Path], "ListedRecording"], Iterable[Path]], Iterator["ListedRecording"]
@@ -70,21 +67,6 @@ class ListedRecording:
     def started_at(self) -> str:
         """When it began, for sorting; unreadable ones sort last."""
         return self.recording.started_at if self.recording else ""
-
-
-def paths(directory: Path) -> list[Path]:
-    """Returns the recordings of a directory; one that is only a log, by its database."""
-    found = set()
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(directory):
-            name = entry.name.removesuffix(LOG_SUFFIX)
-            if (name.endswith(".db") and entry.is_file()) or (
-                entry.name.endswith(TEXT_SUFFIX)
-                and entry.is_file()
-                and is_text(directory / entry.name)
-            ):
-                found.add(directory / name)
-    return sorted(found)
 
 
 def list_recordings(
@@ -190,74 +172,6 @@ def _check(
         return None, str(e)
 
 
-def read_recording(path: Path) -> Recording:
-    """Reads a recording's one row, or raises `UnreadableRecording`; of a text only the header."""
-    if is_text(path):
-        from acp_proxy.store.text_import import header_of
-
-        return header_of(path)
-    if has_files_beside(path):
-        with RecordingReader(path, unredacted=True) as reader:
-            return reader.recording
-    rows = Rows()
-    rows.path = path
-    with contextlib.closing(database.open_readonly(path)) as rows.connection:
-        return rows.recording
-
-
-def started_at(path: Path) -> str:
-    """Returns the start of a recording, for sorting; of an unreadable one, the empty string."""
-    with contextlib.suppress(UnreadableRecording):
-        return read_recording(path).started_at
-    return ""
-
-
-def recording_at(path: Path) -> Path | None:
-    """Returns the recording that a path leads to: its file, or its log; None if there is none."""
-    if path.name.endswith(LOG_SUFFIX) and is_plain(path):
-        return path.with_name(path.name.removesuffix(LOG_SUFFIX))
-    has_log = path.suffix != TEXT_SUFFIX and is_plain(Path(f"{path}{LOG_SUFFIX}"))
-    return path if has_log or is_plain(path) else None
-
-
-def recording_files(path: Path) -> list[Path]:
-    """Returns the files that a recording may consist of; a text is alone."""
-    if path.suffix == TEXT_SUFFIX:
-        return [path]
-    return [*(Path(f"{path}{suffix}") for suffix in ("", *SUFFIXES)), *damaged_log.files(path)]
-
-
-def disk_size(path: Path) -> int:
-    """Returns the bytes that a recording takes, its log and side files included."""
-    return sum(status.st_size for status in _statuses(path))
-
-
-def _statuses(path: Path) -> Iterator[os.stat_result]:
-    for file in recording_files(path):
-        with contextlib.suppress(OSError):
-            yield file.stat()
-
-
-def read_id_and_note(path: Path) -> tuple[str, str | None] | None:
-    """Reads the id and the note of a recording; None if that is not quick.
-
-    The log is not read, so a recording without rows has neither.
-    """
-    try:
-        if is_text(path):
-            recording = read_recording(path)
-            return recording.id, recording.note
-        with contextlib.closing(database.open_readonly(path)) as connection:
-            cursor = connection.execute("SELECT * FROM recording LIMIT 1")
-            names = [column[0] for column in cursor.description]
-            row = dict(zip(names, cursor.fetchone() or (), strict=False))
-    except (sqlite3.Error, UnreadableRecording, UnicodeDecodeError) as e:
-        database.raise_if_interrupted(e)
-        return None
-    known, note = row.get("id"), row.get("note")
-    return (known, note if isinstance(note, str) else None) if isinstance(known, str) else None
-
-
 class OldRecording(NamedTuple):
     """A recording that may be deleted."""
 
@@ -325,5 +239,5 @@ def _has_note(path: Path) -> bool:
 
 
 def _last_written(path: Path) -> float:
-    times = (status.st_mtime for status in _statuses(path))
+    times = (status.st_mtime for status in statuses(path))
     return min(max([0.0, *times]), _LAST_DAY)

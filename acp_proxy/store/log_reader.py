@@ -34,6 +34,7 @@ from acp_proxy.capture.log_format import (
     UNDELIVERED,
     unpack_fields,
 )
+from acp_proxy.errors import LogMoved
 from acp_proxy.plain_files import open_plain
 from acp_proxy.protocol.framing import Segment
 from acp_proxy.protocol.peers import Stream
@@ -85,10 +86,6 @@ class LogRecord:
     def end(self) -> int:
         """The logical offset after it."""
         return self.offset + len(self.payload)
-
-
-class LogMoved(Exception):
-    """Raised when the recorder has emptied the log, so that the database must be read again."""
 
 
 def is_log(path: Path) -> bool:

@@ -17,12 +17,12 @@ from pathlib import Path
 from acp_proxy import system
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.log_format import BASE_SIZE, HEADER_SIZE, START
-from acp_proxy.errors import NotARecording, UnreadableRecording
+from acp_proxy.errors import LogMoved, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import kind_at, reason
 from acp_proxy.store import damaged_log, database
 from acp_proxy.store.checked_values import check_labels, limited
 from acp_proxy.store.indexer import Indexer
-from acp_proxy.store.log_reader import LogMoved, LogReader
+from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.side_files import check_plain, check_side_files, real_path
 
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH

@@ -5,14 +5,13 @@ import os
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-
-from attrs import frozen
+from typing import NamedTuple
 
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.plain_files import kind_of, trouble_with
 from acp_proxy.recording import Recording
-from acp_proxy.store.library import TEXT_SUFFIX, paths, read_recording, recording_at
+from acp_proxy.store.directory import TEXT_SUFFIX, paths, read_recording, recording_at
 from acp_proxy.store.newest import may_have, newest_first
 from acp_proxy.wording import did_you_mean, listed
 
@@ -23,8 +22,7 @@ _MOST_MATCHES = 5
 _Known = tuple[Path, Recording]
 
 
-@frozen
-class LatestRecording:
+class LatestRecording(NamedTuple):
     """Which recording ``latest`` means."""
 
     path: Path

@@ -18,7 +18,7 @@ from acp_proxy.errors import UnreadableRecording
 from acp_proxy.plain_files import open_plain
 from acp_proxy.recording import Recording
 from acp_proxy.store.database import MAGIC
-from acp_proxy.store.library import paths, read_recording
+from acp_proxy.store.directory import paths, read_recording
 from acp_proxy.store.side_files import has_files_beside
 
 _SLACK_S = 86400.0

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 
 from acp_proxy import system
 from acp_proxy.capture.files import LOG_SUFFIX
-from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
+from acp_proxy.errors import DamagedRecording, LogMoved, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import is_plain, open_plain, reason
 from acp_proxy.recording import Recording
 from acp_proxy.store import damaged_log, database
 from acp_proxy.store.database import is_sqlite
-from acp_proxy.store.log_reader import LogMoved
 from acp_proxy.store.rows import Rows
 from acp_proxy.store.side_files import WAL, check_plain, check_side_files
 from acp_proxy.store.views import LEVELS, MissingTable, attach_tail, is_masked, make_views
@@ -297,7 +296,7 @@ class RecordingReader(Rows):
         self._mask()
 
     def _name_rows(self) -> None:
-        """Makes the contract's names; masks what is there, unless more of it is to come."""
+        """Makes the names that queries use; masks what is there, unless more of it is to come."""
         has_tail = self._tail is not None
         if self._is_masked_here(("main",)):
             from acp_proxy.store.masked_rows import mask

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, get_args
 from attrs import fields
 
 from acp_proxy.errors import DamagedRecording
-from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.recording import FrameHead, FrameRun, Payload, Recording, read_time
 from acp_proxy.store import database
 from acp_proxy.store.batch_members import members_of
@@ -29,6 +28,7 @@ from acp_proxy.store.frame_runs import frame_runs
 from acp_proxy.store.frame_table import FrameTable
 
 if TYPE_CHECKING:
+    from acp_proxy.filters import Filter
     from acp_proxy.store.masked_rows import MaskedRows
 
 LARGEST = 4 << 20
@@ -71,7 +71,7 @@ class Rows:
 
     Attributes:
         path: the recording's path, for error messages.
-        connection: a database in which the contract's names, as views, name all there is.
+        connection: a database in which `frames` and the names of tables name all there is.
         tables: the frames, in one table or, while a log is left, in two.
         masked_rows: what is masked while it is read; None if nothing is.
     """
@@ -101,7 +101,7 @@ class Rows:
         raise DamagedRecording(self.path, "it does not say what was recorded")
 
     def query(self, sql: str, parameters: Any = ()) -> Iterator[Row]:
-        """Runs a SELECT over the contract's names and streams its rows.
+        """Runs a SELECT over `frames` and the tables, and streams its rows.
 
         Args:
             sql: the statement.
@@ -110,7 +110,7 @@ class Rows:
         with self._damage_reported():
             yield from select(self.connection, sql, parameters)
 
-    def frames(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[Row]:
+    def frames(self, chosen: "Filter | None" = None, after: int = 0) -> Iterator[Row]:
         """Streams the frames that a filter matches, without holding them.
 
         Each has the contract's columns. A request and its response also have the numbers and the
@@ -121,7 +121,7 @@ class Rows:
         (see `is_excerpt` and `pieces`).
 
         Args:
-            chosen: the filter.
+            chosen: the filter; None for all of them.
             after: only frames beyond this number.
         """
         fired = None
@@ -134,27 +134,27 @@ class Rows:
                         row["fired"] = [one for one in fired.upto(seq) if one["seq"] == seq]
                     yield row
 
-    def rows(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[Row]:
+    def rows(self, chosen: "Filter | None" = None, after: int = 0) -> Iterator[Row]:
         """Streams frames and events in one order; an event has ``data`` and no ``raw``.
 
         Args:
-            chosen: the filter.
+            chosen: the filter; None for all of them.
             after: only what is beyond this number.
         """
         both = self.frames(chosen, after), self.events(chosen, after)
         return heapq.merge(*both, key=operator.itemgetter("seq"))
 
-    def events(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[Row]:
+    def events(self, chosen: "Filter | None" = None, after: int = 0) -> Iterator[Row]:
         """Streams the events that a filter matches, as `rows` does.
 
         Args:
-            chosen: the filter.
+            chosen: the filter; None for all of them.
             after: only events beyond this number.
         """
         every = self.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
-        return filter(chosen.matches, every)
+        return every if chosen is None else filter(chosen.matches, every)
 
-    def heads(self, chosen: Filter = EVERYTHING) -> Iterator[FrameHead]:
+    def heads(self, chosen: "Filter | None" = None) -> Iterator[FrameHead]:
         """Streams frames without their lines, much faster than `frames`."""
         with self._damage_reported():
             for table in self.tables:
@@ -177,7 +177,7 @@ class Rows:
             for table in self.tables:
                 yield from frame_runs(table, pause_ns, first)
 
-    def payloads(self, chosen: Filter = EVERYTHING) -> Iterator[Payload]:
+    def payloads(self, chosen: "Filter | None" = None) -> Iterator[Payload]:
         """Streams what a search needs of frames; a line larger than `LARGEST` is None."""
         with self._damage_reported():
             for table in self.tables:

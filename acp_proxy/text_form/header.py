@@ -8,7 +8,7 @@ from attrs import NOTHING, asdict, fields
 from msgspec import Struct
 
 from acp_proxy.recording import STATES, Recording, read_time
-from acp_proxy.text_form.spelling import make_visible
+from acp_proxy.safe_text import visible_json
 from acp_proxy.text_form.values import LIMIT, SAFE, BadLine, reason, short
 
 FORMAT = 1
@@ -47,7 +47,7 @@ def write_header(recording: Recording) -> bytes:
     row["command"] = _argv(recording.command)
     if recording.seed is not None and abs(recording.seed) >= SAFE:
         row["seed"] = str(recording.seed)
-    return make_visible(_encode({"acp_proxy": FORMAT, "recording": row}) + b"\n")
+    return visible_json(_encode({"acp_proxy": FORMAT, "recording": row}) + b"\n")
 
 
 def read_header(line: bytes) -> Recording:

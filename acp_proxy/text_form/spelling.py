@@ -21,12 +21,6 @@ _SAFE = 1 << 53
 """From here on a double skips integers."""
 _LONG_NUMBER = re.compile(rb"[0-9]{16}")
 
-_UNSEEN = re.compile(
-    "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f]"
-)
-"""What a reviewer does not see, or what commands a terminal; within JSON it can be an escape."""
-
 
 class Style(StrEnum):
     """How a peer's serializer writes JSON."""
@@ -146,17 +140,3 @@ def spell(message: bytes, style: Style) -> bytes:
         raise ValueError("it is nested too deeply") from None
     except msgspec.MsgspecError as e:
         raise ValueError(str(e)) from None
-
-
-def make_visible(line: bytes) -> bytes:
-    """Writes invisible characters in a line of JSON as escapes, which mean the same."""
-    if line.isascii() and b"\x7f" not in line:
-        return line
-    text = line.decode()
-    if text.isprintable():  # which nearly all are, and is quicker to ask
-        return line
-    return _UNSEEN.sub(_escape, text).encode() if _UNSEEN.search(text) else line
-
-
-def _escape(match: re.Match[str]) -> str:
-    return json.dumps(match[0])[1:-1] if match[0] != "\x7f" else "\\u007f"

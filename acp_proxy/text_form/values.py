@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.text_form.spelling import is_unchangeable, make_visible
+from acp_proxy.safe_text import visible_json
+from acp_proxy.text_form.spelling import is_unchangeable
 
 LIMIT = 1 << 63
 """What a column can hold is below."""
@@ -82,7 +83,7 @@ def large_member(pieces: Pieces) -> Iterator[bytes]:
         yield b'"text":"'
         decode = codecs.getincrementaldecoder("utf-8")().decode
         for piece in pieces():
-            yield make_visible(_encode(decode(piece)))[1:-1]
+            yield visible_json(_encode(decode(piece)))[1:-1]
     else:
         yield b'"base64":"'
         rest = b""

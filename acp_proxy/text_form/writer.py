@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.text_form.spelling import Style, find_style, make_visible
+from acp_proxy.safe_text import visible_json
+from acp_proxy.text_form.spelling import Style, find_style
 from acp_proxy.text_form.values import (
     Pieces,
     event_data,
@@ -36,7 +37,7 @@ class LineWriter:
     def frame(self, row: Mapping[str, Any]) -> bytes:
         """Returns the line of a frame, or raises `ValueError`; ``row`` has its columns."""
         line = self._members(row)
-        return make_visible(line + _payload(row["raw"], row["stream"]) + b"}\n")
+        return visible_json(line + _payload(row["raw"], row["stream"]) + b"}\n")
 
     def large(self, row: Mapping[str, Any], pieces: Pieces) -> Iterator[bytes]:
         """Yields the line of a frame that is too large to be held, in parts; never as a message.
@@ -45,7 +46,7 @@ class LineWriter:
             row: its columns, without the payload.
             pieces: its payload.
         """
-        yield make_visible(self._members(row))
+        yield visible_json(self._members(row))
         yield from large_member(pieces)
         yield b"}\n"
 
@@ -71,7 +72,7 @@ class LineWriter:
     def event(self, row: Mapping[str, Any]) -> bytes:
         """Returns the line of an event; ``row`` has its columns."""
         line = self._place(row["seq"], row["t_ns"]) + b'"event":' + _encode(row["kind"])
-        return make_visible(line + b',"data":' + event_data(row["data"]) + b"}\n")
+        return visible_json(line + b',"data":' + event_data(row["data"]) + b"}\n")
 
     def fired(self, row: Mapping[str, Any]) -> bytes:
         """Returns the line of a fault that fired, after that of its frame."""
@@ -82,7 +83,7 @@ class LineWriter:
                 member, text = text_or_base64(name, f"{name}_base64", row[name])
                 fired[member] = text
         line = {"fired": fired} if row["seq"] == self._seq else {"seq": row["seq"], "fired": fired}
-        return make_visible(_encode(line) + b"\n")
+        return visible_json(_encode(line) + b"\n")
 
     def _place(self, seq: int, t_ns: int) -> bytes:
         """Begins a line that has a time and a number."""

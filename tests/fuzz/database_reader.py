@@ -13,6 +13,7 @@ from acp_proxy.capture.log_format import EFFECT, FAULT, PART
 from acp_proxy.cli.main import cli
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.store import (
+    directory,
     exchange_queries,
     fired_faults,
     frame_queries,
@@ -116,7 +117,7 @@ def _read(path: Path) -> None:
             assert str(path) in str(e)
             assert "\n" not in str(e)
     library.read_listed(path)
-    library.read_id_and_note(path)
+    directory.read_id_and_note(path)
 
 
 def _frames(reader: RecordingReader) -> None:

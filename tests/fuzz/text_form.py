@@ -13,6 +13,7 @@ from acp_proxy.errors import UnreadableRecording
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
+from acp_proxy.safe_text import visible_json
 from acp_proxy.store import rows
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.reader import RecordingReader
@@ -20,7 +21,7 @@ from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.store.text_export import write_text_form
 from acp_proxy.store.text_import import read_text_form
 from acp_proxy.store.views import make_views
-from acp_proxy.text_form.spelling import find_style, make_visible, spell
+from acp_proxy.text_form.spelling import find_style, spell
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
 from tests.fuzz.target import Target
@@ -65,7 +66,7 @@ def _check_line(line: bytes) -> None:
     """A line in a known style comes back, also with escapes for what is invisible."""
     if (found := find_style(line)) is not None:
         message, style = found
-        assert spell(message, style) == spell(make_visible(message), style) == line
+        assert spell(message, style) == spell(visible_json(message), style) == line
 
 
 def _check_rows(source: ByteSource) -> None:

@@ -20,10 +20,11 @@ from acp_proxy.protocol import outline
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
+from acp_proxy.safe_text import visible_json
 from acp_proxy.store import database, line_reader
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
-from acp_proxy.text_form.spelling import Style, find_style, make_visible, spell
+from acp_proxy.text_form.spelling import Style, find_style, spell
 from acp_proxy.text_form.values import event_data, milliseconds, nanoseconds, read_event_data
 from tests.log_writer import STARTED_AT, LogWriter
 from tests.property.test_indexer import conversations
@@ -190,7 +191,7 @@ def test_a_style_gives_the_line_again(line: bytes) -> None:
     found = find_style(line)
     if found is not None:
         message, style = found
-        assert spell(message, style) == spell(make_visible(message), style) == line
+        assert spell(message, style) == spell(visible_json(message), style) == line
 
 
 @given(numbers)

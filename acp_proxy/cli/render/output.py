@@ -16,8 +16,7 @@ import msgspec
 
 from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.cli.render.styled_text import Piece, Screen, fit
-from acp_proxy.safe_text import visible
-from acp_proxy.text_form.spelling import make_visible
+from acp_proxy.safe_text import visible, visible_json
 
 _PATIENCE_S = 1.0
 """Seconds before a progress bar is shown."""
@@ -141,7 +140,7 @@ class Writer:
         Control, bidirectional and invisible characters, which can only be within strings, become
         escapes that mean the same.
         """
-        self.raw(make_visible(data) + b"\n")
+        self.raw(visible_json(data) + b"\n")
 
     def all(self, parts: Iterable[bytes]) -> None:
         """Writes many bytes for a program, in blocks."""

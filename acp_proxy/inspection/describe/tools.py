@@ -1,6 +1,6 @@
 """Describes tool calls: their name, state and files, and what they returned."""
 
-from attrs import frozen
+from typing import NamedTuple
 
 from acp_proxy.inspection.describe.content import content
 from acp_proxy.inspection.describe.values import (
@@ -26,8 +26,7 @@ NAMES = ("title", "name", "tool")
 """The members that may name a tool call."""
 
 
-@frozen
-class CallState:
+class CallState(NamedTuple):
     """What is known of a tool call, and None for what is not."""
 
     title: str | None = None

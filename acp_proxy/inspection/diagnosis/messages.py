@@ -7,8 +7,7 @@ it was a frame by itself or one of the messages of a batch.
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
-
-from attrs import fields, frozen
+from typing import NamedTuple
 
 from acp_proxy.inspection.describe.methods import METHODS
 from acp_proxy.inspection.describe.questions import chosen_option
@@ -30,8 +29,7 @@ _AT_A_TIME = 500
 _OF_PERSONS = ("session/request_permission", "elicitation/create")
 
 
-@frozen
-class StoredMessage:
+class StoredMessage(NamedTuple):
     """A message and its text, of a very large one the beginning; or a line that is no message."""
 
     seq: int
@@ -57,9 +55,6 @@ class StoredMessage:
         return found if isinstance(found, dict) else {}
 
 
-_NAMES = [field.name for field in fields(StoredMessage)]
-
-
 def read_messages(
     reader: RecordingReader, seqs: Iterable[int], largest: int = LARGEST
 ) -> Iterator[StoredMessage]:
@@ -77,8 +72,8 @@ def read_messages(
         for row in frames_by_number(reader, some, largest, LARGEST):
             members = reader.members(row) if row["kind"] == "batch" else []
             for message in members or [row]:
-                values = {name: message[name] for name in _NAMES}
-                yield StoredMessage(**{**values, "raw": bytes(message["raw"])})
+                values = [message[name] for name in StoredMessage._fields[:-1]]
+                yield StoredMessage._make([*values, bytes(message["raw"])])
 
 
 def messages_of_exchanges(

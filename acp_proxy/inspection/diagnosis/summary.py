@@ -2,16 +2,20 @@
 
 from collections import Counter
 
+from acp_proxy.inspection.describe.events import describe_event
 from acp_proxy.inspection.diagnosis.checks import has_problem, run_checks
 from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext
-from acp_proxy.inspection.diagnosis.conversation import read_capabilities, read_sessions
+from acp_proxy.inspection.diagnosis.conversation import (
+    read_capabilities,
+    read_sessions,
+    with_prompts,
+)
 from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts, count_frames
 from acp_proxy.inspection.diagnosis.messages import read_person_requests, read_tally
 from acp_proxy.inspection.diagnosis.unanswered import find_waiting
 from acp_proxy.inspection.diagnosis.values import Finding, Summary
 from acp_proxy.inspection.fault_effects import read_faults
 from acp_proxy.inspection.message_pass import PAUSE_NS, Watch
-from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import error_count, open_exchange_count, open_turn_count
@@ -59,7 +63,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         kinds=dict(kinds),
         sessions=[session.id for session in sessions],
         opened=sessions,
-        turns=context.turns,
+        turns=with_prompts(context.turns, context.prompts),
         updates=counts.updates,
         tool_calls=counts.calls.tallies(),
         failed_calls=counts.calls.failed(reader),

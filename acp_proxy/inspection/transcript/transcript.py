@@ -13,12 +13,12 @@ from attrs import evolve
 from acp_proxy.filters import EVERYTHING, Filter, all_of
 from acp_proxy.inspection.choice import row_of
 from acp_proxy.inspection.describe.content import content as describe
+from acp_proxy.inspection.describe.events import describe_event
 from acp_proxy.inspection.describe.sessions import prompt_result
 from acp_proxy.inspection.describe.values import Value, message_of, part
 from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.inspection.transcript import requests
 from acp_proxy.inspection.transcript.contents import blocks_of
 from acp_proxy.inspection.transcript.lookup import MessageLookup

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.inspection.describe.events import describe_event
 from acp_proxy.inspection.folding import ChunkRun, run_line
 from acp_proxy.inspection.timeline import (
     Cells,
     Pace,
     TimelineLine,
     Tone,
-    describe_event,
     event_line,
     frame_line,
     pair_of,

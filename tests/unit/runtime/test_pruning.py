@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from acp_proxy.capture.log_format import NOTE, Log
-from acp_proxy.inspection.timeline import describe_event
+from acp_proxy.inspection.describe.events import describe_event
 from acp_proxy.runtime import pruning
 from acp_proxy.runtime.pruning import make_room
 from acp_proxy.store.library import delete

@@ -13,7 +13,7 @@ import pytest
 from acp_proxy.errors import CannotAnnotate, UnreadableRecording
 from acp_proxy.store.annotations import rename, set_note
 from acp_proxy.store.database import open_readonly
-from acp_proxy.store.library import read_id_and_note
+from acp_proxy.store.directory import read_id_and_note
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import VERSION
 from acp_proxy.store.text_export import write_text_form

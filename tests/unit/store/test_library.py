@@ -6,7 +6,8 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from acp_proxy.store.library import disk_size, list_recordings, paths, read_listed
+from acp_proxy.store.directory import disk_size, paths
+from acp_proxy.store.library import list_recordings, read_listed
 from tests.log_writer import LogWriter, handshake, record_conversation, write_conversation
 from tests.texts import text_of
 

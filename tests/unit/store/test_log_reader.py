@@ -20,7 +20,8 @@ from acp_proxy.capture.log_format import (
     SIGNAL,
     TO_AGENT,
 )
-from acp_proxy.store.log_reader import LogMoved, LogReader
+from acp_proxy.errors import LogMoved
+from acp_proxy.store.log_reader import LogReader
 from tests.logs import new_log, read_all, reader, records
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.errors import NoSuchRecording
-from acp_proxy.store.library import read_recording
+from acp_proxy.store.directory import read_recording
 from acp_proxy.store.lookup import latest, latest_running, resolve
 from acp_proxy.store.newest import may_have, newest_first
 from acp_proxy.store.text_import import import_text_form

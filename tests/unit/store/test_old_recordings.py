@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.store.library import delete, disk_size, prunable
+from acp_proxy.store.directory import disk_size
+from acp_proxy.store.library import delete, prunable
 from tests.log_writer import LogWriter, handshake, record_conversation, write_conversation
 from tests.texts import text_of
 

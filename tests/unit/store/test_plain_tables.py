@@ -12,7 +12,7 @@ import pytest
 from acp_proxy.errors import DamagedRecording
 from acp_proxy.store import database
 from acp_proxy.store.annotations import rename, set_note
-from acp_proxy.store.library import read_id_and_note
+from acp_proxy.store.directory import read_id_and_note
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import TABLES, check_tables
 from tests.commands import complaint

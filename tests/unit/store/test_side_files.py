@@ -18,7 +18,7 @@ from acp_proxy.cli.main import cli
 from acp_proxy.errors import AcpProxyError, UnreadableRecording
 from acp_proxy.store import database, library, side_files
 from acp_proxy.store.annotations import rename, set_note
-from acp_proxy.store.library import read_id_and_note
+from acp_proxy.store.directory import paths, read_id_and_note
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from tests.commands import run
@@ -160,7 +160,7 @@ def read_all(path: Path) -> None:
 
 ENTRIES: dict[str, Callable[[Path], object]] = {
     "quick look": read_id_and_note,
-    "directory": lambda path: library.list_recordings(library.paths(path.parent)),
+    "directory": lambda path: library.list_recordings(paths(path.parent)),
     "read": read_all,
     "note": lambda path: set_note(path, "mine"),
     "rename": lambda path: rename(path, "other", moves=False),

@@ -32,7 +32,8 @@ from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.diagnosis.summary import is_troubled
 from acp_proxy.recording import Recording
-from acp_proxy.store.library import ListedRecording, list_recordings, paths
+from acp_proxy.store.directory import paths
+from acp_proxy.store.library import ListedRecording, list_recordings
 from acp_proxy.store.newest import newest_first
 from acp_proxy.wording import byte_size, duration, when
 

@@ -19,7 +19,7 @@ from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.secrets import masked_values
 from acp_proxy.plain_files import reason
 from acp_proxy.protocol.json_text import parts_of
-from acp_proxy.store.library import TEXT_SUFFIX
+from acp_proxy.store.directory import TEXT_SUFFIX
 from acp_proxy.store.masked_rows import Level
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_parts, write_text_form

@@ -20,14 +20,14 @@ from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.time_limit import END, TimeLimit
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import UNREAD, Filter, parse
+from acp_proxy.inspection.describe.events import describe_event
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Searcher
 from acp_proxy.inspection.searching.streams import SearchHit
-from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.inspection.typed_filter import chosen_in
 from acp_proxy.recording import Payload
-from acp_proxy.store.library import paths, started_at
+from acp_proxy.store.directory import paths, started_at
 from acp_proxy.store.reader import RecordingReader
 
 _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2

@@ -22,8 +22,8 @@ from acp_proxy.inspection.transcript.values import (
     TranscriptSection,
 )
 from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
+from acp_proxy.safe_text import visible_json
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.text_form.spelling import make_visible
 from acp_proxy.wording import byte_size
 
 _LONGEST_ISSUE = 65_536
@@ -121,7 +121,7 @@ def _json_lines(items: Iterable[TranscriptSection | TranscriptEntry]) -> Iterato
 
     for item in items:
         what = "section" if isinstance(item, TranscriptSection) else "entry"
-        yield make_visible(encode_json({"type": what, **converter.unstructure(item)})) + b"\n"
+        yield visible_json(encode_json({"type": what, **converter.unstructure(item)})) + b"\n"
 
 
 def _encoded(lines: Iterator[str]) -> Iterator[bytes]:
