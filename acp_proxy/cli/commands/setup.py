@@ -127,10 +127,12 @@ def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
     writer = Writer()
     for line in clients_table(clients, mask, stdout_screen()):
         writer.line(line)
-    plain = [one for one in clients if any(not agent.proxy for agent in one.agents)]
-    first = (plain or clients)[0]
+    plain = [one for one in clients if _unrecorded(one, machine)]
     say()
-    say(f"Next: acp-proxy setup {first.client.name}")
+    if not plain and any(one.recorded for one in clients):
+        say("Next: use an agent that is recorded, and then: acp-proxy list")
+    else:
+        say(f"Next: acp-proxy setup {(plain or clients)[0].client.name}")
 
 
 def _agents(
@@ -148,9 +150,7 @@ def _agents(
         warn(problem)
     if name is not None:
         return [_agent_named(found, name, machine)]
-    done = {_identity(agent) for agent in found.recorded}
-    plain = [_startable(agent, machine) for agent in found.agents if not agent.proxy]
-    agents = [agent for agent in plain if agent is not None and _identity(agent) not in done]
+    agents = _unrecorded(found, machine)
     if not agents and found.recorded:
         raise Refusal(f"each agent of {title} is recorded already; --agent NAME takes another one")
     if not agents:
@@ -166,6 +166,13 @@ def _agents(
         names = ", ".join(repr(agent.name) for agent in agents)
         raise Refusal(f"several agents could be recorded; expected --agent with one of {names}")
     return agents
+
+
+def _unrecorded(found: FoundClient, machine: Machine) -> list[ConfiguredAgent]:
+    """Returns the agents of a client's settings that can be recorded and are not yet."""
+    done = {_identity(agent) for agent in found.recorded}
+    plain = [_startable(agent, machine) for agent in found.agents if not agent.proxy]
+    return [agent for agent in plain if agent is not None and _identity(agent) not in done]
 
 
 def _agent_named(found: FoundClient, name: str, machine: Machine) -> ConfiguredAgent:

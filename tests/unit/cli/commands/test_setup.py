@@ -68,6 +68,17 @@ def test_it_lists_clients_and_agents(home: Path) -> None:
     assert shown.splitlines()[-1] == "Next: acp-proxy setup zed"
 
 
+def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path) -> None:
+    """The list ends with ``setup`` for a client with such an agent, or else with ``list``."""
+    plain = {"OpenCode": {"type": "custom", "command": "opencode", "args": ["acp"]}}
+    (tmp_path / ZED).parent.mkdir(parents=True)
+    (tmp_path / ZED).write_text(json.dumps({"agent_servers": plain}))
+    assert setup(tmp_path).stdout.splitlines()[-1] == "Next: acp-proxy setup zed"
+    setup(tmp_path, "zed", "--write", "--yes")
+    last = "Next: use an agent that is recorded, and then: acp-proxy list"
+    assert setup(tmp_path).stdout.splitlines()[-1] == last
+
+
 def test_it_lists_them_as_json(home: Path) -> None:
     """JSON has an object for each client, with the same agents; with CLIENT, only this client."""
     lines = [json.loads(line) for line in setup(home, "--json").stdout.splitlines()]
