@@ -360,7 +360,7 @@ class Conversation:
             if (name := seen.message.terminal) is not None:
                 limit = request.params.get("outputByteLimit") if request is not None else None
                 is_count = isinstance(limit, int) and not isinstance(limit, bool)
-                record = TerminalRecord(name, exchange.session, seen.seq)
+                record = TerminalRecord(name, exchange.session, seen.seq, exchange.turn)
                 record.limit = limit if is_count else None
                 self.terminals.add(name, record)
             return
@@ -388,6 +388,11 @@ class Conversation:
             call = session.call(call_id, seen.seq, turn)
             if kind == "tool_call" and call.announced_seq is None:
                 call.announced_seq = seen.seq
+            content = update.get("content")
+            for item in content[:100] if isinstance(content, list) else []:
+                terminal = member(item, "terminalId")
+                if isinstance(terminal, str) and len(call.terminals) < 100:
+                    call.terminals.add(terminal)
             _set_status(call, seen)
         elif kind == "plan":
             entries = update.get("entries", update.get("steps"))

@@ -38,6 +38,8 @@ class CallRecord:
     announced_seq: int | None = None
     """The ``tool_call`` that created it; None if only a permission or an update named it."""
     turn: int | None = None
+    terminals: set[str] = field(factory=set)
+    """The terminals that it has shown, of the first hundred."""
     refused_seq: int | None = None
     """The answer that refused permission, unless the agent has asked again since."""
 

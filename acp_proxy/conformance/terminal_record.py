@@ -16,6 +16,8 @@ class TerminalRecord:
     session: str | None
     seq: int
     """The answer that created it."""
+    turn: int | None = None
+    """The turn in which it was created."""
     limit: int | None = None
     """Bytes of output that are kept, if the agent set a limit."""
     output: str | None = None

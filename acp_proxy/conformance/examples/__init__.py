@@ -11,7 +11,8 @@ A file for each group has sections such as these:
 message has one, and a method with its params, or ``result`` or ``error`` with its value; or the
 message as JSON; or, after ``|``, a line as it is. ``cut |`` is a line that nothing ends,
 ``bytes |`` one in hexadecimal digits, and ``stderr |`` one on stderr. ``== client leaves`` and
-``== agent exits`` end the conversation; without them it goes on. Below a message stand the rules
+``== agent exits`` end the conversation; without them it goes on. ``== 60 seconds pass`` is a pause;
+else a second is between two lines. Below a message stand the rules
 that it breaks, with the side that breaks them, and the severity if it is not the rule's own.
 """
 

@@ -1,1 +1,113 @@
-"""Rules of this group."""
+"""Rules on reading and writing files through the client."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.registry import rule
+from acp_proxy.conformance.values import Breach
+from acp_proxy.conformance.wording import is_relative, shown
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.protocol.peers import Direction
+
+_READ, _WRITE = "fs/read_text_file", "fs/write_text_file"
+_NOT_FOUND = -32002
+_MOST_FILES = 1_000
+_LONGEST = 1 << 20
+"""Characters of a file that are kept, to be compared with what is read later."""
+
+
+@rule("fs.read-capability", requests=(_READ,))
+def reading_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds files that are read though the client does not offer it."""
+    yield from _without(seen, talk, "read" if talk.dialect == DRAFT else "readTextFile")
+
+
+@rule("fs.write-capability", requests=(_WRITE,))
+def writing_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds files that are written though the client does not offer it."""
+    yield from _without(seen, talk, "write" if talk.dialect == DRAFT else "writeTextFile")
+
+
+@rule("fs.path-absolute", requests=(_READ, _WRITE), alone=True)
+def path_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds relative paths."""
+    if is_relative(path := seen.params.get("path")):
+        yield Breach(f"the path {shown(path)} is not absolute", place="/params/path")
+
+
+@rule("fs.line", requests=(_READ,), alone=True)
+def lines_begin_with_1(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds lines below 1, and in the 1.0 draft a last line before the first."""
+    name = "startLine" if talk.dialect == DRAFT else "line"
+    first, last = _number(seen.params.get(name)), _number(seen.params.get("endLine"))
+    if first is not None and first < 1:
+        yield Breach(f"{name} is {first}; the first line is 1", place=f"/params/{name}")
+    elif talk.dialect == DRAFT and first is not None and last is not None and last < first:
+        yield Breach(f"endLine is {last}, before startLine {first}", place="/params/endLine")
+
+
+@rule("fs.limit", results=(_READ,))
+def no_more_than_asked(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds more lines than the agent asked for."""
+    request, content = seen.request, seen.result.get("content")
+    limit = _number(request.params.get("limit")) if request is not None else None
+    if request is None or limit is None or not isinstance(content, str) or talk.dialect != V1:
+        return
+    lines = content.count("\n") + bool(content and not content.endswith("\n"))
+    if lines > limit:
+        text = f"{lines:,} lines came, and {limit:,} were asked for"
+        yield Breach(text, (request.seq,), place="/result/content")
+
+
+@rule("fs.write-refused-new", answers=(_WRITE,))
+def writing_makes_files(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds files that are not written since they do not exist."""
+    if seen.is_error and seen.message.error_code == _NOT_FOUND and talk.dialect == V1:
+        related = () if seen.request is None else (seen.request.seq,)
+        yield Breach("a file is not written since it was not found", related)
+
+
+@rule("fs.read-after-write", results=(_READ, _WRITE))
+def reads_what_was_written(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports a whole file that is read directly after it was written, with another text."""
+    request = seen.request
+    path = request.params.get("path") if request is not None else None
+    if request is None or not isinstance(path, str) or talk.dialect == V2:
+        return
+    written: dict[tuple[str | None, str], tuple[int, str]]
+    written = talk.memory.setdefault("written files", {})
+    key = (seen.session, path)
+    if seen.method == _WRITE:
+        content = request.params.get("content")
+        written.pop(key, None)
+        if isinstance(content, str) and len(content) <= _LONGEST and len(written) < _MOST_FILES:
+            written[key] = (seen.seq, content)
+        return
+    known, content = written.pop(key, None), seen.result.get("content")
+    is_whole = not request.params.keys() & {"line", "limit", "startLine", "endLine"}
+    if known is None or not is_whole or not isinstance(content, str):
+        return
+    seq, text = known
+    if content != text and not _is_written(path, talk) and request.seq > seq:
+        what = f"{shown(path)} is read with another text than was written"
+        yield Breach(what, (seq,), place="/result/content")
+
+
+def _without(seen: CheckedMessage, talk: Conversation, name: str) -> Iterator[Breach]:
+    if talk.dialect != V2 and talk.client.is_known and not talk.client.offers("fs", name):
+        related = () if talk.client.seq is None else (talk.client.seq,)
+        yield Breach(f"{seen.method} needs fs.{name}, which the client does not offer", related)
+
+
+def _is_written(path: str, talk: Conversation) -> bool:
+    """Whether a request to write a file is open."""
+    open_ = (talk.asked.get(one.id) for one in talk.connection.open_requests(Direction.TO_CLIENT))
+    return any(
+        one is not None and one.method == _WRITE and one.params.get("path") == path for one in open_
+    )
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

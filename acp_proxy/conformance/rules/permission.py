@@ -1,1 +1,83 @@
-"""Rules of this group."""
+"""Rules on permission requests and their answers."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
+from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.registry import end_rule, rule
+from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.wording import shown
+from acp_proxy.protocol.dialects import DRAFT, PERMISSION
+from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.permissions import options_of
+
+_OUTCOMES = ("selected", "cancelled")
+
+
+@rule("perm.options-unique", requests=(PERMISSION,), alone=True)
+def option_ids_differ(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds two options of one id."""
+    ids = Counter(
+        name for one in options_of(seen.value) if isinstance(name := one.get("optionId"), str)
+    )
+    for name, count in ids.items():
+        if count > 1:
+            yield Breach(f"{count} options have the id {shown(name)}")
+
+
+@rule("perm.options-empty", requests=(PERMISSION,), alone=True)
+def there_is_a_choice(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a request without options."""
+    if seen.params.get("options") == []:
+        yield Breach("a permission request offers no options", place="/params/options")
+
+
+@rule("perm.option-unknown", results=(PERMISSION,))
+def option_was_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a selected option that the request did not offer."""
+    name = member(seen.result, "outcome", "optionId")
+    if seen.request is None or not isinstance(name, str):
+        return
+    offered = [one.get("optionId") for one in options_of(seen.request.value)]
+    if member(seen.result, "outcome", "outcome") == "selected" and name not in offered:
+        text = f"the option {shown(name)} was not offered"
+        yield Breach(text, (seen.request.seq,), place="/result/outcome/optionId")
+
+
+@rule("perm.outcome-form", results=(PERMISSION,), alone=True)
+def answer_has_an_outcome(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds answers that are no outcome of v1 and v2."""
+    if talk.dialect == DRAFT or seen.value is None:
+        return
+    outcome = seen.result.get("outcome")
+    if not isinstance(outcome, dict):
+        got = "is missing" if "outcome" not in seen.result else f"is {shown(outcome)}, no object"
+        yield Breach(f'"outcome" {got}', place="/result/outcome")
+        return
+    word = outcome.get("outcome")
+    if word == "selected" and not isinstance(outcome.get("optionId"), str):
+        yield Breach("an option is selected, and not named", place="/result/outcome/optionId")
+    elif word not in _OUTCOMES and not (isinstance(word, str) and word.startswith("_")):
+        yield Breach(f"the outcome is {shown(word)}", place="/result/outcome/outcome")
+
+
+@end_rule("perm.unanswered")
+def all_are_answered(talk: Conversation) -> Iterator[Breach]:
+    """Finds permissions that were not answered: while the turn went on to its end, or at all.
+
+    A person may take his time, so that a request that was open when the client left, in a turn that
+    was open too, is a warning. An agent that leaves need not be answered.
+    """
+    if not talk.is_over:
+        return
+    for request in talk.open_at_leaving:
+        if request.method != PERMISSION:
+            continue
+        is_turn_over = request.done.turn is not None and talk.turn(request.done.turn) is None
+        if is_turn_over:
+            text = "a permission request was not answered, and its turn is over"
+            yield Breach(text, by=CLIENT, seq=request.seq)
+        elif talk.left == CLIENT:
+            text = "the client left without an answer to a permission request"
+            yield Breach(text, by=CLIENT, seq=request.seq, severity=Severity.WARNING)
