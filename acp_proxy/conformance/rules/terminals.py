@@ -120,13 +120,13 @@ def output_is_limited(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
 
 
 @rule("term.truncated-missing", results=(_OUTPUT,))
-def truncation_is_told(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def truncation_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds output whose beginning is gone, though nothing is said to be truncated."""
     terminal, output = _read(seen, talk), seen.result.get("output")
     if terminal is None or terminal.output is None or not isinstance(output, str):
         return
-    is_told = terminal.was_truncated or seen.result.get("truncated") is True
-    if not is_told and not output.startswith(terminal.output) and not _is_masked(terminal, output):
+    is_reported = terminal.was_truncated or seen.result.get("truncated") is True
+    if not is_reported and not output.startswith(terminal.output) and not _is_masked(terminal, output):
         text = "the output does not begin as before, and truncated is false"
         yield Breach(text, _seqs(terminal.output_seq), place="/result/truncated")
 
