@@ -8,6 +8,7 @@ from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage,
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import ANY, Registered
 from acp_proxy.conformance.rules import load
+from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.values import (
     SEVERITIES,
@@ -48,6 +49,7 @@ class Checker:
         reader: the recording.
         dialect: the dialect whose rules hold; None for that of the recording.
         chosen: the rules to check; None for all.
+        schemas: the types that hold in place of those of the dialect.
     """
 
     def __init__(
@@ -55,12 +57,14 @@ class Checker:
         reader: RecordingReader,
         dialect: str | None = None,
         chosen: Collection[str] | None = None,
+        schemas: SchemaSet | None = None,
     ) -> None:
         recording = reader.recording
         self._reader = reader
         self._dialect = dialect or recording.dialect
         self._messages = MessagePass(reader, dialect=self._dialect)
-        self._conversation = Conversation(self._messages.connection, self._dialect)
+        connection = self._messages.connection
+        self._conversation = Conversation(connection, self._dialect, own_schemas=schemas)
         self._events = [*read_events(reader)]
         self._waits = WaitTracker(self._messages.connection)
         self._touched = touched_frames(reader)
@@ -265,6 +269,7 @@ def check(
     dialect: str | None = None,
     chosen: Collection[str] | None = None,
     watch: Watch = iter,
+    schemas: SchemaSet | None = None,
 ) -> ConformanceResult:
     """Checks a recording against the rules of its dialect.
 
@@ -273,11 +278,12 @@ def check(
         dialect: the dialect whose rules hold; None for that of the recording.
         chosen: the rules to check; None for all.
         watch: receives all frames and passes them on.
+        schemas: the types that hold in place of those of the dialect.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
     """
-    return Checker(reader, dialect, chosen).read(watch)
+    return Checker(reader, dialect, chosen, schemas).read(watch)
 
 
 def worst(findings: Sequence[CheckFinding]) -> Severity | None:

@@ -11,6 +11,7 @@ from attrs import define, field
 
 from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
 from acp_proxy.conformance.remembered import Remembered
+from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.session_record import (
     WORK,
     EndedTurn,
@@ -120,6 +121,10 @@ class Conversation:
     """The lines that no newline ends, each with its sender."""
     messages_on_stderr: list[int] = field(factory=list)
     """The lines on stderr that look like messages."""
+    schemas: dict[str, SchemaSet] = field(factory=dict)
+    """The types of the dialects, each from when it is first asked for."""
+    own_schemas: SchemaSet | None = None
+    """Those of a file that the user has named, which hold in place of them."""
     memory: dict[str, Any] = field(factory=dict)
     """What single rules keep, by the rule."""
 
@@ -130,6 +135,15 @@ class Conversation:
         if seen.method in INITIALIZE and not seen.is_result and self.dialect in (V1, V2):
             return V2 if seen.params.get("protocolVersion") == 2 else V1
         return self.dialect
+
+    def schemas_of(self, seen: CheckedMessage) -> SchemaSet | None:
+        """Returns the types of the messages of a dialect; None while that is not known."""
+        if self.own_schemas is not None:
+            return self.own_schemas
+        dialect = self.dialect_of(seen)
+        if dialect is not None and dialect not in self.schemas:
+            self.schemas[dialect] = SchemaSet.of_dialect(dialect)
+        return self.schemas.get(dialect or "")
 
     def peer(self, side: str) -> Peer:
         """Returns what the client or the agent has announced."""

@@ -21,6 +21,7 @@ _MODULES = (
     "data",
     "draft",
     "version_2",
+    "schemas",
 )
 
 

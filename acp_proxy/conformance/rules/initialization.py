@@ -175,13 +175,15 @@ def capabilities_are_spelled_right(seen: CheckedMessage, talk: Conversation) -> 
     if talk.dialect_of(seen) != V1:
         return
     root = "clientCapabilities" if seen.sender == CLIENT else "agentCapabilities"
-    group = member(seen.result if seen.is_result else seen.params, root)
+    holder, at = (seen.result, "/result") if seen.is_result else (seen.params, "/params")
+    group = member(holder, root)
     for path, right in _NEAR_MISSES[seen.sender].items():
         if isinstance(group, dict) and member(group, *path) is not None:
-            yield Breach(f"the capability {root}.{'.'.join(path)} is not defined; {right} is")
-    terminal = member(group, "terminal")
-    if seen.sender == CLIENT and isinstance(terminal, dict):
-        yield Breach(f"{root}.terminal is an object; it is a boolean in version 1")
+            text = f"the capability {root}.{'.'.join(path)} is not defined; {right} is"
+            yield Breach(text, place=f"{at}/{root}/{'/'.join(path)}")
+    if seen.sender == CLIENT and isinstance(member(group, "terminal"), dict):
+        text = f"{root}.terminal is an object; it is a boolean in version 1"
+        yield Breach(text, place=f"{at}/{root}/terminal")
 
 
 @rule("auth.not-offered", requests=_LOGIN)

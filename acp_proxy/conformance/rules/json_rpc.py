@@ -173,7 +173,8 @@ def params_are_named(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     if isinstance(value, dict) and isinstance(value.get("method"), str):
         params = value.get("params")
         if params is not None and not isinstance(params, dict):
-            yield Breach(f"the params of {value['method']} are {shown(params)}, no object")
+            text = f"the params of {value['method']} are {shown(params)}, no object"
+            yield Breach(text, place="/params")
 
 
 @rule("rpc.error-shape", objects=True, alone=True)
@@ -227,6 +228,9 @@ def method_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
     """Finds methods of no dialect that do not begin with an underscore."""
     method = seen.message.method or ""
     if talk.dialect is None or is_custom(method):
+        return
+    schemas = talk.schemas_of(seen)
+    if schemas is not None and any(schemas.knows(way, method) for way in Direction):
         return
     if not any((way, method) in METHODS[talk.dialect] for way in Direction):
         elsewhere = [

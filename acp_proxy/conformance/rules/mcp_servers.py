@@ -56,7 +56,7 @@ def type_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         is_custom = talk.dialect == V2 and isinstance(kind, str) and kind.startswith("_")
         if "type" in server and kind not in _TYPES and not is_custom:
             text = f"the MCP server {_name(server)} has the type {shown(kind)}"
-            yield Breach(text, place=_place(at, "type"))
+            yield Breach(text, place=f"/params/mcpServers/{at}")
 
 
 @rule("mcp.command-absolute", requests=OPENING, alone=True)

@@ -53,7 +53,7 @@ def answer_has_an_outcome(seen: CheckedMessage, talk: Conversation) -> Iterator[
     outcome = seen.result.get("outcome")
     if not isinstance(outcome, dict):
         got = "is missing" if "outcome" not in seen.result else f"is {shown(outcome)}, no object"
-        yield Breach(f'"outcome" {got}', place="/result/outcome")
+        yield Breach(f'"outcome" {got}', place="/result")
         return
     word = outcome.get("outcome")
     if word == "selected" and not isinstance(outcome.get("optionId"), str):

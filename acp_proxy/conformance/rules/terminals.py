@@ -126,7 +126,11 @@ def truncation_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator
     if terminal is None or terminal.output is None or not isinstance(output, str):
         return
     is_reported = terminal.was_truncated or seen.result.get("truncated") is True
-    if not is_reported and not output.startswith(terminal.output) and not _is_masked(terminal, output):
+    if (
+        not is_reported
+        and not output.startswith(terminal.output)
+        and not _is_masked(terminal, output)
+    ):
         text = "the output does not begin as before, and truncated is false"
         yield Breach(text, _seqs(terminal.output_seq), place="/result/truncated")
 

@@ -1,0 +1,109 @@
+"""Rules on types: params, results and extra members, by the schemas of the dialect.
+
+They look at a message after all others, and keep silent on a value that has broken another rule.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.registry import rule
+from acp_proxy.conformance.schema_problems import ABSENT, Mismatch, SchemaProblem
+from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.protocol.dialects import DRAFT
+from acp_proxy.protocol.jsonrpc import Kind
+
+_REQUEST, _NOTIFICATION, _RESPONSE = Kind.REQUEST, Kind.NOTIFICATION, Kind.RESPONSE
+_MOST_NAMED = 5
+
+
+@rule("rpc.schema-params", last=True)
+def params_fit(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds params that are not of the type of their method."""
+    for problem in _params_problems(seen, talk):
+        if not _is_missing_in_draft(problem, talk):
+            text = f"params of {seen.method}: {problem}"
+            yield Breach(text, place=problem.pointer, severity=_severity(problem))
+
+
+@rule("rpc.schema-result", last=True)
+def result_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds results that are not of the type of their method."""
+    for problem in _result_problems(seen, talk):
+        if not _is_missing_in_draft(problem, talk):
+            text = f"result of {seen.method}: {problem}"
+            severity = _severity(problem)
+            yield Breach(text, _request(seen), place=problem.pointer, severity=severity)
+
+
+@rule("s4.required", last=True)
+def required_is_there(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds members that the 1.0 draft requires and that are missing."""
+    for problem in (*_params_problems(seen, talk), *_result_problems(seen, talk)):
+        if _is_missing_in_draft(problem, talk):
+            yield Breach(f"{seen.method}: {problem}", _request(seen), place=problem.pointer)
+
+
+@rule("meta.root-field", last=True)
+def nothing_is_added(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds members that no version of the schema names, and that are not in ``_meta``."""
+    schemas = talk.schemas_of(seen)
+    if schemas is None or not isinstance(seen.value, dict):
+        return
+    exchange, method = seen.answered, seen.method or ""
+    if seen.message.kind is _RESPONSE and exchange is not None:
+        result = seen.value.get("result")
+        places = schemas.extra(seen.direction.other, method, is_result=True, value=result)
+    elif seen.message.kind in (_REQUEST, _NOTIFICATION):
+        params = seen.value.get("params", ABSENT)
+        places = schemas.extra(seen.direction, method, is_result=False, value=params)
+    else:
+        return
+    if places := [one for one in places if not _is_broken(one, seen.broken)]:
+        named = ", ".join(places[:_MOST_NAMED])
+        more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
+        yield Breach(f"{method} has members that its type does not name: {named}{more}",
+                     place=places[0])  # fmt: skip
+
+
+def _params_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
+    if seen.message.kind not in (_REQUEST, _NOTIFICATION) or not isinstance(seen.value, dict):
+        return []
+    schemas = talk.schemas_of(seen)
+    if schemas is None:
+        return []
+    params = seen.value.get("params", ABSENT)
+    found = schemas.params(seen.direction, seen.method or "", params)
+    return [one for one in found if not _is_broken(one.pointer, seen.broken)] if found else found
+
+
+def _result_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
+    is_result = seen.message.kind is _RESPONSE and seen.answered is not None
+    if not is_result or not isinstance(seen.value, dict) or seen.value.get("error") is not None:
+        return []
+    schemas = talk.schemas_of(seen)
+    if schemas is None:
+        return []
+    result = seen.value.get("result")
+    found = schemas.result(seen.direction.other, seen.method or "", result)
+    return [one for one in found if not _is_broken(one.pointer, seen.broken)] if found else found
+
+
+def _severity(problem: SchemaProblem) -> Severity | None:
+    """A null that receivers are told to read as the default does no harm."""
+    return Severity.WARNING if problem.mismatch is Mismatch.NULL else None
+
+
+def _is_missing_in_draft(problem: SchemaProblem, talk: Conversation) -> bool:
+    return talk.dialect == DRAFT and problem.mismatch is Mismatch.MISSING
+
+
+def _is_broken(place: str, broken: Iterable[str]) -> bool:
+    """Whether a value, or one that it is a part of or that is a part of it, broke another rule."""
+    return any(
+        place == one or place.startswith(f"{one}/") or one.startswith(f"{place}/") for one in broken
+    )
+
+
+def _request(seen: CheckedMessage) -> tuple[int, ...]:
+    return () if seen.request is None else (seen.request.seq,)
