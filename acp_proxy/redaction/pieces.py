@@ -22,6 +22,8 @@ _PUSHED = {
     ("params", "data"): False,  # terminal/output (draft 1.0)
 }
 """The paths of pushed output, and whether it is encoded in base64."""
+_CHUNK, _PUSH = b"_chunk", b"terminal/output"
+"""Each line that is a piece contains one of these."""
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
 """ASCII text without escapes."""
 
@@ -62,7 +64,7 @@ class PieceReader:
         For a piece in an unusual notation None is returned as well, so the caller masks its line
         without regard to other pieces.
         """
-        if b"_chunk" in raw:
+        if _CHUNK in raw:
             chunk = self._splitter.split(raw)
             if chunk is not None:
                 start = chunk.at + 1
@@ -71,7 +73,7 @@ class PieceReader:
                 return Piece(key, chunk.text, start, literal, chunk.rest)
             if b"terminal_output_chunk" in raw or b"tool_call_content_chunk" in raw:
                 return self._read_pushed(raw)
-        return self._read_pushed(raw) if b"terminal/output" in raw else None
+        return self._read_pushed(raw) if _PUSH in raw else None
 
     def _read_pushed(self, raw: bytes) -> Piece | None:
         """Returns the piece of pushed output in a line, or None if there is none.
@@ -98,6 +100,11 @@ class PieceReader:
                 self._keys.clear()
             known = self._keys[rest] = f"{update} {read(raw).session}"
         return known
+
+
+def may_be_piece(raw: bytes) -> bool:
+    """Returns whether one or several lines may contain a piece; False only if there is none."""
+    return _CHUNK in raw or _PUSH in raw
 
 
 def _pushed(raw: bytes) -> Piece | None:

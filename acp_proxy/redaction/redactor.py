@@ -37,7 +37,7 @@ from acp_proxy.redaction.json_strings import Decoded
 from acp_proxy.redaction.line_scan import LineScan
 from acp_proxy.redaction.markers import Markers
 from acp_proxy.redaction.names import is_secret_name
-from acp_proxy.redaction.pieces import PUSHES, Piece, PieceReader
+from acp_proxy.redaction.pieces import PUSHES, Piece, PieceReader, may_be_piece
 from acp_proxy.redaction.places import kind_of
 from acp_proxy.redaction.secret_finder import SecretFinder
 from acp_proxy.redaction.text_streams import Following, StreamEnd, TextStreams
@@ -141,6 +141,18 @@ class Redactor:
             The number of words that were searched for if none was found, otherwise None.
         """
         return None if self._finder.may_hold(raw) else self._finder.needles.count
+
+    def holds_nothing(self, lines: list[bytes]) -> bool:
+        """Returns whether one search shows that nothing is to be masked in consecutive lines.
+
+        Args:
+            lines: of messages, not of stderr. After False, pass each of them to `line`; after True,
+                that is not necessary.
+        """
+        if self._is_thorough:
+            return False
+        joined = b"\n".join(lines)
+        return not (may_be_piece(joined) or self._finder.may_hold(joined))
 
     def alone(self, raw: bytes) -> Edits:
         """Returns the edits of a line without regard to the lines around it.

@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from attrs import evolve, frozen
@@ -26,12 +27,15 @@ from acp_proxy.store.schema import LARGE, NEWLINE_CODES, STREAM_CODES
 from acp_proxy.store.views import MASKED, MASKED_LINES, first_place
 
 _PIECE = 1 << 20
+_TOGETHER = 16
+"""Rows whose lines are searched at once."""
 _TABLES = (
     "frame_rows (seq INTEGER PRIMARY KEY, raw BLOB)",
     "events (seq INTEGER PRIMARY KEY, data TEXT)",
     "faults_fired (place INTEGER PRIMARY KEY, received BLOB, delivered BLOB)",
 )
 _STREAMS = {code: stream for stream, code in STREAM_CODES.items()}
+_MESSAGES = frozenset(code for code, stream in _STREAMS.items() if stream is not Stream.STDERR)
 _NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
 _TEXTS = (
     "cwd", "end_reason", "fault_plan", "note", "client_name", "client_version", "agent_name",
@@ -195,31 +199,49 @@ class MaskedRows:
         others = self._others(schema)
         upcoming = next(others, None)
         made = self._made(schema)
-        line = self._redactor.line
-        for seq, code, raw, size in rows:
-            while upcoming is not None and upcoming[0] < seq:
-                upcoming[1]()
-                upcoming = next(others, None)
-            self._after = max(self._after, seq)
-            stream = _STREAMS.get(code)
-            if stream is None or not isinstance(size, int):
-                continue  # no recorder has written this row, and no reader shows it
-            if isinstance(raw, bytes) and seq in made:
-                if edits := self._redactor.changed(stream, raw):
-                    self._keep(seq, apply(raw, edits))
-                    self._note_edits(edits)
-            elif not isinstance(raw, bytes):
-                pieces = partial(self._pieces, schema, seq)
-                edits = self._redactor.large(stream, pieces)
-                if edits:
-                    self._keep_large(seq, size, pieces, edits)
-                    self._note_edits(edits)
-            elif edits := line(stream, raw, partial(self._following, schema, seq, code)):
-                self._keep(seq, apply(raw, edits))
-                self._note_edits(edits)
+        remaining = iter(rows)
+        while some := list(islice(remaining, _TOGETHER)):
+            last = some[-1][0]
+            is_alone = upcoming is None or upcoming[0] >= last
+            if is_alone and self._hold_nothing(some, made):
+                self._after = max(self._after, last)
+                continue
+            for seq, code, raw, size in some:
+                while upcoming is not None and upcoming[0] < seq:
+                    upcoming[1]()
+                    upcoming = next(others, None)
+                self._after = max(self._after, seq)
+                self._frame_row(schema, seq, code, raw, size, is_made=seq in made)
         while upcoming is not None:
             upcoming[1]()
             upcoming = next(others, None)
+
+    def _hold_nothing(self, rows: list[Any], made: set[int]) -> bool:
+        """Whether one search shows that nothing is to be masked in some consecutive rows."""
+        lines = [raw for _, code, raw, _ in rows if code in _MESSAGES and type(raw) is bytes]
+        if len(lines) < len(rows) or not made.isdisjoint(seq for seq, _, _, _ in rows):
+            return False
+        return self._redactor.holds_nothing(lines)
+
+    def _frame_row(
+        self, schema: str, seq: int, code: int, raw: Any, size: Any, *, is_made: bool
+    ) -> None:
+        stream = _STREAMS.get(code)
+        if stream is None or not isinstance(size, int):
+            return  # no recorder has written this row, and no reader shows it
+        if not isinstance(raw, bytes):
+            pieces = partial(self._pieces, schema, seq)
+            if edits := self._redactor.large(stream, pieces):
+                self._keep_large(seq, size, pieces, edits)
+                self._note_edits(edits)
+            return
+        if is_made:
+            edits = self._redactor.changed(stream, raw)
+        else:
+            edits = self._redactor.line(stream, raw, partial(self._following, schema, seq, code))
+        if edits:
+            self._keep(seq, apply(raw, edits))
+            self._note_edits(edits)
 
     def _others(self, schema: str) -> Iterator[tuple[int, Callable[[], None]]]:
         """Returns functions that mask an event or a fired fault, each with the number of a frame.

@@ -11,6 +11,8 @@ import pytest
 
 from acp_proxy.capture.log_format import STDERR
 from acp_proxy.filters import parse
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.redaction.edits import apply
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store.annotations import set_note
 from acp_proxy.store.directory import paths
@@ -19,7 +21,7 @@ from acp_proxy.store.masked_rows import Level, masked_recording
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_text_form
 from tests.commands import run
-from tests.log_writer import LogWriter, record_conversation, request, result
+from tests.log_writer import LogWriter, notification, record_conversation, request, result
 from tests.planted import ARGUMENT, ENV, KEY, SECRETS, record_planted
 from tests.texts import assert_comes_back
 
@@ -204,6 +206,38 @@ def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
         assert reader.masked_rows is not None
         assert reader.masked_rows.count == 0
         assert reader.recording.redaction == "none"
+
+
+@pytest.mark.parametrize("before", [0, 15, 16, 40])
+def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
+    tmp_path: Path, before: int
+) -> None:
+    """Wherever a secret is shown among lines without any, and whatever stream comes between."""
+    call = {"sessionUpdate": "tool_call_update", "toolCallId": "call-1", "status": "completed"}
+    plain = [notification("session/update", sessionId="s", update=call)] * 20
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(*(plain * 2)[:before])
+        env = [{"name": "DEPLOY", "value": ENV}]
+        servers = [{"name": "m", "command": "m", "args": [], "env": env}]
+        recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=servers))
+        recorder.to_client(*plain, result(1, sessionId="s"))
+        recorder.stderr("-----BEGIN RSA PRIVATE KEY-----\nMIIEow")
+        recorder.to_client(*plain, notification("_log", line=f"with {ENV}"), *plain)
+        recorder.stderr("IBAAKCAQ")
+        recorder.to_client(*plain)
+    redactor = Redactor(RedactorState("00" * 16))
+    with RecordingReader(tmp_path / "x.db", unredacted=True) as reader:
+        expected = [
+            apply(frame.raw, redactor.line(Stream(frame.stream), frame.raw))
+            for frame in reader.payloads()
+            if frame.raw is not None
+        ]
+    with RecordingReader(tmp_path / "x.db") as reader:
+        found = [frame.raw or b"" for frame in reader.payloads()]
+    assert [HASH.sub("]", line.decode()) for line in found] == [
+        HASH.sub("]", line.decode()) for line in expected
+    ]
+    assert sum(b"[redacted:" in line for line in found) == 4
 
 
 def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
