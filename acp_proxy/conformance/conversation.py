@@ -15,8 +15,11 @@ from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.session_record import (
     WORK,
     EndedTurn,
+    PlanRecord,
     SessionRecord,
     TurnRecord,
+    options_by_id,
+    plan_of,
 )
 from acp_proxy.conformance.terminal_record import TerminalRecord
 from acp_proxy.protocol.connection import Connection
@@ -36,8 +39,10 @@ from acp_proxy.protocol.dialects import (
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import DENIED, options_of, read_answer
+from acp_proxy.protocol.updates import RUNNING
 
 _LOGIN = ("authenticate", "auth/login")
+_CLOSING = ("session/close", "session/delete")
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 
@@ -91,6 +96,8 @@ class Conversation:
     """The sessions that an answer to session/list has named, with its frame."""
     cursors: Remembered[str, int] = field(factory=lambda: Remembered[str, int](10_000))
     """The cursors that such an answer has given."""
+    last_ends: Remembered[str, EndedTurn] = field(factory=lambda: Remembered[str, EndedTurn](1_000))
+    """The turn of each session that ended last, also where its opening was not recorded."""
     turns: dict[int, TurnRecord] = field(factory=dict)
     """Open turns by their number."""
     terminals: Remembered[str, TerminalRecord] = field(
@@ -200,11 +207,11 @@ class Conversation:
         elif seen.update_kind:
             self._update(seen)
         elif seen.method == CANCEL and seen.direction is _TO_AGENT:
-            self._cancel(seen, seen.session)
+            self._cancel(seen, seen.session, must_confirm=seen.session is not None)
         elif seen.method == CANCEL_REQUEST and (target := seen.done.cancelled) is not None:
             cancelled = self.turn(target.turn) if target.method == PROMPT else None
             if cancelled is not None:
-                cancelled.cancel_seq = cancelled.cancel_seq or seen.seq
+                cancelled.cancel(seen.seq, seen.t_ns, must_confirm=False)
         return [ended for turn in seen.done.ended if (ended := self._end(seen, turn)) is not None]
 
     def peer_left(self, side: str, seq: int, hung: Iterable[int]) -> None:
@@ -240,6 +247,10 @@ class Conversation:
         is_plain = kinds <= {"text", "resource_link"}
         exchange = None if opened is None else opened.id
         turn = TurnRecord(begun.id, begun.session, seen.seq, exchange, is_text_only=is_plain)
+        turn.was_cancelling = any(
+            one.cancel_seq is not None and one.session == turn.session
+            for one in self.turns.values()
+        )
         self.turns[begun.id] = turn
         if (session := self.session(begun.session)) is not None:
             session.had_prompt = True
@@ -249,15 +260,15 @@ class Conversation:
         if turn is None:
             return None
         code = seen.message.error_code
-        end = EndedTurn(turn, seen.seq, seen.message.stop_reason, seen.is_error, code)
-        if (session := self.session(turn.session)) is not None:
-            session.last_end = end
+        reason = seen.message.stop_reason
+        end = EndedTurn(turn, seen.seq, seen.t_ns, reason, seen.is_error, code)
+        self.last_ends.add(turn.session or "", end)
         return end
 
-    def _cancel(self, seen: CheckedMessage, session: str | None) -> None:
+    def _cancel(self, seen: CheckedMessage, session: str | None, *, must_confirm: bool) -> None:
         for turn in self.turns.values():
-            if turn.session == session and turn.cancel_seq is None:
-                turn.cancel_seq = seen.seq
+            if session is None or turn.session == session:
+                turn.cancel(seen.seq, seen.t_ns, must_confirm=must_confirm)
 
     def _request(self, seen: CheckedMessage) -> None:
         method = seen.method
@@ -266,8 +277,8 @@ class Conversation:
                 self.initialize.append(seen)
             if not self.client.is_known and seen.value is not None:
                 self.client.announced, self.client.seq = seen.params, seen.seq
-        elif method == "session/close":
-            self._cancel(seen, seen.session)
+        elif method in (*_CLOSING, CANCEL) and seen.direction is _TO_AGENT:
+            self._cancel(seen, seen.session, must_confirm=False)
         elif method in _LOGIN:
             self.auth_required = None
         elif method == PERMISSION:
@@ -295,7 +306,7 @@ class Conversation:
             self._open(seen, exchange, request)
         elif method == "session/list":
             self._listed(seen)
-        elif method in ("session/close", "session/delete"):
+        elif method in _CLOSING:
             if (closed := self.session(exchange.session)) is not None:
                 closed.closed_seq = seen.seq
         elif method in _LOGIN:
@@ -306,7 +317,7 @@ class Conversation:
             self._mode_set(exchange, request)
         elif method == "session/set_config_option":
             if (session := self.session(exchange.session)) is not None:
-                _set_options(session, seen.result)
+                _set_options(session, seen.result, seen.t_ns)
         elif method == PERMISSION:
             self._permission_answered(seen, exchange)
         elif method.startswith("terminal/"):
@@ -323,6 +334,7 @@ class Conversation:
         session = known or SessionRecord(name, method, seen.seq)
         session.closed_seq, session.had_prompt = None, False
         session.opened, session.seq = method, seen.seq
+        session.is_readable = seen.value is not None
         cwd, others = (
             params.get("cwd", params.get("workingDirectory")),
             params.get("additionalDirectories"),
@@ -340,7 +352,7 @@ class Conversation:
             session.modes, session.mode = _ids(modes.get("availableModes")), None
             if isinstance(current := modes.get("currentModeId"), str):
                 session.mode = current
-        _set_options(session, seen.result)
+        _set_options(session, seen.result, seen.t_ns)
         self.sessions.add(name, session)
 
     def _listed(self, seen: CheckedMessage) -> None:
@@ -359,9 +371,14 @@ class Conversation:
 
     def _permission_answered(self, seen: CheckedMessage, exchange: Exchange) -> None:
         session, request = self.session(exchange.session), seen.request
-        if session is None or request is None or exchange.tool_call is None:
+        if request is None:
             return
-        if read_answer(options_of(request.value), seen.value).decision == DENIED:
+        answer = read_answer(options_of(request.value), seen.value)
+        turn = self.turn(exchange.turn)
+        is_unasked = answer.is_cancelled and not exchange.cancelled
+        if turn is not None and is_unasked and turn.cancel_seq is None and turn.dropped is None:
+            turn.dropped = request.seq, seen.seq
+        if session is not None and exchange.tool_call is not None and answer.decision == DENIED:
             call = session.calls.get(exchange.tool_call)
             if call is not None:
                 call.refused_seq = seen.seq
@@ -408,10 +425,8 @@ class Conversation:
                 if isinstance(terminal, str) and len(call.terminals) < 100:
                     call.terminals.add(terminal)
             _set_status(call, seen)
-        elif kind == "plan":
-            entries = update.get("entries", update.get("steps"))
-            items = entries if isinstance(entries, list) else []
-            session.plan = [one for one in items[:1000] if isinstance(one, dict)]
+        elif kind in ("plan", "plan_update"):
+            _set_plan(session, seen)
         elif kind in ("available_commands_update", "available_commands"):
             found = update.get("availableCommands", update.get("commands"))
             session.commands = _ids(found, "name")
@@ -419,7 +434,7 @@ class Conversation:
             mode = update.get("currentModeId", update.get("currentMode", update.get("modeId")))
             session.mode = mode if isinstance(mode, str) else session.mode
         elif kind == "config_option_update":
-            _set_options(session, update)
+            _set_options(session, update, seen.t_ns)
         elif kind == "state_update":
             state = update.get("state")
             session.state = state if isinstance(state, str) else session.state
@@ -437,11 +452,32 @@ def _set_status(call: Any, seen: CheckedMessage) -> None:
         call.status, call.status_seq = "pending", seen.seq  # what v1 says of one without a status
 
 
-def _set_options(session: SessionRecord, holder: dict[str, Any]) -> None:
-    found = holder.get("configOptions")
-    if isinstance(found, list):
-        every = {one.get("id"): one for one in found[:1000] if isinstance(one, dict)}
-        session.options = {key: one for key, one in every.items() if isinstance(key, str)}
+def _set_options(session: SessionRecord, holder: dict[str, Any], t_ns: int) -> None:
+    found = options_by_id(holder.get("configOptions"))
+    if found is not None:
+        session.options, session.options_ns = found, t_ns
+
+
+def _set_plan(session: SessionRecord, seen: CheckedMessage) -> None:
+    name, entries = plan_of(seen.update)
+    new: dict[str, str | None] = {}
+    for one in entries[:1000]:
+        text = member(one, "content") or member(one, "description")
+        status = member(one, "status")
+        if isinstance(text, str):
+            new[text] = status if isinstance(status, str) and text not in new else None
+    before = session.plans.get(name)
+    left_out: dict[str, int] = {}
+    if (
+        before is not None
+        and before.turn == seen.done.turn
+        and not new.keys().isdisjoint(before.entries)
+    ):
+        gone = {text: seen.seq for text, status in before.entries.items() if status in RUNNING}
+        left_out = {
+            text: seq for text, seq in {**gone, **before.left_out}.items() if text not in new
+        }
+    session.plans.add(name, PlanRecord(seen.seq, seen.done.turn, new, left_out))
 
 
 def _ids(values: Any, name: str = "id") -> list[str]:

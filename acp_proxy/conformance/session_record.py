@@ -61,6 +61,14 @@ class TurnRecord:
     """Whether its prompt has text and resource links only, which every agent accepts."""
     cancel_seq: int | None = None
     """The first message that cancels it: session/cancel, $/cancel_request or session/close."""
+    cancel_ns: int = 0
+    must_confirm: bool = False
+    """Whether that is session/cancel, which its stop reason must confirm."""
+    was_cancelling: bool = False
+    """Whether an older turn of the session was cancelled and still open when it began."""
+    dropped: tuple[int, int] | None = None
+    """The first permission request, and its answer, that says that the turn was cancelled, though
+    nothing had cancelled it."""
     from_agent: int = 0
     """Messages of the agent since the cancel, in any session."""
     updates: int = 0
@@ -74,6 +82,18 @@ class TurnRecord:
     has_user_message: bool = False
     """v2: the agent has reported the prompt."""
 
+    def cancel(self, seq: int, t_ns: int, *, must_confirm: bool) -> None:
+        """Notes what cancels it; session/cancel counts more than what came before it.
+
+        Args:
+            seq: the message.
+            t_ns: its time.
+            must_confirm: whether it is session/cancel.
+        """
+        if self.cancel_seq is None or (must_confirm and not self.must_confirm):
+            self.cancel_seq, self.cancel_ns, self.must_confirm = seq, t_ns, must_confirm
+            self.from_agent = 0
+
 
 @define(eq=False)
 class EndedTurn:
@@ -82,10 +102,23 @@ class EndedTurn:
     turn: TurnRecord
     seq: int
     """The message that ended it."""
+    t_ns: int
     stop_reason: str | None
     is_error: bool
     """Whether the prompt was answered with an error."""
     error_code: int | None = None
+
+
+@define(eq=False)
+class PlanRecord:
+    """The latest update of a plan."""
+
+    seq: int
+    turn: int | None
+    entries: dict[str, str | None]
+    """The statuses of its entries by what they say; None if several say the same."""
+    left_out: dict[str, int]
+    """Entries that were not done when an update of the same turn left them out, with its frame."""
 
 
 @define(eq=False)
@@ -97,6 +130,8 @@ class SessionRecord:
     """The method by which it is known: session/new, session/load, session/list and so on."""
     seq: int
     """The answer that opened it."""
+    is_readable: bool = True
+    """Whether that answer could be decoded, so that what it lacks was not announced."""
     cwd: str | None = None
     roots: list[str] = field(factory=list)
     """Its working directory and the additional ones."""
@@ -107,11 +142,13 @@ class SessionRecord:
     mode: str | None = None
     options: dict[str, dict[str, Any]] | None = None
     """Its configuration options by id, None if it announced none."""
+    options_ns: int = 0
+    """When they were named last."""
     commands: list[str] | None = None
     """The names of its slash commands, None if it announced none."""
-    plan: list[dict[str, Any]] = field(factory=list)
+    plans: Remembered[str, PlanRecord] = field(factory=lambda: Remembered[str, PlanRecord](100))
+    """By their id; v1 has one plan, without an id."""
     calls: Remembered[str, CallRecord] = field(factory=lambda: Remembered[str, CallRecord](10_000))
-    last_end: EndedTurn | None = None
     had_prompt: bool = False
     """Whether a prompt was sent since it was opened."""
     closed_seq: int | None = None
@@ -137,3 +174,24 @@ class SessionRecord:
         if turn is not None and len(turn.calls) < 1_000:
             turn.calls[call_id] = known
         return known
+
+
+def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
+    """Returns configuration options by their id, as v1 or v2 names it; None if they are no list."""
+    if not isinstance(options, list):
+        return None
+    found = [one for one in options[:1000] if isinstance(one, dict)]
+    named = [(one.get("configId", one.get("id")), one) for one in found]
+    return {name: one for name, one in named if isinstance(name, str)}
+
+
+def plan_of(update: dict[str, Any]) -> tuple[str, list[Any]]:
+    """Returns the id of a plan, empty if it has none, and the entries of its update.
+
+    Args:
+        update: the members of an update of any dialect.
+    """
+    plan = update.get("plan")
+    holder = plan if isinstance(plan, dict) else update
+    name, entries = holder.get("planId"), holder.get("entries", holder.get("steps"))
+    return name if isinstance(name, str) else "", entries if isinstance(entries, list) else []

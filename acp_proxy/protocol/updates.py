@@ -36,6 +36,16 @@ V2_UPDATES = frozenset(
 )  # fmt: skip
 """Updates that only v2 has."""
 
+TURN_OUTPUT = frozenset(
+    {
+        "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "tool_call",
+        "tool_call_update", "plan", "plan_update", "agent_message", "agent_thought",
+        "tool_call_content_chunk",
+    }
+)  # fmt: skip
+"""Updates that are a turn's work. Commands, modes, options, titles, usage, notices and what is
+custom may come at any time, and so may an echo of the user's message."""
+
 RUNNING = ("pending", "in_progress", "awaiting_permission")
 """The statuses of a tool call that is not over."""
 FAILED = frozenset({"failed", "denied"})

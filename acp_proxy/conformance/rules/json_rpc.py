@@ -325,8 +325,7 @@ def all_are_answered(talk: Conversation) -> Iterator[Breach]:
 
 def _has_answered_later(prompt: CheckedMessage, talk: Conversation) -> bool:
     """Whether a later prompt of the same session was answered."""
-    session = talk.session(prompt.session)
-    last = None if session is None else session.last_end
+    last = talk.last_ends.get(prompt.session or "")
     return last is not None and last.turn.prompt_seq > prompt.seq
 
 

@@ -109,8 +109,7 @@ def load_replays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     if seen.request is None or talk.dialect != V1:
         return
     if talk.memory.get("replays", {}).pop(seen.request.seq, None) is None:
-        known = talk.session(seen.session)
-        had_turns = known is not None and known.last_end is not None
+        had_turns = talk.last_ends.get(seen.session or "") is not None
         severity = None if had_turns else Severity.INFO
         yield Breach("the session was loaded, and no message of it replayed", (seen.request.seq,),
                      severity=severity)  # fmt: skip

@@ -14,7 +14,7 @@ from acp_proxy.inspection.diagnosis.messages import LARGEST, StoredMessage, read
 from acp_proxy.inspection.diagnosis.values import PROBLEM, Finding
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.inspection.preview import preview
-from acp_proxy.protocol.updates import UPDATE, kind_and_update
+from acp_proxy.protocol.updates import TURN_OUTPUT, UPDATE, kind_and_update
 from acp_proxy.store.exchange_queries import TurnRow, exchanges
 from acp_proxy.store.frame_queries import (
     Span,
@@ -26,13 +26,6 @@ from acp_proxy.store.frame_queries import (
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import counted, duration
 
-_WORK = {
-    "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "tool_call",
-    "tool_call_update", "plan", "plan_update", "agent_message", "agent_thought",
-    "tool_call_content_chunk",
-}  # fmt: skip
-"""Updates that are a turn's work. Commands, modes, options, titles, usage, notices and what is
-custom may come at any time, and so may an echo of the user's message."""
 _MOST = 10_000
 _LAST = 1 << 62
 
@@ -74,7 +67,7 @@ def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
         if kind == "state_update":
             change = running.add if word(update, "state") == "running" else running.discard
             change(message.session)
-        if kind in _WORK and message.session not in running:
+        if kind in TURN_OUTPUT and message.session not in running:
             by_turn.setdefault(late[message.seq].turn, []).append((message, kind))
     for turn, updates in by_turn.items():
         (message, kind), *others = updates
