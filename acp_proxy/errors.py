@@ -73,5 +73,16 @@ class BadSchema(AcpProxyError):
         super().__init__(f"cannot use {path} as a schema: {reason}")
 
 
+class NoSuchRule(AcpProxyError):
+    """Raised when no rule of the protocol has a name, or the rule is not checked."""
+
+
+class BadBaseline(AcpProxyError):
+    """Raised when a file of known findings cannot be read."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"cannot read {path} as known findings: {reason}")
+
+
 class LogMoved(Exception):
     """Raised when the recorder has emptied the log, so that the database must be read again."""

@@ -136,6 +136,11 @@ def check_lines(lines: list[str]) -> ConformanceResult:
 
 def reader_of(lines: list[str]) -> RecordingReader:
     """Opens a conversation as a recording."""
+    return RecordingReader(Path("judged.jsonl"), iter(text_form_of(lines)))
+
+
+def text_form_of(lines: list[str]) -> list[bytes]:
+    """Returns the lines of a conversation in the text form."""
     is_over = any(line.removeprefix("== ") in _ENDINGS for line in lines)
     recording = {
         "id": "c0ffee000001",
@@ -146,8 +151,7 @@ def reader_of(lines: list[str]) -> RecordingReader:
     }
     rows: list[dict[str, Any]] = [{"acp_proxy": 1, "recording": recording}]
     rows += [{"after_ms": 1000, **row} for line in lines for row in _rows(line)]
-    text = [json.dumps(row).encode() + b"\n" for row in rows]
-    return RecordingReader(Path("judged.jsonl"), iter(text))
+    return [json.dumps(row).encode() + b"\n" for row in rows]
 
 
 def _before(after: str) -> list[str]:

@@ -71,6 +71,13 @@ def kinds_like(_ctx: object, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(kind) for kind in KINDS if kind.startswith(incomplete)]
 
 
+def rules_like(_ctx: object, incomplete: str) -> list[CompletionItem]:
+    """Offers the rules of the protocol, and their groups."""
+    from acp_proxy.conformance.choice import names
+
+    return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+
+
 def filters_like(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """Offers keys of the filter grammar, and the values of those that have a few.
 
@@ -161,7 +168,7 @@ _ARGUMENTS: dict[str, tuple[_Complete | None, ...]] = {
     **dict.fromkeys(("show", "bundle", "redact", "note", "rename", "upgrade"), (_REC, None)),
     **dict.fromkeys(("log", "transcript", "stats", "audit", "export"), (_REC, filters_like)),
     "diff": (_REC, _REC, filters_like),
-    "secrets": (_REC,),
+    **dict.fromkeys(("secrets", "check"), (_REC,)),
     "replay": (_REC,),
     "verify": (_REC, None),
     "search": (None, _SOURCE),

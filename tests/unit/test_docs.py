@@ -22,6 +22,8 @@ from acp_proxy.cli.commands.inspect import INSPECT
 from acp_proxy.cli.main import cli
 from acp_proxy.cli.render.diff_reports import DiffJson
 from acp_proxy.cli.render.setup_screen import ListedAgent, ListedClient
+from acp_proxy.conformance.report import CheckedRecording, CheckReport, ReportedFinding
+from acp_proxy.conformance.values import RuleCount
 from acp_proxy.doctor.values import CheckResult, Examination
 from acp_proxy.inspection.audit.values import (
     Action,
@@ -397,6 +399,10 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (AuditedPermission, "Audited permission"),
         (LastingGrant, "Lasting grant"),
         (AuditFinding, "Audit finding"),
+        (CheckReport, "inspect check"),
+        (CheckedRecording, "Checked recording"),
+        (ReportedFinding, "Broken rule"),
+        (RuleCount, "Count"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )

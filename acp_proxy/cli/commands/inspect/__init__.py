@@ -13,6 +13,7 @@ _COMMANDS = {
     "transcript": "transcript:transcript",
     "stats": "stats:stats",
     "audit": "audit:audit",
+    "check": "check:check",
     "diff": "diff:diff",
     "export": "export:export",
     "bundle": "bundle:bundle",

@@ -1,0 +1,182 @@
+"""``acp-proxy inspect check``: which rules of the protocol were broken, by whom, and where."""
+
+import sys
+from collections.abc import Collection, Iterator
+from operator import attrgetter
+from pathlib import Path
+
+import click
+
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.options import complete_recording, complete_rule, file_option, number_option
+from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
+from acp_proxy.cli.recordings import file_of, open_recording
+from acp_proxy.cli.redaction import unredacted_option
+from acp_proxy.cli.render.output import progress, say_json, warn
+from acp_proxy.cli.render.pager import pages
+from acp_proxy.conformance.baseline import Baseline, BaselineWriter, read_baseline
+from acp_proxy.conformance.checker import check as check_recording
+from acp_proxy.conformance.choice import chosen_rules
+from acp_proxy.conformance.report import CheckedRecording, CheckReport, reported
+from acp_proxy.conformance.values import SEVERITIES
+from acp_proxy.errors import NoSuchRecording, UnreadableRecording
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.recording import FrameRun
+from acp_proxy.wording import counted
+
+_DIALECTS = (V1, V2, DRAFT)
+_NEVER = "never"
+_EXAMPLES = """\b
+Examples:
+  acp-proxy inspect check latest
+      which rules were broken, by the client or by the agent?
+  acp-proxy inspect check latest --rule session --rule prompt
+      only rules of two groups
+  acp-proxy inspect check --explain rpc.unanswered
+      what a rule asks, with an example that keeps it and one that does not
+  acp-proxy inspect check tests/recordings/*.jsonl --baseline known.json
+      a gate for CI: fails if something new is wrong
+  acp-proxy inspect check latest --json |
+    jq -r '.recordings[].findings[] | [.by, .rule, .seq] | @tsv'
+      for a program
+
+Exit code: 0; 1 if a finding is as severe as --fail-on, and is not known; 2 for wrong use, or if a
+recording cannot be read.
+"""
+
+
+@click.command(
+    short_help="Check which rules of the protocol were broken, and by whom.", epilog=_EXAMPLES
+)
+@click.argument("recs", metavar="[REC]...", nargs=-1, shell_complete=complete_recording)
+@click.option(
+    "--dialect",
+    type=click.Choice(_DIALECTS),
+    help="The dialect whose rules hold, in place of the one that was detected.",
+)
+@click.option(
+    "--rule",
+    multiple=True,
+    metavar="RULE",
+    shell_complete=complete_rule,
+    help="Report only this rule, or this group of rules. Can be given several times.",
+)
+@click.option(
+    "--ignore-rule",
+    multiple=True,
+    metavar="RULE",
+    shell_complete=complete_rule,
+    help="Do not report this rule, or this group. Can be given several times.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice([*map(str, SEVERITIES), _NEVER]),
+    default="error",
+    show_default=True,
+    help="The least severity of a finding that is a failure.",
+)
+@file_option("--baseline", text="Findings that are known, and do not count.")
+@click.option("--update-baseline", is_flag=True, help="Write what is found into that file.")
+@click.option("--json", is_flag=True, help="Print one JSON object, with all findings.")
+@click.option(
+    "--explain",
+    metavar="RULE",
+    shell_complete=complete_rule,
+    help="Print what a rule asks, with examples, and check nothing.",
+)
+@number_option(
+    "--top",
+    text="How many frames of each rule to show; unless given, 5 on a terminal and all elsewhere.",
+)
+@unredacted_option
+@pages
+def check(
+    recs: tuple[str, ...],
+    dialect: str | None,
+    rule: tuple[str, ...],
+    ignore_rule: tuple[str, ...],
+    fail_on: str,
+    baseline: Path | None,
+    update_baseline: bool,
+    json: bool,
+    explain: str | None,
+    top: int | None,
+) -> None:
+    """Check which rules of the protocol were broken, by whom, and at which frame.
+
+    An ✗ is an error: a must of the specification was broken, or the other side cannot understand
+    it. An ! is a warning: a should was broken, or something else may explain it. A - is a hint.
+    Where two messages may have crossed on their way, the severity is lower.
+
+    RULE is the name of a rule, such as rpc.unanswered, or of a group, such as rpc.
+    """
+    if explain is not None:
+        from acp_proxy.cli.render.rule_screen import explain_rule
+
+        explain_rule(explain)
+        return
+    chosen = chosen_rules(rule, ignore_rule)
+    if update_baseline and baseline is None:
+        raise Refusal("expected --baseline with --update-baseline")
+    check_report_files(baseline)
+    known = _known(baseline, update_baseline=update_baseline)
+    written = BaselineWriter() if update_baseline else None
+    report = CheckReport(fail_on)
+    words = []
+    is_unreadable = False
+    for word in recs or ("latest",):
+        try:
+            one = _checked(word, dialect, chosen, known, written, (baseline,))
+        except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
+            warn(str(e))
+            is_unreadable = True
+            continue
+        report.add(one)
+        words.append(word)
+    if written is not None and baseline is not None:
+        write_text(baseline, written.written(known, chosen))
+    if is_unreadable:
+        report.exit = 2
+    if json:
+        say_json(report)
+    else:
+        from acp_proxy.cli.render.check_screen import show_report
+
+        show_report(report, words, most=top)
+    if written is not None and baseline is not None:
+        warn(f"{counted(written.count, 'finding')} written to {baseline}")
+    sys.exit(report.exit)
+
+
+def _known(path: Path | None, *, update_baseline: bool) -> Baseline:
+    """Reads the known findings; there need be no file if it is to be written."""
+    if path is None or (update_baseline and not path.exists()):
+        return Baseline()
+    return read_baseline(path)
+
+
+def _checked(
+    word: str,
+    dialect: str | None,
+    chosen: Collection[str],
+    baseline: Baseline,
+    written: BaselineWriter | None,
+    files: Collection[Path | None],
+) -> CheckedRecording:
+    with open_recording(word) as reader:
+        spare_recordings(files, [file_of(reader)])
+        total = reader.count()
+
+        def watched(runs: Iterator[FrameRun]) -> Iterator[FrameRun]:
+            return progress(runs, total, "checking", size=attrgetter("frames"))
+
+        result = check_recording(reader, dialect, watch=watched)
+        return reported(
+            reader.recording,
+            str(reader.path),
+            result,
+            chosen,
+            live=reader.live,
+            baseline=baseline,
+            written=written,
+        )

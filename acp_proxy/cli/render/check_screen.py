@@ -1,0 +1,185 @@
+"""Prints what a check found as text: by rule, the worst first, with the frames."""
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from acp_proxy.cli.render.output import stdout_screen
+from acp_proxy.cli.render.recording_page import RecordingPage
+from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, piece
+from acp_proxy.cli.render.table import aligned
+from acp_proxy.conformance.catalogue import rules
+from acp_proxy.conformance.report import CheckedRecording, CheckReport, ReportedFinding, worst_first
+from acp_proxy.conformance.values import SEVERITIES, Severity
+from acp_proxy.wording import counted
+
+MOST = 5
+"""Frames of each rule that a terminal gets."""
+_MOST_RELATED = 3
+_CLEAN = "no rule is broken"
+_MARKS = {
+    Severity.ERROR: ("✗", Ink.TROUBLE),
+    Severity.WARNING: ("!", Ink.STDERR),
+    Severity.INFO: ("-", Ink.FAINT),
+}
+_PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
+
+
+def show_report(
+    report: CheckReport,
+    words: Sequence[str],
+    *,
+    most: int | None,
+    page: RecordingPage | None = None,
+) -> None:
+    """Prints what a check found.
+
+    Args:
+        report: of the check.
+        words: how the user named the recordings.
+        most: frames of each rule; None for the usual number.
+        page: where to, if not on stdout; it has no hint at the next command.
+    """
+    has_hint = page is None
+    page = page or RecordingPage(stdout_screen())
+    if most is None and page.screen.columns is not None:
+        most = MOST
+    was_long = False
+    for number, one in enumerate(report.recordings):
+        is_long = bool(sum(one.counts.values()))
+        if number and (is_long or was_long):
+            page.print()
+        show_recording(page, one, most)
+        was_long = is_long
+    if len(report.recordings) > 1:
+        page.print()
+        total = counted(len(report.recordings), "recording")
+        page.wrap(piece(""), piece(f"{total}: "), *_verdict(report.counts, report.known))
+    if has_hint and page.screen.columns is not None:
+        _next(page, report, words)
+    page.flush()
+
+
+def show_recording(page: RecordingPage, one: CheckedRecording, most: int | None) -> None:
+    """Prints what was found in one recording.
+
+    Args:
+        page: where to.
+        one: what was found.
+        most: frames of each rule; None for all.
+    """
+    dialect = one.dialect or "a dialect that is not known"
+    if not sum(one.counts.values()):
+        known = f", {one.known:,} known" if one.known else ""
+        page.wrap(
+            piece(""),
+            piece(one.recording.name, bold=True),
+            piece(f"  ({one.recording.id})  "),
+            *_verdict(one.counts, 0, if_none="nothing new" if known else _CLEAN),
+            piece(f"{known}: {counted(one.rules, 'rule')} of {dialect} looked at "
+                  f"{counted(one.frames, 'frame')}"),
+        )  # fmt: skip
+        _limits(page, one)
+        return
+    state = "running" if one.live else one.recording.state
+    name = piece(one.recording.name, bold=True)
+    verdict = _verdict(one.counts, one.known)
+    page.wrap(piece(""), name, piece(f"  ({one.recording.id})  {state}  "), *verdict)
+    why = f" ({one.dialect_reason})" if one.dialect_reason else ""
+    page.row("dialect", f"{dialect}{why}")
+    page.row("checked", f"{counted(one.rules, 'rule')}, {counted(one.frames, 'frame')}")
+    _limits(page, one)
+    groups: dict[tuple[str, str], list[ReportedFinding]] = {}
+    for finding in worst_first(one.findings):
+        if not finding.known:
+            groups.setdefault((finding.rule, finding.by), []).append(finding)
+    for findings in groups.values():
+        _group(page, one, findings, most)
+
+
+def _verdict(counts: dict[str, int], known: int, if_none: str = _CLEAN) -> list[Piece]:
+    pieces: list[Piece] = []
+    for severity in SEVERITIES:
+        if count := counts.get(severity.value, 0):
+            noun = severity.value if count == 1 else _PLURALS[severity]
+            mark, ink = _MARKS[severity]
+            lead = ", " if pieces else f"{mark} " if severity is Severity.ERROR else ""
+            pieces.append(piece(f"{lead}{count:,} {noun}", ink, bold=severity is Severity.ERROR))
+    if not pieces:
+        pieces.append(piece(if_none, Ink.TO_CLIENT))
+    if known:
+        pieces.append(piece(f", {known:,} known", Ink.FAINT))
+    return pieces
+
+
+def _limits(page: RecordingPage, one: CheckedRecording) -> None:
+    """What was not checked, or not in full."""
+    texts = [*one.notes]
+    if one.live:
+        texts.append("it is still being recorded: what comes later was not checked")
+    if one.unread:
+        large = counted(len(one.unread), "frame")
+        texts.append(f"{large} too large to be decoded, of which only the envelope was checked")
+    if one.by_faults:
+        texts.append(f"{counted(one.by_faults, 'finding')} left out, since a fault made them")
+    for number, text in enumerate(texts):
+        page.row("" if number else "limits", text)
+
+
+def _group(
+    page: RecordingPage,
+    one: CheckedRecording,
+    findings: Sequence[ReportedFinding],
+    most: int | None,
+) -> None:
+    first = findings[0]
+    rule = rules()[first.rule]
+    mark, ink = _MARKS[first.severity]
+    total = sum(c.count for c in one.broken if (c.rule, c.by) == (first.rule, first.by))
+    known = sum(f.known for f in one.findings if (f.rule, f.by) == (first.rule, first.by))
+    times = max(total - known, len(findings))
+    count = f"  {times:,} ×" if times > 1 else ""
+    page.print()
+    title = [piece(first.rule, ink, bold=True), piece(f"  by the {first.by}{count}")]
+    page.wrap(piece(f"{mark} ", ink, bold=True), *title)
+    source = piece(f" ({'; '.join(rule.source)})", Ink.FAINT)
+    page.wrap(piece("  "), piece(f"{rule.text.rstrip('.')}."), source)
+    shown = [*findings] if most is None else findings[:most]
+    marks = Counter(finding.severity for finding in findings)
+    rows = [_row(finding, is_mixed=len(marks) > 1) for finding in shown]
+    page.lines(f"  {line}" for line in aligned(rows, _narrower(page)))
+    if (more := times - len(shown)) > 0:
+        page.print(piece(f"    … and {more:,} more, see --top", Ink.FAINT))
+
+
+def _narrower(page: RecordingPage) -> Screen:
+    """The screen, without the columns by which frames are indented further."""
+    columns = page.screen.columns
+    return page.screen if columns is None else evolve(page.screen, columns=max(1, columns - 2))
+
+
+def _row(finding: ReportedFinding, *, is_mixed: bool) -> list[Piece]:
+    related = [f"#{seq}" for seq in finding.related[:_MOST_RELATED] if seq != finding.seq]
+    see = f" (see {', '.join(related)})" if related else ""
+    mark = f"{finding.severity.value}: " if is_mixed else ""
+    method = finding.method or ""
+    return [
+        piece(f"#{finding.seq}", Ink.FAINT),
+        piece(method),
+        piece(f"{mark}{finding.text}{see}"),
+    ]
+
+
+def _next(page: RecordingPage, report: CheckReport, words: Sequence[str]) -> None:
+    for one, word in zip(report.recordings, words, strict=False):
+        findings = worst_first([finding for finding in one.findings if not finding.known])
+        if findings:
+            first, name = findings[0], shlex.quote(word)
+            page.print()
+            log = f"acp-proxy log {name} --seq {first.seq}"
+            page.wrap(piece(""), piece("Next: "), piece(log, bold=True))
+            explain = f"acp-proxy check --explain {first.rule}"
+            page.wrap(piece("      "), piece(explain, bold=True))
+            return

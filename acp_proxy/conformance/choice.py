@@ -1,0 +1,59 @@
+"""Chooses rules by their names, and by those of their groups: ``rpc.id-reused``, ``rpc``."""
+
+from collections.abc import Collection, Iterable
+
+from acp_proxy.conformance.catalogue import left_out, rules
+from acp_proxy.conformance.rules import load
+from acp_proxy.errors import NoSuchRule
+from acp_proxy.wording import did_you_mean
+
+
+def chosen_rules(wanted: Collection[str], ignored: Collection[str]) -> frozenset[str]:
+    """Returns the rules that are to be reported.
+
+    Args:
+        wanted: names of rules and of groups; all rules if there are none.
+        ignored: names of those that are not to be reported.
+
+    Raises:
+        NoSuchRule: no rule or group has a name, or the rule is not checked.
+    """
+    every = frozenset(rules())
+    chosen = frozenset(_named(wanted)) if wanted else every
+    return chosen - frozenset(_named(ignored))
+
+
+def looked_at(chosen: Collection[str], dialect: str | None) -> list[str]:
+    """Returns the rules that a recording was checked for, in the order of the catalogue.
+
+    Args:
+        chosen: those that are to be reported.
+        dialect: that of the recording; None if it is not known, when those of all dialects hold.
+    """
+    found = {*load().ids()}
+    return [
+        rule.id
+        for rule in rules().values()
+        if rule.id in found and rule.id in chosen and (dialect is None or dialect in rule.dialects)
+    ]
+
+
+def names() -> list[str]:
+    """Returns what can be chosen: the groups, and the rules."""
+    return [*dict.fromkeys(rule.group for rule in rules().values()), *rules()]
+
+
+def no_such_rule(name: str) -> NoSuchRule:
+    """Returns the error for a name that no rule and no group has."""
+    return NoSuchRule(f"no rule is named {name!r}{did_you_mean(name, [*names(), *left_out()])}")
+
+
+def _named(words: Iterable[str]) -> Iterable[str]:
+    for word in words:
+        name = word.removesuffix(".*")
+        if name in left_out():
+            raise NoSuchRule(f"rule {name} is not checked: {left_out()[name]}")
+        found = [rule.id for rule in rules().values() if name in (rule.id, rule.group)]
+        if not found:
+            raise no_such_rule(word)
+        yield from found

@@ -1,0 +1,175 @@
+"""The report of a check of some recordings, whose members ``docs/json.md`` documents."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from attrs import define, field, frozen
+
+from acp_proxy.conformance.baseline import Baseline, BaselineWriter
+from acp_proxy.conformance.catalogue import rules
+from acp_proxy.conformance.choice import looked_at
+from acp_proxy.conformance.values import (
+    SEVERITIES,
+    CheckFinding,
+    ConformanceResult,
+    RuleCount,
+    Severity,
+)
+from acp_proxy.recording import Recording
+
+
+@frozen
+class ReportedFinding:
+    """A finding, and where the rule is written."""
+
+    rule: str
+    severity: Severity
+    by: str
+    seq: int
+    related: tuple[int, ...]
+    place: str | None
+    text: str
+    method: str | None
+    session: str | None
+    turn: int | None
+    source: tuple[str, ...]
+    known: bool
+    """Whether the baseline has it, so that it does not count."""
+
+
+@frozen
+class CheckedRecording:
+    """What was found in one recording."""
+
+    recording: Recording
+    path: str
+    live: bool
+    dialect: str | None
+    dialect_reason: str | None
+    rules: int
+    """How many were checked."""
+    frames: int
+    """How many were looked at."""
+    findings: list[ReportedFinding]
+    """At most 1,000 of each rule, by frame."""
+    broken: list[RuleCount]
+    """All of them, known ones as well, by rule and side, the worst first."""
+    counts: dict[str, int]
+    """Those that are not known, by severity."""
+    known: int
+    """How many are in the baseline."""
+    by_faults: int
+    unread: list[int]
+    notes: list[str]
+
+
+@define
+class CheckReport:
+    """What was found in all of them."""
+
+    fail_on: str
+    recordings: list[CheckedRecording] = field(factory=list)
+    counts: dict[str, int] = field(factory=dict)
+    """Findings that are not known, by severity."""
+    known: int = 0
+    exit: int = 0
+    """The exit code: 1 if a finding that is not known is as severe as `fail_on`."""
+
+    def add(self, one: CheckedRecording) -> None:
+        """Adds what was found in a recording."""
+        self.recordings.append(one)
+        self.known += one.known
+        for severity in SEVERITIES:
+            self.counts[severity.value] = self.counts.get(severity.value, 0) + one.counts[severity]
+            if one.counts[severity] and is_failing(severity, self.fail_on):
+                self.exit = 1
+
+
+def is_failing(severity: Severity, fail_on: str) -> bool:
+    """Whether a finding makes the check fail.
+
+    Args:
+        severity: of the finding.
+        fail_on: the least severity that does; ``never`` for none.
+    """
+    order = [one.value for one in SEVERITIES]
+    return fail_on in order and order.index(severity.value) <= order.index(fail_on)
+
+
+def reported(
+    recording: Recording,
+    path: str,
+    result: ConformanceResult,
+    chosen: Collection[str],
+    *,
+    live: bool = False,
+    baseline: Baseline | None = None,
+    written: BaselineWriter | None = None,
+) -> CheckedRecording:
+    """Returns what is reported of a check of all rules.
+
+    Rules are chosen afterwards: what one finds may keep another silent.
+
+    Args:
+        recording: the recording.
+        path: its file, or what it was read from.
+        result: of the check.
+        chosen: the rules that are reported.
+        live: whether its recorder is running.
+        baseline: what is known already.
+        written: takes all that is found, for the next baseline, and so makes it known.
+    """
+    baseline = baseline or Baseline()
+    is_known = baseline.has if written is None else written.add
+    findings = [one for one in result.findings if one.rule in chosen]
+    listed = [_reported(one, known=is_known(one)) for one in findings]
+    broken = [one for one in result.counts if one.rule in chosen]
+    counts = {severity.value: 0 for severity in SEVERITIES}
+    for one in listed:
+        counts[one.severity] += not one.known
+    known = sum(one.known for one in listed)
+    kept = Counter((one.rule, one.by) for one in findings)
+    for count in broken:  # those that are too many to be kept have no text
+        more = count.count - kept[count.rule, count.by]
+        key = count.rule, count.by, ""
+        used = baseline.use(key, more) if written is None else written.add_many(key, more)
+        known += used
+        counts[count.severity] += more - used
+    return CheckedRecording(
+        recording=recording,
+        path=path,
+        live=live,
+        dialect=result.dialect,
+        dialect_reason=result.dialect_reason,
+        rules=len(looked_at(chosen, result.dialect)),
+        frames=result.frames,
+        findings=listed,
+        broken=broken,
+        counts=counts,
+        known=known,
+        by_faults=result.by_faults,
+        unread=result.unread,
+        notes=result.notes,
+    )
+
+
+def worst_first(findings: Sequence[ReportedFinding]) -> list[ReportedFinding]:
+    """Returns findings in the order of their severity, and of their frames."""
+    return sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), one.seq))
+
+
+def _reported(one: CheckFinding, *, known: bool) -> ReportedFinding:
+    return ReportedFinding(
+        rule=one.rule,
+        severity=one.severity,
+        by=one.by,
+        seq=one.seq,
+        related=one.related,
+        place=one.place,
+        text=one.text,
+        method=one.method,
+        session=one.session,
+        turn=one.turn,
+        source=rules()[one.rule].source,
+        known=known,
+    )

@@ -1,0 +1,157 @@
+"""``inspect check`` says which rules were broken, by whom and where, and is a gate for CI."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.commands import complaint, run
+from tests.judged import text_form_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HANDSHAKE = [
+    '-> #0 initialize {"protocolVersion": 1, "clientCapabilities": {},'
+    ' "clientInfo": {"name": "ed", "version": "1"}}',
+    '<- #0 result {"protocolVersion": 1, "agentCapabilities": {},'
+    ' "agentInfo": {"name": "ag", "version": "1"}}',
+]
+REUSED = [
+    *HANDSHAKE,
+    '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
+    '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
+    '<- #1 result {"sessionId": "s"}',
+]
+
+
+def written(path: Path, lines: list[str]) -> Path:
+    """Writes a conversation as the text form of a recording."""
+    path.write_bytes(b"".join(text_form_of(lines)))
+    return path
+
+
+def findings(*arguments: str | Path) -> list[dict[str, Any]]:
+    """Returns the findings of a check as JSON."""
+    report = json.loads(run("check", "--json", *arguments).stdout)
+    return [one for recording in report["recordings"] for one in recording["findings"]]
+
+
+def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
+    """Who, where, and what the specification says; the exit code is 1."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    found = run("inspect", "check", path)
+    assert found.exit_code == 1
+    assert "✗ rpc.id-reused  by the client\n" in found.stdout
+    assert "An id is not reused while its request is open. (JSON-RPC 2.0)" in found.stdout
+    assert re.search(r"^    #4 +session/new +.*\(see #3\)$", found.stdout, re.MULTILINE)
+    assert run("check", path).stdout == found.stdout
+
+
+def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
+    """How many rules looked at how many frames."""
+    found = run("check", written(tmp_path / "x.jsonl", HANDSHAKE))
+    assert found.exit_code == 0
+    assert re.fullmatch(
+        r"judged  \(c0ffee000001\)  no rule is broken: \d+ rules of v1 looked at 2 frames\n",
+        found.stdout,
+    )
+
+
+def test_json_has_all_of_it(tmp_path: Path) -> None:
+    """A finding has its rule, side, frame, source and text."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    result = run("check", "--json", path, path)
+    report = json.loads(result.stdout)
+    assert report["exit"] == result.exit_code == 1
+    assert report["counts"]["error"] == 2 * report["recordings"][0]["counts"]["error"]
+    one = next(f for f in report["recordings"][1]["findings"] if f["rule"] == "rpc.id-reused")
+    assert (one["by"], one["seq"], one["related"], one["severity"]) == ("client", 4, [3], "error")
+    assert one["source"] == ["JSON-RPC 2.0"]
+
+
+def test_rules_are_chosen(tmp_path: Path) -> None:
+    """By name or group; what another rule found stays as it was."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    assert {one["rule"] for one in findings(path, "--rule", "rpc.id-reused")} == {"rpc.id-reused"}
+    assert findings(path, "--ignore-rule", "rpc.*", "--ignore-rule", "init") == []
+    assert complaint("check", "--rule", "rcp", path).startswith("no rule is named 'rcp'")
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "code"), [("never", 0), ("error", 1), ("warning", 1), ("info", 1)]
+)
+def test_what_fails_can_be_chosen(tmp_path: Path, fail_on: str, code: int) -> None:
+    """A finding that is less severe is shown, and is no failure."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    assert run("check", path, "--fail-on", fail_on, "--rule", "rpc.id-reused").exit_code == code
+
+
+def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
+    """Only an error is."""
+    lines = [re.sub(r', "(client|agent)Info": \{[^}]*\}', "", line) for line in HANDSHAKE]
+    path = written(tmp_path / "x.jsonl", lines)
+    assert {one["severity"] for one in findings(path)} == {"info"}
+    assert run("check", path).exit_code == 0
+    assert run("check", path, "--fail-on", "info").exit_code == 1
+
+
+def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
+    """What was found once does not count; what is new does."""
+    path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
+    made = run("check", path, "--baseline", known, "--update-baseline")
+    assert made.exit_code == 0
+    assert f"written to {known}" in made.stderr
+    again = run("check", path, "--baseline", known)
+    assert again.exit_code == 0
+    assert re.search(r"nothing new, \d known: ", again.stdout)
+    assert all(one["known"] for one in findings(path, "--baseline", known))
+    more = written(tmp_path / "y.jsonl", [*REUSED, '<- {"jsonrpc": "2.0", "id": 9}'])
+    assert run("check", more, "--baseline", known).exit_code == 1
+    assert {one["rule"] for one in findings(more, "--baseline", known) if not one["known"]} == {
+        "rpc.no-result-or-error"
+    }
+
+
+def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
+    """As every wrong use is; nothing is overwritten by it."""
+    path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
+    assert "cannot read" in complaint("check", path, "--baseline", known)
+    known.write_text("{", encoding="utf-8")
+    for more in ((), ("--update-baseline",)):
+        assert "it is no JSON" in complaint("check", path, "--baseline", known, *more)
+    assert known.read_text(encoding="utf-8") == "{"
+    assert "expected --baseline" in complaint("check", path, "--update-baseline")
+    before = path.read_bytes()
+    assert complaint("check", path, "--baseline", path, "--update-baseline")
+    assert path.read_bytes() == before
+
+
+def test_a_dialect_can_be_forced(tmp_path: Path) -> None:
+    """And the report says that it was."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    report = json.loads(run("check", "--json", "--dialect", "v2", path).stdout)
+    assert report["recordings"][0]["dialect"] == "v2"
+    assert report["recordings"][0]["dialect_reason"] == "forced by --dialect"
+
+
+def test_a_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+    """The exit code is that of wrong use."""
+    path = written(tmp_path / "x.jsonl", HANDSHAKE)
+    found = run("check", tmp_path / "none.db", path)
+    assert found.exit_code == 2
+    assert "no rule is broken" in found.stdout
+    assert found.stderr.count("\n") == 1
+
+
+def test_a_rule_is_explained() -> None:
+    """With an example that keeps it and one that breaks it; nothing is checked."""
+    told = run("check", "--explain", "rpc.id-reused").stdout
+    assert told.startswith("rpc.id-reused\n  An id is not reused while its request is open.\n")
+    for word in ("JSON-RPC 2.0", "keeps it, after a v1 handshake", "breaks it, after", "-> #2"):
+        assert word in told
+    assert "is not checked: " in run("check", "--explain", "secret.leaked").stdout
+    assert complaint("check", "--explain", "rpc").startswith("no rule is named 'rpc'")
