@@ -148,9 +148,14 @@ class Conversation:
         if self.own_schemas is not None:
             return self.own_schemas
         dialect = self.dialect_of(seen)
-        if dialect is not None and dialect not in self.schemas:
-            self.schemas[dialect] = SchemaSet.of_dialect(dialect)
-        return self.schemas.get(dialect or "")
+        return None if dialect is None else self.schemas_in(dialect)
+
+    def schemas_in(self, dialect: str) -> SchemaSet:
+        """Returns the types of a dialect."""
+        found = self.schemas.get(dialect)
+        if found is None:
+            found = self.schemas[dialect] = SchemaSet.of_dialect(dialect)
+        return found
 
     def peer(self, side: str) -> Peer:
         """Returns what the client or the agent has announced."""

@@ -230,7 +230,9 @@ def terminal_methods_are_asked_for(seen: CheckedMessage, talk: Conversation) -> 
 def logs_in_before_it_tries_again(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds a session asked for again without a login, though the agent demanded one."""
     refused = talk.auth_required
-    if refused is not None and refused.method == "session/new" and _auth_methods(talk):
+    if refused is None or refused.method != "session/new" or talk.is_logged_in:
+        return  # after a login it is the agent that is to blame
+    if _auth_methods(talk):
         yield Breach("session/new is tried again without a login", (refused.seq,))
 
 

@@ -10,7 +10,7 @@ from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.schema_problems import ABSENT, Mismatch, SchemaProblem
 from acp_proxy.conformance.values import Breach, Severity
-from acp_proxy.protocol.dialects import DRAFT
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind
 
 _REQUEST, _NOTIFICATION, _RESPONSE = Kind.REQUEST, Kind.NOTIFICATION, Kind.RESPONSE
@@ -57,6 +57,11 @@ def nothing_is_added(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     elif seen.message.kind in (_REQUEST, _NOTIFICATION):
         params = seen.value.get("params", ABSENT)
         places = schemas.extra(seen.direction, method, is_result=False, value=params)
+        if places and method in INITIALIZE and talk.own_schemas is None:
+            # A client that speaks both versions announces itself in the forms of both.
+            for other in map(talk.schemas_in, (V1, V2)):
+                known = other.extra(seen.direction, method, is_result=False, value=params)
+                places = [place for place in places if place in known]
     else:
         return
     if places := [one for one in places if not _is_broken(one, seen.broken)]:

@@ -131,8 +131,14 @@ def lines_begin_with_1(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
 
 @rule("tool.terminal-unknown", updates=TOOL_CALLS, requests=(PERMISSION,))
 def terminal_was_created(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds terminals in a tool call that the client has not created."""
+    """Finds terminals in a tool call that the client has not created.
+
+    A client that announces ``_meta.terminal_output`` shows terminals that the agent runs itself,
+    an extension of Zed.
+    """
     if talk.dialect != V1 or talk.is_opening(seen.session, *OPENING):
+        return
+    if talk.client.offers("_meta", "terminal_output"):
         return
     for place, name in _terminals(seen):
         if talk.terminals.lacks(name):
