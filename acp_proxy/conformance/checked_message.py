@@ -14,6 +14,11 @@ from acp_proxy.protocol.updates import UPDATE, kind_and_update
 CLIENT, AGENT = "client", "agent"
 _SENDERS = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
 _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR  # looking them up takes a while
+_FORMS = {
+    3: ({"jsonrpc", "method", "params"}, {"jsonrpc", "id", "result"}),
+    4: ({"jsonrpc", "id", "method", "params"},),
+}
+"""The members of messages that are as usual, by their number."""
 
 
 @define(eq=False)
@@ -42,6 +47,8 @@ class CheckedMessage:
     """Of a session update, in the envelope of any dialect; else empty."""
     update: dict[str, Any] = field(factory=dict)
     """The members of a session update."""
+    is_plain: bool = False
+    """Whether it is an object with the members of a message, each of its type, and no others."""
     broken: list[str] = field(factory=list)
     """The JSON pointers to values that have broken a rule so far."""
 
@@ -106,6 +113,7 @@ def checked(
     value = seen.value = json_or_none(raw)
     if not isinstance(value, dict):
         return seen
+    seen.is_plain = _is_plain(value)
     if message.method is not None:
         if isinstance(params := value.get("params"), dict):
             seen.params = params
@@ -114,3 +122,12 @@ def checked(
     elif isinstance(result := value.get("result"), dict):
         seen.result = result
     return seen
+
+
+def _is_plain(value: dict[str, Any]) -> bool:
+    members = _FORMS.get(len(value))
+    if members is None or value.keys() not in members or value["jsonrpc"] != "2.0":
+        return False
+    if type(value.get("id", 0)) not in (int, str):
+        return False
+    return "method" not in value or (type(value["method"]) is str and type(value["params"]) is dict)

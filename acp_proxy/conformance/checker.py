@@ -40,6 +40,7 @@ _LOST = ("unrecorded", "damaged")
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 _REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
 _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
+_MESSAGES = (_REQUEST, _NOTIFICATION, _RESPONSE, _ERROR)
 
 
 class Checker:
@@ -148,12 +149,15 @@ class Checker:
         if run.raw is None and len(self._result.unread) < _MOST:
             self._result.unread.append(run.seq)
         line = checked(run.seq, run.t_ns, direction, message, done)
+        if message.kind not in _MESSAGES:
+            self._apply(line, self._plan("odd line", ANY))
         self._apply(line, self._plan("line", ANY))
         for one, its_done in messages_of(message, done):
             self._waits.feed(run, one, its_done)
             is_line = one is message
             seen = line if is_line else checked(run.seq, run.t_ns, direction, one, its_done)
-            self._apply(seen, self._plan("object", ANY))
+            if not seen.is_plain:
+                self._apply(seen, self._plan("odd object", ANY))
             self._take_message(seen)
 
     def _take_message(self, seen: CheckedMessage) -> None:
@@ -170,7 +174,8 @@ class Checker:
         else:
             return
         self._apply(seen, plan)
-        self._apply(seen, self._plan("last", ANY))
+        if not self._conversation.is_of_its_type(seen):
+            self._apply(seen, self._plan("last", ANY))
         for ended in self._conversation.take(seen):
             self._apply_to_turn(ended, seen)
 

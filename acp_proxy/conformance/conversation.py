@@ -157,6 +157,17 @@ class Conversation:
             found = self.schemas[dialect] = SchemaSet.of_dialect(dialect)
         return found
 
+    def is_of_its_type(self, seen: CheckedMessage) -> bool:
+        """Whether a message is certainly of the type of its method, without other members."""
+        if not seen.is_plain or (schemas := self.schemas_of(seen)) is None:
+            return False
+        exchange, method = seen.answered, seen.method or ""
+        if exchange is not None:
+            return schemas.fits(seen.direction.other, method, True, seen.value["result"])
+        return "params" in seen.value and schemas.fits(
+            seen.direction, method, False, seen.value["params"]
+        )
+
     def peer(self, side: str) -> Peer:
         """Returns what the client or the agent has announced."""
         return self.client if side == CLIENT else self.agent

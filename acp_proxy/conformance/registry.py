@@ -54,7 +54,8 @@ class Registry:
         rule_id: str,
         *,
         lines: bool = False,
-        objects: bool = False,
+        odd_lines: bool = False,
+        odd_objects: bool = False,
         messages: bool = False,
         requests: Iterable[str] = (),
         notifications: Iterable[str] = (),
@@ -69,18 +70,20 @@ class Registry:
         Args:
             rule_id: the rule.
             lines: it looks at every line, also at those that are no message, and at batches.
-            objects: at every JSON object, be it a message or not, and at each in a batch.
+            odd_lines: at lines that are not one message: no JSON, blank ones, batches and so on.
+            odd_objects: at JSON objects, also in batches, that are not `CheckedMessage.is_plain`.
             messages: at every message that is one, those of batches each by itself.
             requests: at requests of these methods, or of `ANY`.
             notifications: at notifications of these methods.
             answers: at results and errors that answer these methods.
             results: at results only.
             updates: at session updates of these kinds.
-            last: at every message after all others have looked at it.
+            last: at messages that are not of their type, after all others have looked at them.
             alone: it judges by the message alone.
         """
         triggers = [("line", ANY)] if lines else []
-        triggers += [("object", ANY)] if objects else []
+        triggers += [("odd line", ANY)] if odd_lines else []
+        triggers += [("odd object", ANY)] if odd_objects else []
         triggers += [("message", ANY)] if messages else []
         triggers += [("request", name) for name in requests]
         triggers += [("notification", name) for name in notifications]

@@ -143,6 +143,20 @@ class SchemaSet:
         paths = covered_by_all([one.extra(value) for one in checks])
         return [pointer(path) for path in paths]
 
+    def fits(self, direction: Direction, method: str, is_result: bool, value: Any) -> bool:
+        """Whether a value is of its type in one of the schemas, and has no members beside.
+
+        Args:
+            direction: which way the request or notification goes.
+            method: its name.
+            is_result: whether the value is its result, and not its params.
+            value: the params or the result.
+        """
+        for check in self._checks_of(direction, method, is_result):
+            if check.is_closed(value):
+                return check.is_valid(value)
+        return False
+
     def _problems(self, checks: Sequence["_Check"], value: Any) -> list[SchemaProblem]:
         if not checks or any(one.is_valid(value) for one in checks):
             return []

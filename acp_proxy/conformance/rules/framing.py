@@ -22,7 +22,7 @@ _BATCH_ALONE = (*INITIALIZE, "auth/login", *OPENING[:1], "session/resume", PROMP
 _encode = msgspec.json.Encoder().encode
 
 
-@rule("frame.not-json", lines=True, alone=True)
+@rule("frame.not-json", odd_lines=True, alone=True)
 def line_is_json(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds lines that are no JSON, but for those that another rule explains."""
     raw = seen.message.raw
@@ -32,7 +32,7 @@ def line_is_json(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         yield Breach(f"a line is no JSON: {_shown(raw)}")
 
 
-@rule("frame.lsp-header", lines=True, alone=True)
+@rule("frame.lsp-header", odd_lines=True, alone=True)
 def no_headers(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds the headers that LSP writes before each message."""
     raw = seen.message.raw
@@ -65,7 +65,7 @@ def one_line_each(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         del pieces[seen.direction]
 
 
-@rule("frame.bad-utf8", lines=True, alone=True)
+@rule("frame.bad-utf8", odd_lines=True, alone=True)
 def is_utf8(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds lines that are not UTF-8, or begin with a byte order mark."""
     raw = seen.message.raw
@@ -76,14 +76,14 @@ def is_utf8(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
             yield Breach(f"a line is {seen.message.parse_error or 'not UTF-8'}")
 
 
-@rule("frame.blank-line", lines=True, alone=True)
+@rule("frame.blank-line", odd_lines=True, alone=True)
 def no_blank_lines(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds lines without a message."""
     if seen.message.kind is Kind.BLANK:
         yield Breach("a line is blank")
 
 
-@rule("frame.not-object", lines=True, alone=True)
+@rule("frame.not-object", odd_lines=True, alone=True)
 def is_object(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds JSON values that are neither an object nor an array."""
     raw = seen.message.raw
@@ -94,7 +94,7 @@ def is_object(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         yield Breach(f"a line is JSON, but no message: {_shown(raw)}")
 
 
-@rule("frame.batch", lines=True, alone=True)
+@rule("frame.batch", odd_lines=True, alone=True)
 def batches(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds batches in v1, and in v2 empty ones and those of what should be sent by itself."""
     if seen.message.kind is not Kind.BATCH:
@@ -132,7 +132,7 @@ def names_do_not_repeat(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
         yield Breach(f'the member "{name[:80]}" stands twice in an object')
 
 
-@rule("frame.non-finite", lines=True, alone=True)
+@rule("frame.non-finite", odd_lines=True, alone=True)
 def numbers_are_finite(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds NaN and Infinity, which are no numbers of JSON."""
     if seen.message.kind is Kind.INVALID and _is_non_finite(seen):

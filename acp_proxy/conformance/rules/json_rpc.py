@@ -54,7 +54,7 @@ _OFFERS: dict[tuple[str, str], tuple[str, ...]] = {
 """The capability by which a peer offers a method."""
 
 
-@rule("rpc.version", objects=True, alone=True)
+@rule("rpc.version", odd_objects=True, alone=True)
 def version_is_2(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds messages whose ``jsonrpc`` is missing, or another value."""
     value = seen.value
@@ -63,7 +63,7 @@ def version_is_2(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         yield Breach(f'"jsonrpc" {what}')
 
 
-@rule("rpc.shape", objects=True, alone=True)
+@rule("rpc.shape", odd_objects=True, alone=True)
 def is_a_message(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds objects that are neither a request, a notification nor a response."""
     value = seen.value
@@ -79,7 +79,7 @@ def is_a_message(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         yield Breach("an object is no message: it has neither method, result nor error")
 
 
-@rule("rpc.result-and-error", objects=True, alone=True)
+@rule("rpc.result-and-error", odd_objects=True, alone=True)
 def not_both(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds answers with a result and an error; a null beside the other one is a warning."""
     value = seen.value
@@ -89,7 +89,7 @@ def not_both(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         yield Breach("an answer has both a result and an error", severity=severity)
 
 
-@rule("rpc.no-result-or-error", objects=True, alone=True)
+@rule("rpc.no-result-or-error", odd_objects=True, alone=True)
 def has_one(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds answers that have neither."""
     value = seen.value
@@ -98,7 +98,7 @@ def has_one(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         yield Breach(f"a message with id {shown(value['id'])} has neither a result nor an error")
 
 
-@rule("rpc.id-type", objects=True, alone=True)
+@rule("rpc.id-type", odd_objects=True, alone=True)
 def id_is_string_or_integer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds ids of another type; null is a warning on a request, and right on some errors."""
     value = seen.value
@@ -128,7 +128,7 @@ def ids_are_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         yield Breach(text, (answer,), severity=Severity.INFO)
 
 
-@rule("rpc.response-unknown", messages=True)
+@rule("rpc.response-unknown", answers=(ANY,))
 def answers_a_request(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds answers to what was not asked, was answered before, or has another id."""
     kind = _stray(seen, talk)
@@ -137,7 +137,7 @@ def answers_a_request(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
         yield Breach(text)
 
 
-@rule("rpc.response-twice", messages=True)
+@rule("rpc.response-twice", answers=(ANY,))
 def answers_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds second answers."""
     if _stray(seen, talk) == "twice":
@@ -146,7 +146,7 @@ def answers_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         yield Breach(f"the request with id {_id(seen)} was answered before", related)
 
 
-@rule("rpc.response-id-retyped", messages=True)
+@rule("rpc.response-id-retyped", answers=(ANY,))
 def answers_with_its_id(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds answers whose id is that of an open request in another type."""
     if _stray(seen, talk) == "retyped":
@@ -156,7 +156,7 @@ def answers_with_its_id(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
         yield Breach(f"the answer has the id {_id(seen)}, its request {other}", related)
 
 
-@rule("rpc.notification-answered", messages=True)
+@rule("rpc.notification-answered", answers=(ANY,))
 def notifications_have_no_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds answers without an id, but for those to a line that could not be read."""
     if _stray(seen, talk) != "null":
@@ -166,7 +166,7 @@ def notifications_have_no_answer(seen: CheckedMessage, talk: Conversation) -> It
         yield Breach("an answer has no id, and no request has none")
 
 
-@rule("rpc.params-type", objects=True, alone=True)
+@rule("rpc.params-type", odd_objects=True, alone=True)
 def params_are_named(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds params that are no object; null or none at all stand for empty ones."""
     value = seen.value
@@ -177,7 +177,7 @@ def params_are_named(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
             yield Breach(text, place="/params")
 
 
-@rule("rpc.error-shape", objects=True, alone=True)
+@rule("rpc.error-shape", odd_objects=True, alone=True)
 def errors_have_code_and_message(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds errors without an integer code or a string message."""
     value = seen.value
@@ -194,7 +194,7 @@ def errors_have_code_and_message(seen: CheckedMessage, talk: Conversation) -> It
         yield Breach(f"the message of an error is {shown(text)}, no string")
 
 
-@rule("rpc.error-code-reserved", messages=True, alone=True)
+@rule("rpc.error-code-reserved", answers=(ANY,), alone=True)
 def codes_are_defined(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds reserved codes that the dialect does not define."""
     code = seen.message.error_code if seen.is_error else None
@@ -204,7 +204,7 @@ def codes_are_defined(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
         yield Breach(f"error code {code} is reserved, and {talk.dialect} does not define it")
 
 
-@rule("rpc.envelope-field", objects=True, alone=True)
+@rule("rpc.envelope-field", odd_objects=True, alone=True)
 def envelope_has_its_members(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds members beside those of JSON-RPC."""
     value = seen.value
@@ -218,16 +218,17 @@ def envelope_has_its_members(seen: CheckedMessage, talk: Conversation) -> Iterat
 def method_is_the_senders(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds methods that only the other side may call."""
     method, direction = seen.message.method or "", seen.direction
-    other = kind_of(talk.dialect, direction.other, method)
-    if other is not None and kind_of(talk.dialect, direction, method) is None:
+    if kind_of(talk.dialect, direction, method) is not None:
+        return
+    if kind_of(talk.dialect, direction.other, method) is not None:
         yield Breach(f"{method} is for the {seen.sender} to handle, not to send")
 
 
 @rule("rpc.unknown-method", requests=(ANY,), notifications=(ANY,))
 def method_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds methods of no dialect that do not begin with an underscore."""
-    method = seen.message.method or ""
-    if talk.dialect is None or is_custom(method):
+    method, table = seen.message.method or "", METHODS.get(talk.dialect or "", {})
+    if talk.dialect is None or (seen.direction, method) in table or is_custom(method):
         return
     schemas = talk.schemas_of(seen)
     if schemas is not None and any(schemas.knows(way, method) for way in Direction):
