@@ -220,6 +220,8 @@ def method_is_the_senders(seen: CheckedMessage, talk: Conversation) -> Iterator[
     method, direction = seen.message.method or "", seen.direction
     if kind_of(talk.dialect, direction, method) is not None:
         return
+    if talk.dialect == DRAFT and method == "terminal/output":
+        return  # the draft contradicts itself there, which another rule explains
     if kind_of(talk.dialect, direction.other, method) is not None:
         yield Breach(f"{method} is for the {seen.sender} to handle, not to send")
 
@@ -301,7 +303,15 @@ def cancelled_with_its_code(seen: CheckedMessage, talk: Conversation) -> Iterato
 
 @end_rule("rpc.unanswered")
 def all_are_answered(talk: Conversation) -> Iterator[Breach]:
-    """Finds requests that were open when the first peer left.
+    """Finds requests that nobody has answered, though there was time."""
+    for request, breach in unanswered(talk):
+        method = request.method or ""
+        if method != PERMISSION and not method.startswith("_"):  # which have rules of their own
+            yield breach
+
+
+def unanswered(talk: Conversation) -> Iterator[tuple[CheckedMessage, Breach]]:
+    """Finds requests of any method that were open when the first peer left.
 
     Who leaves by himself owes the answers. A client that leaves, or an agent that it stops, need
     not wait for any; then only a peer that was silent for too long is to blame, or one that has
@@ -311,17 +321,15 @@ def all_are_answered(talk: Conversation) -> Iterator[Breach]:
         return
     for request in talk.open_at_leaving:
         method, by = request.method or "", request.receiver
-        if method == PERMISSION or method.startswith("_"):
-            continue  # rules of their own
         if talk.left == AGENT:
             if by == AGENT:
                 text = f"the agent ended before it answered {method}"
-                yield Breach(text, by=by, seq=request.seq)
+                yield request, Breach(text, by=by, seq=request.seq)
         elif request.seq in talk.hung:
-            yield Breach(f"{method} was never answered", by=by, seq=request.seq)
+            yield request, Breach(f"{method} was never answered", by=by, seq=request.seq)
         elif method == PROMPT and _has_answered_later(request, talk):
             text = f"{method} was never answered, and a later one was"
-            yield Breach(text, by=by, seq=request.seq)
+            yield request, Breach(text, by=by, seq=request.seq)
 
 
 def _has_answered_later(prompt: CheckedMessage, talk: Conversation) -> bool:
