@@ -102,17 +102,20 @@ HANDSHAKES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 """What an example may begin after: the params and the result of initialize."""
 
 
-def judge(lines: Iterable[str], after: str = "", only: str | None = None) -> list[str]:
+def judge(
+    lines: Iterable[str], after: str = "", only: str | None = None, gap_ms: float = 1000
+) -> list[str]:
     """Checks a conversation, and returns its lines with the findings below them.
 
     Args:
         lines: the lines of an example; findings that are written in it are left out.
         after: what has passed before, as in an example.
         only: a rule, if the others do not count.
+        gap_ms: the time between two messages.
     """
     told = [line for line in lines if not line.startswith(" ")]
     before = _before(after)
-    found = check_lines([*before, *told])
+    found = check_lines([*before, *told], gap_ms)
     written: list[str] = []
     seq = len(before)
     for line in told:
@@ -129,17 +132,17 @@ def judge(lines: Iterable[str], after: str = "", only: str | None = None) -> lis
     return written
 
 
-def check_lines(lines: list[str]) -> ConformanceResult:
+def check_lines(lines: list[str], gap_ms: float = 1000) -> ConformanceResult:
     """Checks a conversation that is written as an example is; its first line is frame 1."""
-    return check(reader_of(lines))
+    return check(reader_of(lines, gap_ms))
 
 
-def reader_of(lines: list[str]) -> RecordingReader:
+def reader_of(lines: list[str], gap_ms: float = 1000) -> RecordingReader:
     """Opens a conversation as a recording."""
-    return RecordingReader(Path("judged.jsonl"), iter(text_form_of(lines)))
+    return RecordingReader(Path("judged.jsonl"), iter(text_form_of(lines, gap_ms)))
 
 
-def text_form_of(lines: list[str]) -> list[bytes]:
+def text_form_of(lines: list[str], gap_ms: float = 1000) -> list[bytes]:
     """Returns the lines of a conversation in the text form."""
     is_over = any(line.removeprefix("== ") in _ENDINGS for line in lines)
     recording = {
@@ -150,7 +153,7 @@ def text_form_of(lines: list[str]) -> list[bytes]:
         "state": "complete" if is_over else "incomplete",
     }
     rows: list[dict[str, Any]] = [{"acp_proxy": 1, "recording": recording}]
-    rows += [{"after_ms": 1000, **row} for line in lines for row in _rows(line)]
+    rows += [{"after_ms": gap_ms, **row} for line in lines for row in _rows(line)]
     return [json.dumps(row).encode() + b"\n" for row in rows]
 
 
