@@ -1,6 +1,7 @@
 """Finds the directories of one recording inside texts, in any spelling."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -13,6 +14,8 @@ _SYSTEM = {
 """Directories of the system, which texts name for other reasons."""
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
+_WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
+"""What may not stand before an absolute path, and before any other."""
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that are links to others below `/private` on macOS."""
@@ -93,12 +96,15 @@ class Directories:
     def _root(self) -> re.Pattern[str]:
         """A pattern of all directories, the longest first."""
         if self._pattern is None:
-            longest_first = sorted(self._roots, key=len, reverse=True)
-            escaped = {root: re.escape(root) for root in longest_first}
-            whole = "|".join(escaped[root] for root in longest_first if _ABSOLUTE.match(root))
-            below = "|".join(escaped[root] for root in longest_first if not _ABSOLUTE.match(root))
-            spelled = [rf"(?<![\w.-])(?:{whole})"] if whole else []
-            spelled += [rf"(?<![\w./\\-])(?:{below})"] if below else []
+            # A first character is found much faster than what may not stand before it.
+            groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+            for root in sorted(self._roots, key=len, reverse=True):
+                before = _WORD if _ABSOLUTE.match(root) else _PATH
+                groups[re.escape(root[0]), before].append(re.escape(root[1:]))
+            spelled = (
+                rf"{first}(?<!{before}{first})(?:{'|'.join(rest)})"
+                for (first, before), rest in groups.items()
+            )
             self._pattern = re.compile(rf"(?:{'|'.join(spelled)})(?![\w-]|\.\w)")
         return self._pattern
 

@@ -25,11 +25,12 @@ Scope = str | None
 _Found = tuple[int, int, ValueIndex]
 """A value in a text: where it begins and ends, and its index."""
 
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}")
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}+")
 """Part of a text that may be a generated id."""
 _UUID = re.compile(
     r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])"
 )
+_PHRASES = tuple((kind, words, pattern) for kind, (words, pattern) in PHRASES.items())
 _MOST_PLAIN, _LONGEST_PLAIN = 4096, 64
 """Texts that are remembered because they contain no value, and their characters."""
 
@@ -185,7 +186,7 @@ class Values:
             self.directories.may_be_in(text)
             or not self._texts.isdisjoint(_TOKEN.findall(text))
             or text.count("-") >= 4
-            or any(words in text for words, _ in PHRASES.values())
+            or any(words in text for _, words, _ in _PHRASES)
         )
 
     def found_in(self, text: str, scope: Scope) -> list[_Found]:
@@ -212,7 +213,7 @@ class Values:
         tokens = _TOKEN.findall(text)
         if not self._texts.isdisjoint(tokens):
             places += self._ids_in(text, scope)
-        for kind, (words, pattern) in PHRASES.items():
+        for kind, words, pattern in _PHRASES:
             if words in text:
                 for match in pattern.finditer(text):
                     places.append((*match.span(1), self.index(kind, match[1], scope)))
