@@ -1,11 +1,11 @@
 """The report of a check of some recordings, whose members ``docs/json.md`` documents."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
-from acp_proxy.conformance.baseline import Baseline, BaselineWriter
+from acp_proxy.conformance.baseline import Baseline, BaselineWriter, fingerprint
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.choice import looked_at
 from acp_proxy.conformance.values import (
@@ -16,6 +16,9 @@ from acp_proxy.conformance.values import (
     Severity,
 )
 from acp_proxy.recording import Recording
+from acp_proxy.store.frame_queries import labels_of_frames
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.text_lines import text_lines
 
 
 @frozen
@@ -33,6 +36,10 @@ class ReportedFinding:
     session: str | None
     turn: int | None
     source: tuple[str, ...]
+    line: int | None
+    """Of the frame, in the text form; None if it has none."""
+    fingerprint: str
+    """What it has in common with its like in another run; see `baseline`."""
     known: bool
     """Whether the baseline has it, so that it does not count."""
 
@@ -97,12 +104,9 @@ def is_failing(severity: Severity, fail_on: str) -> bool:
 
 
 def reported(
-    recording: Recording,
-    path: str,
+    reader: RecordingReader,
     result: ConformanceResult,
     chosen: Collection[str],
-    *,
-    live: bool = False,
     baseline: Baseline | None = None,
     written: BaselineWriter | None = None,
 ) -> CheckedRecording:
@@ -111,18 +115,20 @@ def reported(
     Rules are chosen afterwards: what one finds may keep another silent.
 
     Args:
-        recording: the recording.
-        path: its file, or what it was read from.
+        reader: the recording.
         result: of the check.
         chosen: the rules that are reported.
-        live: whether its recorder is running.
         baseline: what is known already.
         written: takes all that is found, for the next baseline, and so makes it known.
+
+    Raises:
+        UnreadableRecording: the file is damaged, or locked.
     """
     baseline = baseline or Baseline()
     is_known = baseline.has if written is None else written.add
-    findings = [one for one in result.findings if one.rule in chosen]
-    listed = [_reported(one, known=is_known(one)) for one in findings]
+    findings = _labelled(reader, [one for one in result.findings if one.rule in chosen])
+    lines = text_lines(reader, {one.seq for one in findings})
+    listed = [_reported(one, lines.get(one.seq), known=is_known(one)) for one in findings]
     broken = [one for one in result.counts if one.rule in chosen]
     counts = {severity.value: 0 for severity in SEVERITIES}
     for one in listed:
@@ -136,9 +142,9 @@ def reported(
         known += used
         counts[count.severity] += more - used
     return CheckedRecording(
-        recording=recording,
-        path=path,
-        live=live,
+        recording=reader.recording,
+        path=str(reader.path),
+        live=reader.live,
         dialect=result.dialect,
         dialect_reason=result.dialect_reason,
         rules=len(looked_at(chosen, result.dialect)),
@@ -153,12 +159,24 @@ def reported(
     )
 
 
-def worst_first(findings: Sequence[ReportedFinding]) -> list[ReportedFinding]:
+def worst_first(findings: Iterable[ReportedFinding]) -> list[ReportedFinding]:
     """Returns findings in the order of their severity, and of their frames."""
     return sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), one.seq))
 
 
-def _reported(one: CheckFinding, *, known: bool) -> ReportedFinding:
+def _labelled(reader: RecordingReader, findings: list[CheckFinding]) -> list[CheckFinding]:
+    """Gives a finding about an earlier frame the method, the session and the turn of that."""
+    bare = {one.seq for one in findings if one.method is None}
+    labels = {one.seq: one for one in labels_of_frames(reader, bare)} if bare else {}
+    return [
+        one
+        if one.method is not None or (found := labels.get(one.seq)) is None
+        else evolve(one, method=found.method, session=found.session, turn=found.turn)
+        for one in findings
+    ]
+
+
+def _reported(one: CheckFinding, line: int | None, *, known: bool) -> ReportedFinding:
     return ReportedFinding(
         rule=one.rule,
         severity=one.severity,
@@ -171,5 +189,7 @@ def _reported(one: CheckFinding, *, known: bool) -> ReportedFinding:
         session=one.session,
         turn=one.turn,
         source=rules()[one.rule].source,
+        line=line,
+        fingerprint=fingerprint(one),
         known=known,
     )

@@ -24,6 +24,15 @@ class TimedFrame(NamedTuple):
     session: str | None
 
 
+class FrameLabels(NamedTuple):
+    """To what a frame belongs."""
+
+    seq: int
+    method: str | None
+    session: str | None
+    turn: int | None
+
+
 def last_seq(rows: Rows) -> int:
     """Returns the number of the last frame; 0 if there is none."""
     return _last(rows, "seq", "frames")
@@ -114,6 +123,22 @@ def frame_times(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
     """
     sql = "SELECT seq, t_ns FROM frame_rows WHERE seq IN (SELECT value FROM json_each(?))"
     return {row["seq"]: row["t_ns"] for row in rows.query(sql, (json.dumps([*seqs]),))}
+
+
+def labels_of_frames(rows: Rows, seqs: Iterable[int]) -> Iterator[FrameLabels]:
+    """Yields to what frames belong; an answer has the method and the session of its request.
+
+    Args:
+        rows: the recording.
+        seqs: the numbers of the frames.
+    """
+    sql = (
+        "SELECT f.seq, coalesce(f.method, e.method) AS method,"
+        " coalesce(f.session, e.session) AS session, f.turn"
+        " FROM frames AS f LEFT JOIN exchanges AS e ON e.id = f.exchange"
+        " WHERE f.seq IN (SELECT value FROM json_each(?))"
+    )
+    return (FrameLabels(*row.values()) for row in rows.query(sql, (json.dumps([*seqs]),)))
 
 
 def parse_error_of(rows: Rows, seq: int) -> str | None:

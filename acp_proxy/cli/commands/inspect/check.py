@@ -9,11 +9,20 @@ import click
 
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_recording, complete_rule, file_option, number_option
-from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
+from acp_proxy.cli.output_files import (
+    check_report_files,
+    json_report,
+    spare_recordings,
+    write_reports,
+    write_text,
+)
 from acp_proxy.cli.recordings import file_of, open_recording
 from acp_proxy.cli.redaction import unredacted_option
-from acp_proxy.cli.render.output import progress, say_json, warn
+from acp_proxy.cli.render import check_reports
+from acp_proxy.cli.render.check_screen import show_report
+from acp_proxy.cli.render.output import progress, say, say_json, warn
 from acp_proxy.cli.render.pager import pages
+from acp_proxy.cli.render.sarif import sarif as sarif_log
 from acp_proxy.conformance.baseline import Baseline, BaselineWriter, read_baseline
 from acp_proxy.conformance.checker import check as check_recording
 from acp_proxy.conformance.choice import chosen_rules
@@ -36,6 +45,8 @@ Examples:
       what a rule asks, with an example that keeps it and one that does not
   acp-proxy inspect check tests/recordings/*.jsonl --baseline known.json
       a gate for CI: fails if something new is wrong
+  acp-proxy inspect check tests/recordings/*.jsonl --sarif check.sarif
+      for a code host that shows findings beside the lines
   acp-proxy inspect check latest --json |
     jq -r '.recordings[].findings[] | [.by, .rule, .seq] | @tsv'
       for a program
@@ -78,6 +89,9 @@ recording cannot be read.
 @file_option("--baseline", text="Findings that are known, and do not count.")
 @click.option("--update-baseline", is_flag=True, help="Write what is found into that file.")
 @click.option("--json", is_flag=True, help="Print one JSON object, with all findings.")
+@file_option("--junit", text="Write a report as JUnit XML.")
+@file_option("--sarif", text="Write a report as SARIF 2.1.0.")
+@click.option("--github", is_flag=True, help="Print annotations for a workflow of GitHub.")
 @click.option(
     "--explain",
     metavar="RULE",
@@ -99,6 +113,9 @@ def check(
     baseline: Path | None,
     update_baseline: bool,
     json: bool,
+    junit: Path | None,
+    sarif: Path | None,
+    github: bool,
     explain: str | None,
     top: int | None,
 ) -> None:
@@ -118,7 +135,10 @@ def check(
     chosen = chosen_rules(rule, ignore_rule)
     if update_baseline and baseline is None:
         raise Refusal("expected --baseline with --update-baseline")
-    check_report_files(baseline)
+    if json and github:
+        raise Refusal("--json and --github are two forms; expected one of them")
+    files = (junit, sarif, baseline)
+    check_report_files(*files)
     known = _known(baseline, update_baseline=update_baseline)
     written = BaselineWriter() if update_baseline else None
     report = CheckReport(fail_on)
@@ -126,7 +146,7 @@ def check(
     is_unreadable = False
     for word in recs or ("latest",):
         try:
-            one = _checked(word, dialect, chosen, known, written, (baseline,))
+            one = _checked(word, dialect, chosen, known, written, files)
         except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
             warn(str(e))
             is_unreadable = True
@@ -135,13 +155,18 @@ def check(
         words.append(word)
     if written is not None and baseline is not None:
         write_text(baseline, written.written(known, chosen))
-    if is_unreadable:
+    are_written = write_reports(
+        (junit, lambda: check_reports.junit(report, chosen)),
+        (sarif, lambda: json_report(sarif_log(report, has_baseline=baseline is not None))),
+    )
+    if is_unreadable or not are_written:
         report.exit = 2
     if json:
         say_json(report)
+    elif github:
+        for line in check_reports.annotations(report):
+            say(line)
     else:
-        from acp_proxy.cli.render.check_screen import show_report
-
         show_report(report, words, most=top)
     if written is not None and baseline is not None:
         warn(f"{counted(written.count, 'finding')} written to {baseline}")
@@ -171,12 +196,4 @@ def _checked(
             return progress(runs, total, "checking", size=attrgetter("frames"))
 
         result = check_recording(reader, dialect, watch=watched)
-        return reported(
-            reader.recording,
-            str(reader.path),
-            result,
-            chosen,
-            live=reader.live,
-            baseline=baseline,
-            written=written,
-        )
+        return reported(reader, result, chosen, baseline, written)

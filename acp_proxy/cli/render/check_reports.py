@@ -1,0 +1,116 @@
+"""What a check found in the forms of other programs: JUnit XML and annotations of GitHub."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from acp_proxy.cli.render.junit import Case, Failure, suite
+from acp_proxy.conformance.catalogue import rules
+from acp_proxy.conformance.choice import looked_at
+from acp_proxy.conformance.report import (
+    CheckedRecording,
+    CheckReport,
+    ReportedFinding,
+    is_failing,
+    worst_first,
+)
+from acp_proxy.conformance.values import Severity
+from acp_proxy.safe_text import visible
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_MOST_LINES = 100
+"""Findings of a case that are listed."""
+_MOST_ANNOTATIONS = 1_000
+
+
+def junit(report: CheckReport, chosen: frozenset[str]) -> str:
+    """Returns a suite with a case for each recording and rule that was checked.
+
+    A case fails by findings that make the check fail; others are what it printed.
+
+    Args:
+        report: of the check.
+        chosen: the rules that were reported.
+    """
+    cases = [case for one in report.recordings for case in _cases(report, one, chosen)]
+    return suite("acp-proxy check", cases)
+
+
+def annotations(report: CheckReport) -> Iterator[str]:
+    """Yields commands of GitHub's workflows that show findings beside their lines."""
+    shown = 0
+    for one in report.recordings:
+        file = place_of(one)
+        for finding in worst_first(one.findings):
+            if finding.known:
+                continue
+            if shown == _MOST_ANNOTATIONS:
+                return
+            shown += 1
+            values = {"file": file, "title": f"{finding.rule} by the {finding.by}"}
+            if finding.line is not None:
+                values["line"] = str(finding.line)
+            members = ",".join(f"{name}={_value(text)}" for name, text in values.items())
+            yield f"::{_COMMANDS[finding.severity]} {members}::{_message(sentence(finding))}"
+
+
+def sentence(finding: ReportedFinding) -> str:
+    """Returns a finding in a line: the frame, what happened, and what the rule asks."""
+    method = f" {finding.method}" if finding.method else ""
+    see = f" (see {', '.join(f'#{seq}' for seq in finding.related)})" if finding.related else ""
+    text = rules()[finding.rule].text.rstrip(".")
+    return f"#{finding.seq}{method}: {finding.text}{see}. {text}."
+
+
+def place_of(one: CheckedRecording) -> str:
+    """Returns the path of a recording's text form, from the current directory where it is below.
+
+    A database has no lines, so it stands for what `inspect export` makes of it.
+    """
+    path = Path(one.path)
+    if path.suffix != ".jsonl":
+        is_file = path.suffix in (".db", ".log")
+        path = path.with_name(f"{path.stem if is_file else one.recording.name}.jsonl")
+    try:
+        return Path(os.path.relpath(path)).as_posix() if not _is_outside(path) else str(path)
+    except OSError:
+        return str(path)
+
+
+def _is_outside(path: Path) -> bool:
+    return os.path.relpath(path).startswith("..")
+
+
+def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -> Iterator[Case]:
+    by_rule: dict[str, list[ReportedFinding]] = {}
+    for finding in worst_first(one.findings):
+        by_rule.setdefault(finding.rule, []).append(finding)
+    counts: dict[str, int] = {}
+    for count in one.broken:
+        counts[count.rule] = counts.get(count.rule, 0) + count.count
+    for rule in looked_at(chosen, one.dialect):
+        findings = by_rule.get(rule, [])
+        failing = [f for f in findings if not f.known and is_failing(f.severity, report.fail_on)]
+        lines = [_line(finding) for finding in findings[:_MOST_LINES]]
+        if (more := counts.get(rule, 0) - len(lines)) > 0:
+            lines.append(f"and {more:,} more")
+        failure = None
+        if failing:
+            first = failing[0]
+            failure = Failure(first.severity.value, f"by the {first.by}: {sentence(first)}", lines)
+        output = lines if lines and failure is None else None
+        yield Case(f"check.{one.recording.name}", rule, failure, output=output)
+
+
+def _line(finding: ReportedFinding) -> str:
+    known = " (known)" if finding.known else ""
+    return f"{finding.severity.value}{known}: by the {finding.by}: {sentence(finding)}"
+
+
+def _message(text: str) -> str:
+    text = visible(text)
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _value(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")

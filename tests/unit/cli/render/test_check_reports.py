@@ -1,0 +1,151 @@
+"""What a check found is written for GitHub, JUnit and SARIF, with the lines of the text form."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from attrs import evolve
+
+from acp_proxy.cli.render import check_reports
+from acp_proxy.cli.render import sarif as sarif_module
+from acp_proxy.cli.render.check_reports import junit, place_of
+from acp_proxy.cli.render.sarif import sarif
+from acp_proxy.conformance.baseline import BaselineWriter
+from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.choice import chosen_rules
+from acp_proxy.conformance.report import CheckedRecording, CheckReport, reported
+from tests.judged import reader_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINES = [
+    '-> #0 initialize {"protocolVersion": 1, "clientCapabilities": {}}',
+    '<- #0 result {"protocolVersion": 1, "agentCapabilities": {}}',
+    '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
+    '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
+]
+RPC = chosen_rules(["rpc.id-reused", "rpc.unanswered"], [])
+
+
+def checked(fail_on: str = "error", written: BaselineWriter | None = None) -> CheckReport:
+    """Returns the report of a conversation that reuses an id."""
+    with reader_of(LINES) as reader:
+        report = CheckReport(fail_on)
+        report.add(reported(reader, check(reader), RPC, written=written))
+        return report
+
+
+def one_of(report: CheckReport) -> CheckedRecording:
+    """Returns the only recording of a report."""
+    (one,) = report.recordings
+    return one
+
+
+def results(log: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the results of the only run."""
+    (run,) = log["runs"]
+    found: list[dict[str, Any]] = run["results"]
+    return found
+
+
+def test_an_annotation_names_file_line_and_frame() -> None:
+    """Frame 4 is on line 5, after the header."""
+    (line,) = check_reports.annotations(checked())
+    assert line.startswith(
+        "::error file=judged.jsonl,title=rpc.id-reused by the client,line=5::#4 session/new: "
+    )
+    assert line.endswith("(see #3). An id is not reused while its request is open.")
+
+
+def test_an_annotation_cannot_become_another_command() -> None:
+    """Line breaks, and the marks between the parts, are escaped."""
+    report = checked()
+    one = one_of(report)
+    text = "50%\n::error::x, y"
+    report.recordings[0] = evolve(
+        one, path="a,b:c.jsonl", findings=[evolve(one.findings[0], text=text)]
+    )
+    (line,) = check_reports.annotations(report)
+    assert "file=a%2Cb%3Ac.jsonl," in line
+    assert "#4 session/new: 50%25\\n::error::x, y (see #3)" in line
+
+
+def test_known_findings_are_not_annotated() -> None:
+    """They are not news."""
+    assert [*check_reports.annotations(checked(written=BaselineWriter()))] == []
+
+
+def test_junit_has_a_case_for_each_rule() -> None:
+    """Those that make the check fail have failed; the others say what was found."""
+    suite = ET.fromstring(junit(checked(), RPC))
+    cases = {case.get("name"): case for case in suite}
+    assert {*cases} == {"rpc.id-reused", "rpc.unanswered"}
+    failure = cases["rpc.id-reused"].find("failure")
+    assert failure is not None
+    assert failure.get("type") == "error"
+    assert failure.get("message", "").startswith("by the client: #4 session/new: ")
+    assert cases["rpc.unanswered"].find("failure") is None
+    never = ET.fromstring(junit(checked("never"), RPC))
+    assert never.get("failures") == "0"
+    assert "by the client" in never.findtext("testcase/system-out", "")
+
+
+def test_a_result_of_sarif_has_its_place() -> None:
+    """The line in the text form, the rule with its help, and a fingerprint."""
+    log = sarif(checked())
+    (result,) = results(log)
+    place = result["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "judged.jsonl"}, "region": {"startLine": 5}}
+    driver = log["runs"][0]["tool"]["driver"]
+    assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "rpc.id-reused"
+    assert driver["rules"][0]["helpUri"] == "https://www.jsonrpc.org/specification"
+    assert "Breaks it, after a v1 handshake" in driver["rules"][0]["help"]["text"]
+    assert len(result["partialFingerprints"]["acpProxyFinding/v1"]) == 16
+    assert "baselineState" not in result
+
+
+def test_sarif_tells_known_from_new() -> None:
+    """Where there is a baseline."""
+    (new,) = results(sarif(checked(), has_baseline=True))
+    (known,) = results(sarif(checked(written=BaselineWriter()), has_baseline=True))
+    assert (new["baselineState"], known["baselineState"]) == ("new", "unchanged")
+
+
+def test_sarif_is_capped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worst are kept, and a notification says how many there are."""
+    report = checked()
+    one = one_of(report)
+    findings = [evolve(one.findings[0], seq=n, line=n + 1) for n in range(1, 9)]
+    broken = [evolve(one.broken[0], count=8)]
+    report.recordings[0] = evolve(one, findings=findings, broken=broken)
+    monkeypatch.setattr(sarif_module, "MOST", 3)
+    log = sarif(report)
+    assert [result["properties"]["seq"] for result in results(log)] == [1, 2, 3]
+    (invocation,) = log["runs"][0]["invocations"]
+    (note,) = invocation["toolExecutionNotifications"]
+    assert note["message"]["text"] == "8 findings, of which the worst 3 are results."
+    assert json.dumps(log)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("x/a b.db", "x/a b.jsonl"),
+        ("x/a.jsonl", "x/a.jsonl"),
+        ("x/a.db.log", "x/a.db.jsonl"),
+        ("standard input", "judged.jsonl"),
+    ],
+)
+def test_a_recording_stands_for_its_text_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, place: str
+) -> None:
+    """As a path from the current directory; elsewhere it is absolute."""
+    one = evolve(one_of(checked()), path=path)
+    assert place_of(one) == place
+    monkeypatch.chdir(tmp_path)
+    assert place_of(evolve(one, path=str(tmp_path / path))) == place
+    assert place_of(evolve(one, path="/elsewhere/x.jsonl")) == "/elsewhere/x.jsonl"
