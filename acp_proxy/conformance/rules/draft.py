@@ -1,1 +1,285 @@
-"""Rules of this group."""
+"""Rules that only the independent 1.0 draft has."""
+
+import json
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
+from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.registry import ANY, rule, turn_rule
+from acp_proxy.conformance.remembered import Remembered
+from acp_proxy.conformance.session_record import EndedTurn
+from acp_proxy.conformance.values import Breach
+from acp_proxy.conformance.wording import shown
+from acp_proxy.protocol.dialects import PERMISSION, PROMPT
+from acp_proxy.protocol.json_text import member, pointer
+from acp_proxy.protocol.updates import TOOL_CALLS
+
+_SETUP = ("session/new", "session/load")
+_OPERATIONS = frozenset(
+    {"file_read", "file_write", "file_delete", "terminal_execute", "network_access", "mcp_tool"}
+)
+_SCOPES = ("once", "session", "workspace", "always")
+_NOT_IN_DIAGRAM: dict[str, frozenset[str]] = {
+    "pending": frozenset({"denied"}),
+    "awaiting_permission": frozenset({"pending", "completed"}),
+    "in_progress": frozenset({"awaiting_permission", "denied"}),
+}
+"""Statuses that do not follow a status, beside those that other rules look at."""
+_RAN = ("in_progress", "completed")
+_SETTLED = ("denied", "cancelled", *_RAN)
+_FIT_FOR_UNKNOWN = frozenset(
+    {-32000, -32001, -32003, -32006, -32008, -32009, -32600, -32601, -32602}
+)
+"""Codes that an answer about an unknown session may have."""
+_MOST = 1_000
+
+
+@rule("s4.required-capabilities", results=("initialize",))
+def requirements_are_met(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds agents that go on without a capability of the client that they require."""
+    required = seen.result.get("requiredClientCapabilities")
+    if not talk.client.is_known:
+        return
+    for path in _required(required, ()):
+        if not talk.client.offers(*path):
+            related = () if talk.client.seq is None else (talk.client.seq,)
+            place = pointer(("result", "requiredClientCapabilities", *path))
+            text = f"the agent requires {'.'.join(path)[:200]} and accepts a client without it"
+            yield Breach(text, related, place=place)
+
+
+@rule("s4.permission-operation", requests=(PERMISSION,), alone=True)
+def operation_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds operations that the draft does not list."""
+    operation = seen.params.get("operation")
+    if isinstance(operation, str) and operation not in _OPERATIONS:
+        yield Breach(f"{shown(operation)} is no operation", place="/params/operation")
+
+
+@rule("s4.permission-scope", results=(PERMISSION,), alone=True)
+def scope_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds scopes that the draft does not list."""
+    scope = seen.result.get("scope")
+    if isinstance(scope, str) and scope not in _SCOPES:
+        yield Breach(f"{shown(scope)} is no scope", place="/result/scope")
+
+
+@rule("s4.permission-scope-again", results=(PERMISSION,))
+def remember_grants(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Remembers what is granted for longer than once."""
+    request, scope = seen.request, seen.result.get("scope")
+    is_granted = seen.result.get("granted") is True and seen.result.get("remember") is not False
+    if request is not None and is_granted and scope in _SCOPES[1:]:
+        session = None if scope == "always" else request.session
+        if (key := _asked(request, session)) is not None:
+            _grants(talk).add(key, seen.seq)
+    yield from ()
+
+
+@rule("s4.permission-scope-again", requests=(PERMISSION,))
+def grants_are_used(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports permissions that are asked for again though they are granted."""
+    for session in (seen.session, None):
+        key = _asked(seen, session)
+        granted = None if key is None else _grants(talk).get(key)
+        if granted is not None:
+            operation = shown(seen.params.get("operation"))
+            yield Breach(f"{operation} is granted already for this resource", (granted,))
+            return
+
+
+@turn_rule("s4.denied-status")
+def refused_is_denied(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds refused tool calls that do not become denied; of those that ran, another rule tells."""
+    if ended.is_error or ended.turn.cancel_seq is not None:
+        return
+    for call in ended.turn.calls.values():
+        if call.refused_seq is not None and call.status not in _SETTLED:
+            status = "has no status" if call.status is None else f"is {call.status}"
+            text = f"the tool call {shown(call.id)} was refused, and {status}, not denied,"
+            yield Breach(f"{text} at the end of the turn", (call.refused_seq,))
+
+
+@rule("s4.status-flow", updates=TOOL_CALLS)
+def status_follows_the_diagram(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds statuses of a tool call that do not follow the one before."""
+    session, name = talk.session(seen.session), seen.message.tool_call
+    call = None if session is None or name is None else session.calls.get(name)
+    status = seen.message.status
+    if call is None or status is None or call.status is None:
+        return
+    if status in _NOT_IN_DIAGRAM.get(call.status, ()):
+        related = () if call.status_seq is None else (call.status_seq,)
+        text = f"the tool call {shown(call.id)} goes from {call.status} to {status}"
+        yield Breach(text, related, place="/params/data/status")
+
+
+@rule("s4.terminal-max", results=("terminal/create",))
+def terminals_are_few(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds more terminals at once than the client allows; one that is being released is gone."""
+    most = talk.client.capability("terminal", "maxConcurrent")
+    if isinstance(most, bool) or not isinstance(most, int) or seen.request is None:
+        return
+    leaving = {
+        one.message.terminal
+        for one in talk.asked.values()
+        if one.method in ("terminal/release", "terminal/kill")
+    }
+    name = seen.message.terminal
+    open_ = [
+        one
+        for one in talk.terminals.values()
+        if one.release_seq is None and one.exit is None and one.id not in leaving | {name}
+    ]
+    if len(open_) >= most:
+        text = f"{len(open_) + 1} terminals are open, and the client allows {most}"
+        yield Breach(text, (seen.seq,), by=AGENT, seq=seen.request.seq)
+
+
+@rule("s4.terminal-output-direction", requests=("terminal/output",),
+      notifications=("terminal/output",), alone=True)  # fmt: skip
+def output_is_pushed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds terminal/output of the agent."""
+    if seen.sender == AGENT:
+        yield Breach("the client sends terminal/output; an agent does not ask for it")
+
+
+@rule("s4.mcp-transport", requests=_SETUP)
+def transport_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds MCP servers that the agent cannot use."""
+    servers = _servers(seen)
+    if not servers or not talk.agent.is_known:
+        return
+    related = () if talk.agent.seq is None else (talk.agent.seq,)
+    if not talk.agent.offers("mcpCapabilities", "servers"):
+        text = "MCP servers need mcpCapabilities.servers, which the agent does not offer"
+        yield Breach(text, related, place="/params/mcpServers")
+        return
+    offered = talk.agent.capability("mcpCapabilities", "transport")
+    for at, server in servers if isinstance(offered, list) else ():
+        kind = member(server, "transport", "type")
+        if isinstance(kind, str) and kind not in offered:
+            text = f"the transport {shown(kind)} is not in the agent's mcpCapabilities.transport"
+            yield Breach(text, related, place=f"/params/mcpServers/{at}/transport/type")
+
+
+@rule("s4.attachments", requests=(PROMPT,))
+def attachments_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds attachments for an agent that takes none."""
+    is_offered = talk.agent.offers("promptCapabilities", "attachments")
+    if seen.params.get("attachments") and talk.agent.is_known and not is_offered:
+        related = () if talk.agent.seq is None else (talk.agent.seq,)
+        text = "attachments need promptCapabilities.attachments, which the agent does not offer"
+        yield Breach(text, related, place="/params/attachments")
+
+
+@rule("s4.mode-notified", results=("session/set_mode",))
+def remember_new_modes(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Remembers a mode that was set, unless an update has said so since it was asked for."""
+    request, name = seen.request, seen.session
+    if request is None or name is None or seen.sender != AGENT:
+        return
+    before, now = seen.result.get("previousMode"), seen.result.get("currentMode")
+    reported = _table(talk, "mode updates").get(name)
+    is_new = before is None or before != now
+    if is_new and (reported is None or reported < request.seq):
+        _table(talk, "modes set").add(name, seen.seq)
+    yield from ()
+
+
+@rule("s4.mode-notified", updates=("current_mode_update",))
+def remember_mode_updates(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Remembers that a mode was reported."""
+    if seen.session is not None:
+        _table(talk, "modes set").remove(seen.session)
+        _table(talk, "mode updates").add(seen.session, seen.seq)
+    yield from ()
+
+
+@turn_rule("s4.mode-notified")
+def modes_are_reported(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds modes that were set before a turn, and not reported at its end."""
+    name, turn = ended.turn.session, ended.turn
+    seq = None if name is None else _table(talk, "modes set").get(name)
+    if name is not None and seq is not None and seq < turn.prompt_seq:
+        _table(talk, "modes set").remove(name)
+        text = "no current_mode_update follows, though another turn does"
+        yield Breach(text, (ended.seq,), by=AGENT, seq=seq)
+
+
+@rule("s4.error-code", answers=(ANY,))
+def code_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Reports answers about a session that does not exist with a code that says something else."""
+    request, code = seen.request, seen.message.error_code
+    if not seen.is_error or request is None or code is None or seen.sender != AGENT:
+        return
+    name = request.params.get("sessionId")
+    if not isinstance(name, str) or seen.method in _SETUP or code in _FIT_FOR_UNKNOWN:
+        return
+    is_opening = talk.is_opening(name, *_SETUP)
+    if talk.agent.is_known and talk.sessions.lacks(name) and not is_opening:
+        text = f"the session {shown(name)} is not known; the code for that is -32000, not {code}"
+        yield Breach(text, (request.seq,), place="/error/code")
+
+
+@rule("s4.https", requests=_SETUP, alone=True)
+def remote_http_is_encrypted(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds MCP servers on other machines that are used without TLS."""
+    for at, server in _servers(seen):
+        url = member(server, "transport", "url")
+        if isinstance(url, str) and _is_remote_http(url):
+            text = f"the MCP server {shown(member(server, 'name'))} is remote, and has no TLS"
+            yield Breach(text, place=f"/params/mcpServers/{at}/transport/url")
+
+
+def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The paths of capabilities that are demanded: those that are true."""
+    if wanted is True:
+        yield path
+    elif isinstance(wanted, dict) and len(path) < 5:
+        for name, inner in [*wanted.items()][:_MOST]:
+            yield from _required(inner, (*path, name))
+
+
+def _asked(request: CheckedMessage, session: str | None) -> str | None:
+    """What a permission request asks for, as a key; None if it does not say."""
+    operation, resource = request.params.get("operation"), request.params.get("resource")
+    if not isinstance(operation, str) or not isinstance(resource, str):
+        return None
+    return json.dumps([session, operation, resource])
+
+
+def _grants(talk: Conversation) -> Remembered[str, int]:
+    return _table(talk, "grants")
+
+
+def _table(talk: Conversation, name: str) -> Remembered[str, int]:
+    """A table of frames that these rules keep."""
+    found: Remembered[str, int] = talk.memory.setdefault(name, Remembered[str, int](_MOST))
+    return found
+
+
+def _servers(seen: CheckedMessage) -> list[tuple[int, dict[str, Any]]]:
+    """The MCP servers of a request, with their places in the list."""
+    servers = seen.params.get("mcpServers")
+    every = servers[:_MOST] if isinstance(servers, list) else []
+    return [(at, one) for at, one in enumerate(every) if isinstance(one, dict)]
+
+
+def _is_remote_http(url: str) -> bool:
+    """Whether a URL leads to another machine without encryption."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    if parts.scheme.lower() != "http" or not host:
+        return False
+    try:
+        address = ip_address(host)
+        return not (address.is_loopback or address.is_unspecified)
+    except ValueError:
+        return host != "localhost" and not host.endswith(".localhost")
