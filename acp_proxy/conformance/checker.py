@@ -22,6 +22,7 @@ from acp_proxy.conformance.values import (
 from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import WaitTracker
 from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.dialects import PROMPT
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
@@ -35,6 +36,8 @@ from acp_proxy.store.recorded_events import is_agent_leaving, is_client_ending
 
 _MOST = 1_000
 """Findings of a rule that are kept one by one; all are counted."""
+_QUICK_NS = 20 * 10**9
+"""The longest silence before the answer to a request for which no model has to think."""
 _LOST = ("unrecorded", "damaged")
 """Notes of the recorder after which something passed that is not in the recording."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
@@ -142,7 +145,12 @@ class Checker:
 
     def _hung(self, t_ns: int) -> list[int]:
         """The open requests whose receiver has been silent for too long."""
-        return [wait.request.seq for wait in self._waits.open(t_ns) if wait.is_hang]
+        return [
+            wait.request.seq
+            for wait in self._waits.open(t_ns)
+            if wait.is_hang
+            or (wait.request.method != PROMPT and (wait.silent_ns or 0) >= _QUICK_NS)
+        ]
 
     def _take_frame(self, run: FrameRun, message: Message, done: Transition) -> None:
         direction = _DIRECTIONS[run.stream]

@@ -139,7 +139,7 @@ class Conversation:
 
     def dialect_of(self, seen: CheckedMessage) -> str | None:
         """Returns the dialect of a message: a client asks for a version in the form of that one."""
-        if seen.method in INITIALIZE and not seen.is_result and self.dialect in (V1, V2):
+        if seen.method in INITIALIZE and not seen.is_result and self.dialect != DRAFT:
             return V2 if seen.params.get("protocolVersion") == 2 else V1
         return self.dialect
 

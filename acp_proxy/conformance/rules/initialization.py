@@ -15,6 +15,7 @@ from acp_proxy.protocol.updates import V2_UPDATES
 
 _LOGIN = ("authenticate", "auth/login")
 _AUTH_REQUIRED = -32000
+_BAD_REQUEST = (-32600, -32602)
 _MOST_VERSION = 65535
 _NEAR_MISSES: dict[str, dict[tuple[str, ...], str]] = {
     CLIENT: {
@@ -118,6 +119,21 @@ def version_is_negotiated(seen: CheckedMessage, talk: Conversation) -> Iterator[
     if asked is not None and answered is not None and answered < asked and seen.request is not None:
         text = f"version {asked} was asked for; both peers go on with version {answered}"
         yield Breach(text, (seen.request.seq,))
+
+
+@rule("init.version-refused", answers=INITIALIZE)
+def version_is_no_error(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds errors about the params of an ``initialize`` whose params are valid."""
+    request = seen.request
+    if request is None or not request.is_plain:
+        return
+    if not seen.is_error or seen.message.error_code not in _BAD_REQUEST:
+        return
+    schemas = talk.schemas_of(request)
+    if schemas is not None and not schemas.params(_TO_AGENT, "initialize", request.params):
+        version = shown(request.params.get("protocolVersion"))
+        text = f"version {version} was asked for, and an error is the answer"
+        yield Breach(text, (request.seq,))
 
 
 @rule("init.version-ignored", requests=(ANY,))
