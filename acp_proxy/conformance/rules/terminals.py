@@ -75,6 +75,9 @@ def released_with_the_turn(ended: EndedTurn, talk: Conversation) -> Iterator[Bre
     """Finds terminals of a turn that are not released at its end."""
     for terminal in _unreleased(talk):
         if terminal.turn == ended.turn.id and terminal.turn is not None:
+            leaked: dict[str, int] = talk.memory.setdefault("leaked terminals", {})
+            if len(leaked) < 1_000:
+                leaked[terminal.id] = ended.seq
             text = f"the terminal {shown(terminal.id)} is not released at the end of its turn"
             yield Breach(text, (terminal.seq,), AGENT, severity=Severity.WARNING)
 
@@ -97,7 +100,9 @@ def released_at_the_end(talk: Conversation) -> Iterator[Breach]:
         is_idle = talk.turn(terminal.turn) is None and talk.turn_of(terminal.session) is None
         if talk.left == AGENT or is_idle:
             text = f"the terminal {shown(terminal.id)} was never released"
-            yield Breach(text, by=AGENT, seq=terminal.seq)
+            turn_end = talk.memory.get("leaked terminals", {}).get(terminal.id)
+            related = () if turn_end is None else (turn_end,)
+            yield Breach(text, related, AGENT, terminal.seq, explains=("term.leaked",))
 
 
 @rule("term.cwd-absolute", requests=(_CREATE,), alone=True)

@@ -163,13 +163,13 @@ def terminal_is_not_released(seen: CheckedMessage, talk: Conversation) -> Iterat
 def refused_does_not_run(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds tool calls that go on after their permission was refused.
 
-    What was written before the answer was read may come after it, so that the first report that it
-    is in progress is a warning.
+    Only what is completed has run. Agents report that a call is in progress before they have read
+    the answer, or on the way to ``failed``, so that this is a hint.
     """
     call, status = _known(seen, talk), seen.message.status
     if call is None or call.refused_seq is None or status not in _RUNNING or call.is_over:
         return
-    severity = Severity.WARNING if status == "in_progress" else None
+    severity = Severity.INFO if status == "in_progress" else None
     text = f"{shown(call.id)} was refused, and is {status}"
     yield Breach(text, (call.refused_seq,), severity=severity)
 

@@ -35,7 +35,7 @@ SLIPS: dict[str, dict[int, set[str]]] = {
         16: {"rpc.request-without-id", "rpc.version"},
         18: {"rpc.request-without-id", "rpc.version"},
         26: {"session.outside-roots"},
-        32: {"session.outside-roots"},
+        33: {"session.outside-roots"},
     },
 }
 """The rules that examples break, by their place in the documents; all others break none."""
@@ -123,14 +123,14 @@ class Setting:
         if is_change:
             call = update.get("toolCallId") or update.get("id")
         if call is not None:
-            self._announce(session, call, params)
+            self._announce(session, call)
         terminal = params.get("terminalId")
         for item in update.get("content", []) if isinstance(update.get("content"), list) else []:
             terminal = item.get("terminalId", terminal)
         if terminal is not None:
             self._create_terminal(session, terminal)
 
-    def _announce(self, session: str, call: str, params: dict[str, Any]) -> None:
+    def _announce(self, session: str, call: str) -> None:
         if self._is_draft:
             data = {"id": call, "tool": "fs/read_text_file", "status": "in_progress", "input": {}}
             told: Any = {"sessionId": session, "type": "tool_call", "data": data}
@@ -185,7 +185,7 @@ class Setting:
         if method in ("terminal/output", "terminal/wait_for_exit"):
             self._create_terminal(session, "t")
         if method == "session/request_permission":
-            self._announce(session, "c", {})
+            self._announce(session, "c")
         self.lines.append(f"{arrow} #{number} {method} {json.dumps(requests.get(method, {}))}")
         if method == "session/request_permission" and "cancelled" in self.example.raw.decode():
             self.lines.append(f'-> session/cancel {{"sessionId": "{session}"}}')
