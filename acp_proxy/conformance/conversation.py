@@ -333,7 +333,7 @@ class Conversation:
             self._mode_set(exchange, request)
         elif method == "session/set_config_option":
             if (session := self.session(exchange.session)) is not None:
-                _set_options(session, seen.result, seen.t_ns)
+                _set_options(session, seen.result, seen)
         elif method == PERMISSION:
             self._permission_answered(seen, exchange)
         elif method.startswith("terminal/"):
@@ -368,7 +368,7 @@ class Conversation:
             session.modes, session.mode = _ids(modes.get("availableModes")), None
             if isinstance(current := modes.get("currentModeId"), str):
                 session.mode = current
-        _set_options(session, seen.result, seen.t_ns)
+        _set_options(session, seen.result, seen)
         self.sessions.add(name, session)
 
     def _listed(self, seen: CheckedMessage) -> None:
@@ -450,7 +450,7 @@ class Conversation:
             mode = update.get("currentModeId", update.get("currentMode", update.get("modeId")))
             session.mode = mode if isinstance(mode, str) else session.mode
         elif kind == "config_option_update":
-            _set_options(session, update, seen.t_ns)
+            _set_options(session, update, seen)
         elif kind == "state_update":
             state = update.get("state")
             session.state = state if isinstance(state, str) else session.state
@@ -468,10 +468,10 @@ def _set_status(call: Any, seen: CheckedMessage) -> None:
         call.status, call.status_seq = "pending", seen.seq  # what v1 says of one without a status
 
 
-def _set_options(session: SessionRecord, holder: dict[str, Any], t_ns: int) -> None:
+def _set_options(session: SessionRecord, holder: dict[str, Any], seen: CheckedMessage) -> None:
     found = options_by_id(holder.get("configOptions"))
     if found is not None:
-        session.options, session.options_ns = found, t_ns
+        session.options, session.options_seq, session.options_ns = found, seen.seq, seen.t_ns
 
 
 def _set_plan(session: SessionRecord, seen: CheckedMessage) -> None:

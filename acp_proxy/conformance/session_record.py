@@ -142,8 +142,9 @@ class SessionRecord:
     mode: str | None = None
     options: dict[str, dict[str, Any]] | None = None
     """Its configuration options by id, None if it announced none."""
+    options_seq: int | None = None
+    """The message that named them last."""
     options_ns: int = 0
-    """When they were named last."""
     commands: list[str] | None = None
     """The names of its slash commands, None if it announced none."""
     plans: Remembered[str, PlanRecord] = field(factory=lambda: Remembered[str, PlanRecord](100))
