@@ -132,7 +132,8 @@ def output_precedes_the_end(seen: CheckedMessage, talk: Conversation) -> Iterato
 @turn_rule("turn.tools-open")
 def tools_are_done(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
     """Finds tool calls that are not over when a turn says that all is done."""
-    if ended.stop_reason != "end_turn" or ended.turn.cancel_seq is not None or talk.dialect == V2:
+    is_cancelled = ended.turn.cancel_seq is not None or ended.turn.dropped is not None
+    if ended.stop_reason != "end_turn" or is_cancelled or talk.dialect == V2:
         return
     open_ = [call for call in ended.turn.calls.values() if call.status in RUNNING]
     if open_:
