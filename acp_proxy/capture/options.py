@@ -106,6 +106,8 @@ RECORD = (
            "cut. Slow."),
     Option("require_recording", None, "", False, "Do not start the agent if nothing can be "
            "recorded."),
+    Option("check", None, "", False, "At the end, print on stderr which rules of the protocol were "
+           "broken."),
     Option("fault", str, "RULE", (), "A fault: its kind, then name=value, such as 'drop "
            "where=\"method:session/update\" times=1'. Can be given several times. In the "
            "environment, one rule a line.", many=True, is_late=True),
@@ -132,6 +134,7 @@ class RecordOptions:
     keep: "tuple[str, float] | None"
     fsync: bool
     require_recording: bool
+    check: bool
     fault: "tuple[str, ...]"
     faults: "str | None"
     seed: "int | None"

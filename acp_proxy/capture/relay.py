@@ -49,6 +49,7 @@ class Relay:
         drained: set when the agent has exited and both of its outputs have ended.
         parent: the process id of our parent at the start, usually the client's.
         is_short_of_memory: whether there was hardly room for the threads.
+        last_words: what is printed if the process ends without a supervisor.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Relay:
         self.drained = Latch()
         self.parent = parent
         self.is_short_of_memory = False
+        self.last_words = ""
         self.end_reason = ""
         self._signals = signals
         self._from_keys: set[int] = set()
@@ -154,6 +156,8 @@ class Relay:
                 return
             self._leaving = True
         self.close()
+        if self.last_words:
+            warn(self.last_words)
         self.leave()
 
     def _why(self) -> str:

@@ -21,7 +21,9 @@ from _signal import (
 )
 
 from acp_proxy.capture.agent_process import AgentProcess
+from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.latch import Latch
+from acp_proxy.capture.log import CaptureLog
 from acp_proxy.capture.log_format import NOTE, Log
 from acp_proxy.capture.new_recording import Identity, open_log
 from acp_proxy.capture.option_values import read_truth
@@ -29,7 +31,7 @@ from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.process_groups import SHORTAGES
 from acp_proxy.capture.pumps import Interceptor
 from acp_proxy.capture.relay import Relay
-from acp_proxy.capture.stdio import explain_terminal, take_stdio, warn
+from acp_proxy.capture.stdio import explain_terminal, take_stdio, unchecked, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,6 +107,8 @@ def record(
         parent=parent,
         interceptor=interceptor,
     )
+    if options.check and isinstance(log, CaptureLog):
+        relay.last_words = unchecked(log.path.removesuffix(LOG_SUFFIX))
     try:
         relay.start()
     except RuntimeError as e:

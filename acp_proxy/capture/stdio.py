@@ -2,6 +2,9 @@
 
 import os
 
+_PLAIN = str.maketrans("", "", "/-._+,:@%=")
+"""Removes what a shell leaves alone, letters and digits excepted."""
+
 
 def take_stdio() -> "tuple[int, int]":
     """Moves the client's pipes out of reach, so that the client sees ACP whatever a library prints.
@@ -42,6 +45,17 @@ def warn(text: str) -> None:
             os.write(2, f"acp-proxy: {text}\n".encode(errors="replace"))
     except OSError:
         pass
+
+
+def unchecked(path: str) -> str:
+    """Returns what is printed if there was no time to check a recording.
+
+    Args:
+        path: its database.
+    """
+    is_plain = path.isascii() and path.translate(_PLAIN).isalnum()
+    quoted = path if is_plain else "'" + path.replace("'", "'\\''") + "'"  # as `shlex.quote` does
+    return f"there was no time to check the recording; `acp-proxy check {quoted}` does"
 
 
 def explain_terminal(client_in: int) -> None:

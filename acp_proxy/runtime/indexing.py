@@ -27,7 +27,7 @@ BACKLOG = 16 << 20
 TRIM = 1 << 20
 """Bytes of indexed log from which on the log is emptied."""
 LAST = 2.0
-"""Seconds for the indexer at the end."""
+"""Seconds for the indexer at the end, and for a check after it."""
 _RETRY = 2.0
 
 

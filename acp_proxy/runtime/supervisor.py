@@ -35,7 +35,7 @@ from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.pumps import Pump
 from acp_proxy.capture.relay import Relay
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.runtime.indexing import Indexing
+from acp_proxy.runtime.indexing import LAST, Indexing
 
 LINGER = 5.0
 """Idle seconds that a descendant has, after the agent's exit, in which to end its output."""
@@ -103,7 +103,12 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
         nursery.cancel_scope.cancel()
     relay.close()
     if indexing is not None:
+        deadline = time.monotonic() + LAST
         indexing.finish()
+        if options.check:
+            from acp_proxy.runtime.record_check import report_findings
+
+            report_findings(indexing.path, deadline)
     # A pump that was abandoned still reads, and stdout is closed only now.
     relay.leave()
 

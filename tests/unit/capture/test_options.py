@@ -113,6 +113,7 @@ def test_each_option_can_be_given_in_the_environment() -> None:
         "keep": "1d",
         "fsync": "1",
         "require_recording": "yes",
+        "check": "on",
     }
     environ = {f"ACP_PROXY_{attribute.upper()}": text for attribute, text in texts.items()}
     assert {option.variable for option in RECORD if not option.is_late} == set(environ)
@@ -127,6 +128,7 @@ def test_each_option_can_be_given_in_the_environment() -> None:
         "keep": ("age", 86_400.0),
         "fsync": True,
         "require_recording": True,
+        "check": True,
     }
 
 

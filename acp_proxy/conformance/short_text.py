@@ -1,0 +1,64 @@
+"""What a check found, in a few lines of text: for stderr and for the reports of tests."""
+
+from collections.abc import Iterable
+
+from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, worst_first
+from acp_proxy.conformance.values import SEVERITIES, Severity
+from acp_proxy.wording import counted
+
+MOST = 18
+"""Rules that are listed."""
+_MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "-"}
+_PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
+
+
+def short_text(one: CheckedRecording, most: int = MOST) -> list[str]:
+    """Returns a line that says how many findings there are, and one for each rule, worst first.
+
+    Args:
+        one: what was found.
+        most: the largest number of rules that are listed.
+    """
+    looked = f"{counted(one.rules, 'rule')} of {one.dialect or 'all dialects'} looked at"
+    totals = severities(one.counts) or "no rule is broken"
+    lines = [f"{totals}: {looked} {counted(one.frames, 'frame')}"]
+    lines += one.notes
+    groups = _groups(finding for finding in one.findings if not finding.known)
+    lines += [_group(findings) for findings in groups[:most]]
+    if len(groups) > most:
+        lines.append(f"and {counted(len(groups) - most, 'more broken rule')}")
+    return lines
+
+
+def severities(counts: dict[str, int]) -> str:
+    """Returns how many findings there are, such as ``2 errors, 1 warning``; may be empty.
+
+    Args:
+        counts: by severity.
+    """
+    return ", ".join(severity_text(severity, counts) for severity in SEVERITIES if counts[severity])
+
+
+def severity_text(severity: Severity, counts: dict[str, int]) -> str:
+    """Returns how many findings of a severity there are.
+
+    Args:
+        severity: the severity.
+        counts: by severity.
+    """
+    count = counts[severity]
+    return f"{count:,} {severity.value if count == 1 else _PLURALS[severity]}"
+
+
+def _groups(findings: Iterable[ReportedFinding]) -> list[list[ReportedFinding]]:
+    groups: dict[tuple[str, str], list[ReportedFinding]] = {}
+    for finding in worst_first(findings):
+        groups.setdefault((finding.rule, finding.by), []).append(finding)
+    return [*groups.values()]
+
+
+def _group(findings: list[ReportedFinding]) -> str:
+    first = findings[0]
+    times = f", {len(findings):,} times" if len(findings) > 1 else ""
+    where = f"#{first.seq} {first.method}" if first.method else f"#{first.seq}"
+    return f"{_MARKS[first.severity]} {first.rule} by the {first.by}{times}: {where}: {first.text}"

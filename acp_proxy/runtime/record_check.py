@@ -1,0 +1,46 @@
+"""Checks a recording when it ends, for ``record --check``: never longer than its end may take."""
+
+import shlex
+import time
+from pathlib import Path
+from threading import Thread
+
+from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.capture.stdio import unchecked, warn
+
+
+def report_findings(path: Path, deadline: float) -> None:
+    """Prints on stderr which rules of the protocol were broken, or the command that tells it.
+
+    Args:
+        path: of the recording, which has ended.
+        deadline: on the monotonic clock in seconds, after which nothing is waited for.
+    """
+    lines: list[str] = []
+    if not Path(f"{path}{LOG_SUFFIX}").exists():  # else it is not indexed
+        # In a thread of its own, since a query that takes long cannot be cancelled. It is left
+        # behind where it is too slow: the process ends now.
+        checking = Thread(target=_check, args=(path, lines), daemon=True)
+        checking.start()
+        checking.join(max(0.0, deadline - time.monotonic()))
+    for line in lines or [unchecked(str(path))]:
+        warn(line)
+
+
+def _check(path: Path, lines: list[str]) -> None:
+    """Adds the lines to a list, all at once; nothing if that is impossible."""
+    try:
+        from acp_proxy.conformance.catalogue import rules
+        from acp_proxy.conformance.checker import check
+        from acp_proxy.conformance.report import reported
+        from acp_proxy.conformance.short_text import short_text
+        from acp_proxy.safe_text import visible
+        from acp_proxy.store.reader import RecordingReader
+
+        with RecordingReader(path) as reader:
+            found = short_text(reported(reader, check(reader), rules()))
+        if len(found) > 1:
+            found.append(f"`acp-proxy check {shlex.quote(str(path))}` has all of it")
+        lines += map(visible, found)
+    except Exception:  # `acp-proxy check` says what is wrong
+        return

@@ -1,0 +1,44 @@
+"""``record --check`` says at the end which rules were broken, and changes nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.integration.processes import Gate, shell
+from tests.integration.test_short_sessions import ANSWER, REQUEST, SAYS, hindered
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.integration.processes import Recorder
+
+
+def test_findings_are_printed_at_the_end(record: Recorder, tmp_path: Path) -> None:
+    """On stderr; stdout is the agent's, and so is the exit code."""
+    gate = Gate(tmp_path / "gate")
+    agent = shell(f'{SAYS}; echo "a log line"; read go <"$1"; exit 3', gate.path)
+    talk = record(agent, "--check")
+    talk.write(REQUEST.encode() + b"\n")
+    talk.expect(f"{ANSWER}\na log line\n".encode())
+    talk.catch_up()
+    gate.open()
+    assert talk.wait() == 3
+    path = talk.recording.path
+    lines = talk.stderr.decode().splitlines()
+    assert lines[0].startswith("acp-proxy: 1 error, ")
+    assert 'acp-proxy: ✗ frame.not-json by the agent: #4: a line is no JSON: "a log line"' in lines
+    assert lines[-1] == f"acp-proxy: `acp-proxy check {path}` has all of it"
+    assert len(lines) <= 20
+
+
+def test_a_short_session_names_the_command(record: Recorder, tmp_path: Path) -> None:
+    """Nothing waits for the rest of the program, which may never come."""
+    Gate(tmp_path / "never")
+    env = hindered(tmp_path, f"open({str(tmp_path / 'never')!r}).read()")
+    talk = record(shell(SAYS), "--check", env=env)
+    assert talk.exchange(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
+    assert talk.wait() == 0
+    assert talk.stderr.decode() == (
+        "acp-proxy: there was no time to check the recording;"
+        f" `acp-proxy check {talk.recording.path}` does\n"
+    )
