@@ -22,7 +22,7 @@ from acp_proxy.conformance.values import (
 from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import WaitTracker
 from acp_proxy.protocol.connection_state import Transition
-from acp_proxy.protocol.dialects import PROMPT
+from acp_proxy.protocol.dialects import PROMPT, V1
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
@@ -75,8 +75,7 @@ class Checker:
         self._rules = {
             rule.id: rule
             for rule in catalogue().values()
-            if (chosen is None or rule.id in chosen)
-            and (self._dialect is None or self._dialect in rule.dialects)
+            if (chosen is None or rule.id in chosen) and _holds(rule, self._dialect)
         }
         registry = load()
         self._by_trigger = {
@@ -274,6 +273,11 @@ class Checker:
             count.count -= 1
             if not count.count:
                 del self._counts[one.rule, one.by]
+
+
+def _holds(rule: Rule, dialect: str | None) -> bool:
+    """Whether a rule holds in a dialect; while that is not known, those of v1 do."""
+    return V1 in rule.dialects if dialect is None else dialect in rule.dialects
 
 
 def check(

@@ -272,16 +272,20 @@ class Conversation:
     def _begin(self, seen: CheckedMessage, begun: Turn) -> None:
         opened = seen.done.opened
         blocks = seen.params.get("prompt")
-        kinds = {member(one, "type") for one in blocks} if isinstance(blocks, list) else {None}
-        is_plain = kinds <= {"text", "resource_link"}
+        is_plain = isinstance(blocks, list) and all(
+            member(one, "type") in ("text", "resource_link") for one in blocks
+        )
         exchange = None if opened is None else opened.id
         turn = TurnRecord(begun.id, begun.session, seen.seq, exchange, is_text_only=is_plain)
         turn.was_cancelling = any(
             one.cancel_seq is not None and one.session == turn.session
             for one in self.turns.values()
         )
+        session = self.session(begun.session)
+        is_other_open = any(one.session == turn.session for one in self.turns.values())
+        turn.is_joining = is_other_open or session is None or session.may_be_running
         self.turns[begun.id] = turn
-        if (session := self.session(begun.session)) is not None:
+        if session is not None:
             session.had_prompt = True
 
     def _end(self, seen: CheckedMessage, ended: Turn) -> EndedTurn | None:
@@ -290,7 +294,8 @@ class Conversation:
             return None
         code = seen.message.error_code
         reason = seen.message.stop_reason
-        end = EndedTurn(turn, seen.seq, seen.t_ns, reason, seen.is_error, code)
+        is_answer = seen.answered is not None
+        end = EndedTurn(turn, seen.seq, seen.t_ns, reason, seen.is_error, code, is_answer)
         self.last_ends.add(turn.session or "", end)
         return end
 
@@ -434,14 +439,27 @@ class Conversation:
         elif method == "terminal/release":
             terminal.release_seq = terminal.release_seq or seen.seq
 
+    def _progress(self, seen: CheckedMessage) -> None:
+        """Follows what an update of v2 says of the open turns of its session."""
+        kind = seen.update_kind
+        for turn in self.turns.values():
+            if turn.session != seen.session:
+                continue
+            if kind in ("user_message", "user_message_chunk"):
+                turn.has_user_message = True
+            elif kind == "state_update":
+                turn.is_running |= seen.update.get("state") != "idle"
+            elif kind in WORK and turn.output_seq is None:
+                turn.output_seq = seen.seq
+
     def _update(self, seen: CheckedMessage) -> None:
         session, turn = self.session(seen.session), self.turn(seen.done.turn)
         kind, update = seen.update_kind, seen.update
         if turn is not None:
             turn.updates += 1
             turn.work += kind in WORK
-            turn.has_user_message |= kind in ("user_message", "user_message_chunk")
-            turn.is_running |= kind == "state_update" and update.get("state") == "running"
+            if self.dialect == V2:
+                self._progress(seen)
         if session is None:
             return
         if (call_id := seen.message.tool_call) is not None:

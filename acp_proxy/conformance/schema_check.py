@@ -15,6 +15,7 @@ from attrs import define, evolve, field, frozen
 from acp_proxy.conformance.closed_types import closed
 from acp_proxy.conformance.draft_types import DRAFT_TYPES
 from acp_proxy.conformance.message_types import MessageTypes, packaged, types_of_file
+from acp_proxy.conformance.open_values import OpenValues
 from acp_proxy.conformance.schema_derivation import Form, reachable
 from acp_proxy.conformance.schema_problems import (
     ABSENT,
@@ -157,6 +158,25 @@ class SchemaSet:
                 return check.is_valid(value)
         return False
 
+    def unnamed(
+        self, direction: Direction, method: str, is_result: bool, value: Any
+    ) -> list[tuple[str, str]]:
+        """Lists the names that the types leave open and no schema has, each with its pointer.
+
+        Args:
+            direction: which way the request or notification goes.
+            method: its name.
+            is_result: whether the value is its result, and not its params.
+            value: the params or the result.
+        """
+        found: dict[str, str] | None = None
+        for check in self._checks_of(direction, method, is_result):
+            of_one = check.unnamed(value)
+            found = of_one if found is None else {k: found[k] for k in found if k in of_one}
+            if not found:
+                return []
+        return [*(found or {}).items()]
+
     def _problems(self, checks: Sequence["_Check"], value: Any) -> list[SchemaProblem]:
         if not checks or any(one.is_valid(value) for one in checks):
             return []
@@ -185,6 +205,7 @@ class SchemaSet:
 class _Schema:
     types: MessageTypes
     _closed: dict[str, Form] | None = None
+    _open: OpenValues | None = None
 
     def check(self, direction: Direction, method: str, is_result: bool) -> "_Check | None":
         form = self.types.of(direction, method, is_result)
@@ -192,8 +213,10 @@ class _Schema:
             return None
         if self._closed is None:
             self._closed = closed(self.types.types)
+            self._open = OpenValues(self.types.types)
         return _Check(
             form,
+            self._open or OpenValues(self.types.types),
             Explainer(self.types.types),
             ("result" if is_result else "params",),
             _compiled(form, self.types.types),
@@ -206,6 +229,7 @@ class _Check:
     """The check of one method's params or result against one schema."""
 
     _form: Form
+    _open: OpenValues
     _explainer: Explainer
     _at: tuple[str, ...]
     _valid: "Validator"
@@ -232,6 +256,12 @@ class _Check:
 
     def problems(self, value: Any) -> list[SchemaProblem]:
         return self._explained(value) or [self._other(value)]
+
+    def unnamed(self, value: Any) -> dict[str, str]:
+        try:
+            return {pointer(p): name for p, name in self._open.unnamed(self._form, value, self._at)}
+        except RecursionError:
+            return {}
 
     def extra(self, value: Any) -> list[tuple[str, ...]]:
         try:

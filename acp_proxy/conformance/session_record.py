@@ -5,6 +5,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.conformance.remembered import Remembered
+from acp_proxy.protocol.dialects import FORK
 from acp_proxy.protocol.updates import FINAL
 
 MESSAGES = frozenset(
@@ -77,8 +78,12 @@ class TurnRecord:
     """Those that are its work."""
     calls: dict[str, CallRecord] = field(factory=dict)
     """The tool calls that it has named, of the first thousand."""
+    is_joining: bool = False
+    """v2: its session may have been at work already when it began."""
     is_running: bool = False
     """v2: a state_update said so."""
+    output_seq: int | None = None
+    """v2: the first message, thought, tool call or plan of the agent in it."""
     has_user_message: bool = False
     """v2: the agent has reported the prompt."""
 
@@ -107,6 +112,8 @@ class EndedTurn:
     is_error: bool
     """Whether the prompt was answered with an error."""
     error_code: int | None = None
+    is_answer: bool = False
+    """Whether the answer to the prompt ended it; in v2 an update does."""
 
 
 @define(eq=False)
@@ -159,6 +166,12 @@ class SessionRecord:
     """The latest message id of each kind of piece."""
     past_message_ids: Remembered[str, None] = field(factory=lambda: Remembered[str, None](1_000))
     """The ids of messages that another one has followed, each with its kind before it."""
+
+    @property
+    def may_be_running(self) -> bool:
+        """v2: Whether it is at work, or may be, since its state is not known."""
+        is_new = self.opened in ("session/new", FORK)
+        return not is_new if self.state is None else self.state != "idle"
 
     def call(self, call_id: str, seq: int, turn: TurnRecord | None) -> CallRecord:
         """Returns the record of a tool call, a new one if it is not known.
