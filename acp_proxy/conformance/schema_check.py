@@ -32,7 +32,7 @@ from acp_proxy.protocol.peers import Direction
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
-_PACKAGED = {
+PACKAGED = {
     V1: ("v1", "v1-unstable", "v1-1.4.0", "v1-0.29.0", "v1-0.18.2"),
     V2: ("v2", "v2-unstable", "v2-1.4.0"),
 }
@@ -60,7 +60,7 @@ class SchemaSet:
         """Returns the schemas of a dialect: ``v1``, ``v2`` or ``draft-1.0``."""
         if dialect == DRAFT:
             return cls(DRAFT_TYPES, closes=False)
-        return cls(*map(packaged, _PACKAGED[dialect]))
+        return cls(*map(packaged, PACKAGED[dialect]))
 
     @classmethod
     def of_file(cls, path: Path) -> "SchemaSet":

@@ -22,6 +22,14 @@ from acp_proxy.cli.commands.inspect import INSPECT
 from acp_proxy.cli.main import cli
 from acp_proxy.cli.render.diff_reports import DiffJson
 from acp_proxy.cli.render.setup_screen import ListedAgent, ListedClient
+from acp_proxy.conformance.coverage import (
+    CoverageItem,
+    CoverageReport,
+    CoverageSection,
+    CoveredRecording,
+    DialectCoverage,
+    FirstPlace,
+)
 from acp_proxy.conformance.report import CheckedRecording, CheckReport, ReportedFinding
 from acp_proxy.conformance.values import RuleCount
 from acp_proxy.doctor.values import CheckResult, Examination
@@ -403,6 +411,12 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (CheckedRecording, "Checked recording"),
         (ReportedFinding, "Broken rule"),
         (RuleCount, "Count"),
+        (CoverageReport, "inspect check --coverage"),
+        (DialectCoverage, "Dialect coverage"),
+        (CoveredRecording, "Covered recording"),
+        (CoverageSection, "Coverage section"),
+        (CoverageItem, "Coverage item"),
+        (FirstPlace, "First place"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )

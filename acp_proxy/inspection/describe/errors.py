@@ -39,10 +39,16 @@ def code_name(code: object, dialect: str | None) -> str:
         code: the code, which may be anything.
         dialect: the dialect of the recording, if known.
     """
-    if not isinstance(code, int):
-        return ""
-    named = _DRAFT if dialect == DRAFT else _OFFICIAL
-    return _JSON_RPC.get(code) or named.get(code) or ""
+    return named_codes(dialect).get(code, "") if isinstance(code, int) else ""
+
+
+def named_codes(dialect: str | None) -> dict[int, str]:
+    """Returns the error codes that a dialect names, with their names.
+
+    Args:
+        dialect: the dialect of a recording, if known.
+    """
+    return _JSON_RPC | (_DRAFT if dialect == DRAFT else _OFFICIAL)
 
 
 def describe_error(error: object, name: str = "") -> str:
