@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,11 +102,35 @@ class AcpAgent:
         """
         from acp_proxy import api
 
+        return api.open(self._recorded())
+
+    def check(self, fail_on: str = "error", *, ignore: Collection[str] = ()) -> None:
+        """Fails the test if a rule of the protocol is broken in the recording that `open` opens.
+
+        Args:
+            fail_on: the least severity that counts: ``error``, ``warning`` or ``info``.
+            ignore: rules that do not count, such as ``rpc.unanswered``, and groups, such as
+                ``rpc``.
+
+        Raises:
+            AssertionError: a rule is broken; says which, by whom and where.
+            RuntimeError: the real agent was never started.
+            ValueError: there is no such severity.
+            AcpProxyError: there is no such rule, or the recording cannot be read.
+        """
+        __tracebackhide__ = True
+        from acp_proxy.testing.broken_rules import complaint_about
+
+        complaint = complaint_about(self._recorded(), fail_on, ignore)
+        if complaint is not None:
+            raise AssertionError(complaint)
+
+    def _recorded(self) -> Path:
         if not self.is_recording:
-            return api.open(self.recording)
+            return self.recording
         if not self.runs:
             raise RuntimeError("there is no recording: the agent was never started")
-        return api.open(self.runs[-1].database)
+        return self.runs[-1].database
 
     def verdict(self) -> str:
         """Returns ``clean``, or the first other verdict of a start; see `reports`."""

@@ -34,6 +34,7 @@ from tests.integration.verifying import (
     UNRULY_AGENT,
     Verifier,
 )
+from tests.judged import text_form_of
 from tests.playbook import record
 from tests.reactive import record_capture
 from tests.rows import stream_bytes
@@ -183,6 +184,28 @@ def test_one_change_is_named_and_nothing_else(
     assert shown in found.stdout
     assert found.report["verdict"] == "differs"
     assert ET.fromstring(found.junit).get("failures") == "1"
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--check",), 1)])
+def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
+    verify: Verifier, tmp_path: Path, options: tuple[str, ...], code: int
+) -> None:
+    """Also if the agent broke it when it was recorded; what the client breaks does not count."""
+    answer = '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
+    path = tmp_path / "talk.jsonl"
+    lines = ['-> #0 initialize {"protocolVersion": 1}', f"<- {answer}", "<- | a log line"]
+    path.write_bytes(b"".join(text_form_of([*lines, "== client leaves"])))
+    found = verify.here(path, shell(f"read line; echo '{answer}'; echo a log line"), *options)
+    assert found.code == code
+    if not options:
+        assert found.report["check"] is None
+        return
+    assert found.report["verdict"] == "broken-rules"
+    assert "✗ frame.not-json by the agent: #" in found.stdout
+    assert "the agent broke rules of the protocol: " in found.stderr
+    assert {one["rule"] for one in found.report["check"]["findings"]} >= {"frame.not-json"}
+    failed = [case for case in ET.fromstring(found.junit) if case.find("failure") is not None]
+    assert [case.get("name") for case in failed] == ["rules"]
 
 
 def test_other_ids_are_no_difference(verify: Verifier) -> None:

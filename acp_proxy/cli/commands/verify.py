@@ -92,6 +92,8 @@ Examples:
 @click.option("--secret", multiple=True, metavar="MARKER=VARIABLE",
               help="Send the value of an environment variable in place of a marker. Can be given"
               " several times.")  # fmt: skip
+@click.option("--check", is_flag=True, help="Check the new run as well: a rule of the protocol that"
+              " the agent breaks is a failure.")  # fmt: skip
 @file_option("-o", "--output", text="Where to record the new run.")
 def verify(
     recording: str,
@@ -103,6 +105,7 @@ def verify(
     timeout: float | None,
     grace: float,
     secret: tuple[str, ...],
+    check: bool,
     output: Path | None,
     report: Path | None,
     junit: Path | None,
@@ -156,6 +159,7 @@ def verify(
             report=report,
             junit=junit,
             was_stopped=outcome.was_stopped,
+            is_checked=check,
             pauses=outcome.pauses,
         )
         known = engine.state.masking.known()

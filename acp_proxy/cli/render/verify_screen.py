@@ -11,6 +11,12 @@ from acp_proxy.cli.render.diff_reports import DiffCases, DiffReporter, RuleHint,
 from acp_proxy.cli.render.diff_screen import DiffScreen
 from acp_proxy.cli.render.junit import Case, Failure, failure_of, lane_cases, suite
 from acp_proxy.cli.render.output import progress, say, stdout_screen, warn
+from acp_proxy.conformance.catalogue import rules
+from acp_proxy.conformance.checked_message import AGENT
+from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, reported, worst_first
+from acp_proxy.conformance.short_text import short_text
+from acp_proxy.conformance.values import Severity
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.difference.result import Diff, DiffEntry, Field
@@ -30,6 +36,7 @@ _RESULTS = {
     "incomplete": "the recording is incomplete, and was played to its end",
     "stalled": "the agent stalled",
     "differs": "the agent did not do what was recorded",
+    "broken-rules": "the agent broke rules of the protocol",
 }
 
 
@@ -44,6 +51,8 @@ class ComparisonSettings:
     junit: Path | None
     was_stopped: bool = False
     """Whether the agent was asked to stop; then the way it ended does not count."""
+    is_checked: bool = False
+    """Whether the rules that the agent breaks in the new run count as well."""
     pauses: tuple[tuple[int, int], ...] = ()
     """When a message was held back in vain, in nanoseconds of the monotonic clock."""
 
@@ -56,7 +65,7 @@ class VerifyReport:
     recorded_as: str
     """The recording of the new run."""
     verdict: str
-    """clean, differs, stalled or incomplete."""
+    """clean, differs, broken-rules, stalled or incomplete."""
     exit_code: int
     agent_exit_code: int | None
     agent_exit_signal: int | None
@@ -69,6 +78,8 @@ class VerifyReport:
     ending: tuple[Field, ...] = ()
     entries: tuple[DiffEntry, ...] = ()
     entries_left_out: int = 0
+    check: CheckedRecording | None = None
+    """Which rules were broken in the new run, if it was checked."""
 
 
 @define
@@ -105,6 +116,9 @@ def conclude(
     )
     found = diff(old, new, options, progress)
     verdict, code = _verdict(played, found, is_incomplete=old.recording.state == "incomplete")
+    checked = _checked(new) if settings.is_checked else None
+    if code == CLEAN and checked is not None and _broken_by_agent(checked):
+        verdict, code = "broken-rules", DIFFERS
     report = VerifyReport(
         recording=settings.word,
         recorded_as=str(new.path),
@@ -117,6 +131,7 @@ def conclude(
         differences={**asdict(found.counts), "total": found.counts.total},
         handshake=found.handshake,
         ending=found.ending,
+        check=checked,
     )
     collector = _EntryCollector()
     cases = None if settings.junit is None else DiffCases()
@@ -128,6 +143,9 @@ def conclude(
             word = str(old.path) if settings.word == "latest" else settings.word
             reporters.append(RuleHint((word, str(new.path))))
     report_diff(found, reporters)
+    if checked is not None:
+        for line in short_text(checked):
+            say(line)
     if found.ending and (forced := _forced_end(new)) is not None:
         warn(f"the agent was still running after its client had left: {forced}")
     warn(f"{_RESULTS[verdict]}: {plays.headline(played)}; recorded as {new.path}")
@@ -157,6 +175,16 @@ def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[s
     if played.has_diverged or not found.is_equal:
         return "differs", STALLED if ran_out else DIFFERS
     return ("incomplete", STALLED) if ran_out else ("clean", CLEAN)
+
+
+def _checked(new: RecordingReader) -> CheckedRecording:
+    return reported(new, check(new), rules())
+
+
+def _broken_by_agent(checked: CheckedRecording) -> list[ReportedFinding]:
+    """The errors of the agent; the client's messages are recorded ones."""
+    findings = worst_first(checked.findings)
+    return [one for one in findings if one.by == AGENT and one.severity is Severity.ERROR]
 
 
 def _forced_end(reader: RecordingReader) -> str | None:
@@ -192,5 +220,11 @@ def _cases_of(report: VerifyReport) -> Iterator[Case]:
         whole = Failure("incomplete", _RESULTS["incomplete"])
     output = masked_lines(report.conversation.divergences) or None
     yield Case("verify", "conversation", whole, output=output)
+    if report.check is not None:
+        failure = None
+        if broken := _broken_by_agent(report.check):
+            first, lines = broken[0], short_text(report.check)
+            failure = Failure(first.rule, f"by the agent: #{first.seq}: {first.text}", lines)
+        yield Case("verify", "rules", failure)
     sessions = [one for one in counted if one.lane != "connection"]
     yield from lane_cases("verify", sessions, plays.REPORTER.lines_of)

@@ -1,0 +1,68 @@
+"""A test fails if the recording that it plays breaks rules of the protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.errors import NoSuchRule
+from acp_proxy.pytest_plugin import AcpAgent
+from tests.judged import text_form_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLEAN = [
+    '-> #0 initialize {"protocolVersion": 1, "clientCapabilities": {},'
+    ' "clientInfo": {"name": "ed", "version": "1"}}',
+    '<- #0 result {"protocolVersion": 1, "agentCapabilities": {},'
+    ' "agentInfo": {"name": "ag", "version": "1"}}',
+]
+
+
+def agent_of(directory: Path, lines: list[str], real_agent: list[str] | None = None) -> AcpAgent:
+    """Returns the agent of a test that plays a conversation."""
+    path = directory / "talk.jsonl"
+    path.write_bytes(b"".join(text_form_of(lines)))
+    return AcpAgent(
+        directory, path, recordings=[path], options=[], real_agent=real_agent, patience_s=1
+    )
+
+
+def test_a_clean_recording_passes(tmp_path: Path) -> None:
+    """At every severity."""
+    agent = agent_of(tmp_path, CLEAN)
+    for severity in ("error", "warning", "info"):
+        agent.check(severity)
+
+
+def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
+    """The message says which, by whom and where, and what to type."""
+    agent = agent_of(tmp_path, [*CLEAN, "<- | a log line"])
+    with pytest.raises(AssertionError) as raised:
+        agent.check()
+    title, total, finding, command = str(raised.value).splitlines()
+    assert title == "acp check: talk.jsonl breaks rules of the protocol"
+    assert total.startswith("1 error: ")
+    assert finding.startswith("✗ frame.not-json by the agent: #3: ")
+    assert command == f"`acp-proxy check {tmp_path / 'talk.jsonl'}` has all of it"
+    agent.check(ignore=["frame"])
+
+
+def test_only_what_is_severe_enough_counts(tmp_path: Path) -> None:
+    """A hint does not, unless it is asked for."""
+    agent = agent_of(tmp_path, [line.replace("Info", "_info") for line in CLEAN[:1]])
+    with pytest.raises(AssertionError, match="breaks rules"):
+        agent.check("info")
+
+
+def test_wrong_use_is_an_error(tmp_path: Path) -> None:
+    """A severity, a rule or a recording that there is not."""
+    agent = agent_of(tmp_path, CLEAN)
+    with pytest.raises(ValueError, match="expected fail_on to be one of error, warning, info"):
+        agent.check("never")
+    with pytest.raises(NoSuchRule):
+        agent.check(ignore=["frames"])
+    with pytest.raises(RuntimeError, match="never started"):
+        agent_of(tmp_path, CLEAN, ["agent"]).check()
