@@ -164,16 +164,23 @@ class _Tallies:
 
     def add(self, section: Section, name: str, seq: int) -> _Tally | None:
         """Counts an item; returns None if there are too many."""
-        name = _kept(name)
         tally = self.of.get((section.name, name))
         if tally is None:
-            if name not in self.items.get(section.name, ()):
-                if self.others[section.name] >= _MOST_NAMES:
-                    self.left_out[section.name] += 1
-                    return None
-                self.others[section.name] += 1
-            tally = self.of[section.name, name] = _Tally(seq)
-        tally.count += 1
+            tally = self._new(section.name, _kept(name), seq)
+        if tally is not None:
+            tally.count += 1
+        return tally
+
+    def _new(self, section: str, name: str, seq: int) -> _Tally | None:
+        tally = self.of.get((section, name))  # a name that was cut
+        if tally is not None:
+            return tally
+        if name not in self.items.get(section, ()):
+            if self.others[section] >= _MOST_NAMES:
+                self.left_out[section] += 1
+                return None
+            self.others[section] += 1
+        self.of[section, name] = tally = _Tally(seq)
         return tally
 
 

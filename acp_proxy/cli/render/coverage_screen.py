@@ -89,7 +89,7 @@ def _show_section(page: Page, section: CoverageSection, recordings: int) -> None
     page.print(name, piece(f"  {share(section.seen, section.defined)}"))
     seen = section.seen_items
     width = max((len(f"{item.count:,}") for item in seen), default=0)
-    spare = (2, 3) if recordings > 1 else (2,)
+    spare = (3, 2) if recordings > 1 else (2,)
     rows = [_row(item, recordings, width) for item in seen]
     page.lines(line.rstrip() for line in aligned(rows, page.screen, spare=spare))
     if section.left_out:

@@ -265,6 +265,15 @@ def test_messages_of_a_batch_count_one_by_one() -> None:
     assert counts(found, "client methods")["session/list"] == 2
 
 
+def test_of_a_large_line_only_the_labels_count() -> None:
+    """Its method and the kind of its update; the recording says that it was not decoded."""
+    large = {"type": "image", "data": "x" * (3 << 20), "mimeType": "x"}
+    found = covered([*V1, update("agent_message_chunk", content=large)])
+    assert counts(found, "session updates") == {"agent_message_chunk": 1}
+    assert counts(found, "agent content") == {}
+    assert found.recordings[0].unread == [3]
+
+
 def test_odd_values_are_passed_over() -> None:
     """Whatever stands where a list, an object or a word should be, nothing is raised."""
     odd: list[Any] = [None, 1, "x", [], [[]], {}, [{}], {"type": []}, [{"type": {}}], True]
