@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 600
 JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recordings test fast check style types docs bench mutants fuzz soak agents schemas dist lock clean
+.PHONY: help demo recordings test fast check style types docs bench mutants fuzz soak agents schemas rules dist lock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ agents: $(READY) ## read the known agents anew from the official registry, or fr
 
 schemas: $(READY) ## derive the types of messages anew from the official schemas
 	@$(BIN)/python -m tests.schemas
+
+rules: $(READY) ## write the page of all rules of `check` anew, docs/rules.md
+	@$(BIN)/python -m tests.rules_page
 
 # The same files give the same bytes: without SOURCE_DATE_EPOCH, times are those of 2020.
 dist: $(READY) ## the wheel and the source distribution, in dist/

@@ -6,6 +6,7 @@ from itertools import chain
 from acp_proxy.conformance.catalogue import rules as catalogue
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage, checked
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.other_protocols import note_of
 from acp_proxy.conformance.registry import ANY, Registered
 from acp_proxy.conformance.rules import load
 from acp_proxy.conformance.schema_check import SchemaSet
@@ -222,6 +223,8 @@ class Checker:
         talk, recording = self._conversation, self._reader.recording
         is_over = not self._reader.live and recording.state != "incomplete"
         talk.end(self._hung(last_ns), is_over=is_over)
+        if (note := note_of(talk.client.announced or {})) is not None:
+            self._result.notes.append(note)
         if talk.has_gap:
             self._result.notes.append(
                 "something passed unrecorded; after it only what a message shows by itself"

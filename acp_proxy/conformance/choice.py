@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 from acp_proxy.conformance.catalogue import left_out, rules
 from acp_proxy.conformance.rules import load
 from acp_proxy.errors import NoSuchRule
+from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import did_you_mean
 
 
@@ -28,13 +29,13 @@ def looked_at(chosen: Collection[str], dialect: str | None) -> list[str]:
 
     Args:
         chosen: those that are to be reported.
-        dialect: that of the recording; None if it is not known, when those of all dialects hold.
+        dialect: that of the recording; None if it is not known, when the rules of v1 hold.
     """
     found = {*load().ids()}
     return [
         rule.id
         for rule in rules().values()
-        if rule.id in found and rule.id in chosen and (dialect is None or dialect in rule.dialects)
+        if rule.id in found and rule.id in chosen and (dialect or V1) in rule.dialects
     ]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, worst_first
 from acp_proxy.conformance.values import SEVERITIES, Severity
+from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import counted
 
 MOST = 18
@@ -19,7 +20,7 @@ def short_text(one: CheckedRecording, most: int = MOST) -> list[str]:
         one: what was found.
         most: the largest number of rules that are listed.
     """
-    looked = f"{counted(one.rules, 'rule')} of {one.dialect or 'all dialects'} looked at"
+    looked = f"{counted(one.rules, 'rule')} of {one.dialect or V1} looked at"
     totals = severities(one.counts) or "no rule is broken"
     lines = [f"{totals}: {looked} {counted(one.frames, 'frame')}"]
     lines += one.notes

@@ -13,6 +13,7 @@ from acp_proxy.cli.render.table import aligned
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.report import CheckedRecording, CheckReport, ReportedFinding, worst_first
 from acp_proxy.conformance.values import SEVERITIES, Severity
+from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import counted
 
 MOST = 5
@@ -70,7 +71,7 @@ def show_recording(page: RecordingPage, one: CheckedRecording, most: int | None)
         one: what was found.
         most: frames of each rule; None for all.
     """
-    dialect = one.dialect or "a dialect that is not known"
+    dialect = one.dialect or V1
     if not sum(one.counts.values()):
         known = f", {one.known:,} known" if one.known else ""
         page.wrap(
@@ -87,7 +88,7 @@ def show_recording(page: RecordingPage, one: CheckedRecording, most: int | None)
     name = piece(one.recording.name, bold=True)
     verdict = _verdict(one.counts, one.known)
     page.wrap(piece(""), name, piece(f"  ({one.recording.id})  {state}  "), *verdict)
-    why = f" ({one.dialect_reason})" if one.dialect_reason else ""
+    why = f" ({one.dialect_reason or 'the dialect is unknown'})"
     page.row("dialect", f"{dialect}{why}")
     page.row("checked", f"{counted(one.rules, 'rule')}, {counted(one.frames, 'frame')}")
     _limits(page, one)

@@ -1,7 +1,8 @@
 """``acp-proxy inspect check``: which rules of the protocol were broken, by whom, and where."""
 
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
@@ -27,7 +28,8 @@ from acp_proxy.conformance.baseline import Baseline, BaselineWriter, read_baseli
 from acp_proxy.conformance.checker import check as check_recording
 from acp_proxy.conformance.choice import chosen_rules
 from acp_proxy.conformance.report import CheckedRecording, CheckReport, reported
-from acp_proxy.conformance.values import SEVERITIES
+from acp_proxy.conformance.schema_check import SchemaSet
+from acp_proxy.conformance.values import SEVERITIES, ConformanceResult
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.inspection.message_pass import Watch
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
@@ -88,6 +90,9 @@ recording cannot be read.
     show_default=True,
     help="The least severity of a finding that is a failure.",
 )
+@file_option(
+    "--schema", text="An official schema.json to check messages against, in place of ours."
+)
 @file_option("--baseline", text="Findings that are known, and do not count.")
 @click.option("--update-baseline", is_flag=True, help="Write what is found into that file.")
 @click.option("--json", is_flag=True, help="Print one JSON object, with all findings.")
@@ -118,6 +123,7 @@ def check(
     rule: tuple[str, ...],
     ignore_rule: tuple[str, ...],
     fail_on: str,
+    schema: Path | None,
     baseline: Path | None,
     update_baseline: bool,
     json: bool,
@@ -145,7 +151,7 @@ def check(
     if markdown and not coverage:
         raise Refusal("expected --coverage with --markdown")
     if coverage:
-        if any((rule, ignore_rule, baseline, update_baseline, junit, sarif, github)):
+        if any((rule, ignore_rule, schema, baseline, update_baseline, junit, sarif, github)):
             raise Refusal("--coverage checks no rules; expected no option about findings")
         sys.exit(_cover(recs or ("latest",), dialect, is_json=json, is_markdown=markdown))
     chosen = chosen_rules(rule, ignore_rule)
@@ -155,6 +161,8 @@ def check(
         raise Refusal("--json and --github are two forms; expected one of them")
     files = (junit, sarif, baseline)
     check_report_files(*files)
+    schemas = None if schema is None else SchemaSet.of_file(schema)
+    find = partial(check_recording, dialect=dialect, schemas=schemas)
     known = _known(baseline, update_baseline=update_baseline)
     written = BaselineWriter() if update_baseline else None
     report = CheckReport(fail_on)
@@ -162,7 +170,7 @@ def check(
     is_unreadable = False
     for word in recs or ("latest",):
         try:
-            one = _checked(word, dialect, chosen, known, written, files)
+            one = _checked(word, find, chosen, known, written, files)
         except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
             warn(str(e))
             is_unreadable = True
@@ -228,7 +236,7 @@ def _known(path: Path | None, *, update_baseline: bool) -> Baseline:
 
 def _checked(
     word: str,
-    dialect: str | None,
+    find: Callable[..., ConformanceResult],
     chosen: Collection[str],
     baseline: Baseline,
     written: BaselineWriter | None,
@@ -237,5 +245,5 @@ def _checked(
     with open_recording(word) as reader:
         spare_recordings(files, [file_of(reader)])
         watch = _watched(reader.count(), "checking")
-        result = check_recording(reader, dialect, watch=watch)
+        result = find(reader, watch=watch)
         return reported(reader, result, chosen, baseline, written)
