@@ -5,6 +5,7 @@ changes what it can, so that one mistake does not cause a chain of findings. All
 """
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from attrs import define, field
@@ -100,6 +101,8 @@ class Conversation:
     """The turn of each session that ended last, also where its opening was not recorded."""
     turns: dict[int, TurnRecord] = field(factory=dict)
     """Open turns by their number."""
+    cancelling: dict[int, TurnRecord] = field(factory=dict)
+    """Those of them that were cancelled."""
     terminals: Remembered[str, TerminalRecord] = field(
         factory=lambda: Remembered[str, TerminalRecord](1_000)
     )
@@ -185,6 +188,17 @@ class Conversation:
         found = self.connection.turn_of(session)
         return None if found is None else self.turns.get(found.id)
 
+    def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
+        """Returns the newest open turn of a session but for one, or None.
+
+        Args:
+            session: the session.
+            number: that of the turn that does not count.
+        """
+        open_ = self.connection.state.turns.get(session or "", ())
+        found = next((one for one in reversed(open_) if one.id != number), None)
+        return None if found is None else self.turns.get(found.id)
+
     def open_requests(self, direction: Direction, session: str | None) -> list[CheckedMessage]:
         """Returns the open requests of a session, the oldest first.
 
@@ -210,9 +224,8 @@ class Conversation:
         """Follows a message, and returns the turns that it has ended."""
         self.first.setdefault(seen.direction, seen.seq)
         if seen.direction is _TO_CLIENT:
-            for turn in self.turns.values():
-                if turn.cancel_seq is not None:
-                    turn.from_agent += 1
+            for turn in self.cancelling.values():
+                turn.from_agent += 1
         if seen.done.begun is not None:
             self._begin(seen, seen.done.begun)
         if seen.done.opened is not None:
@@ -227,7 +240,7 @@ class Conversation:
         elif seen.method == CANCEL_REQUEST and (target := seen.done.cancelled) is not None:
             cancelled = self.turn(target.turn) if target.method == PROMPT else None
             if cancelled is not None:
-                cancelled.cancel(seen.seq, seen.t_ns, must_confirm=False)
+                self._cancel_turn(cancelled, seen, must_confirm=False)
         return [ended for turn in seen.done.ended if (ended := self._end(seen, turn)) is not None]
 
     def peer_left(self, side: str, seq: int, hung: Iterable[int]) -> None:
@@ -258,25 +271,19 @@ class Conversation:
 
     def _begin(self, seen: CheckedMessage, begun: Turn) -> None:
         opened = seen.done.opened
-        blocks = seen.params.get("prompt")
-        is_plain = isinstance(blocks, list) and all(
-            member(one, "type") in ("text", "resource_link") for one in blocks
-        )
         exchange = None if opened is None else opened.id
-        turn = TurnRecord(begun.id, begun.session, seen.seq, exchange, is_text_only=is_plain)
-        turn.was_cancelling = any(
-            one.cancel_seq is not None and one.session == turn.session
-            for one in self.turns.values()
-        )
-        session = self.session(begun.session)
-        is_other_open = any(one.session == turn.session for one in self.turns.values())
-        turn.is_joining = is_other_open or session is None or session.may_be_running
+        turn = TurnRecord(begun.id, begun.session, seen.seq, exchange)
+        session, older = self.session(begun.session), self.other_turn(begun.session, begun.id)
+        if older is not None:
+            turn.was_cancelling = older.cancel_seq is not None or older.was_cancelling
+        turn.is_joining = older is not None or session is None or session.may_be_running
         self.turns[begun.id] = turn
         if session is not None:
             session.had_prompt = True
 
     def _end(self, seen: CheckedMessage, ended: Turn) -> EndedTurn | None:
         turn = self.turns.pop(ended.id, None)
+        self.cancelling.pop(ended.id, None)
         if turn is None:
             return None
         code = seen.message.error_code
@@ -287,9 +294,15 @@ class Conversation:
         return end
 
     def _cancel(self, seen: CheckedMessage, session: str | None, *, must_confirm: bool) -> None:
-        for turn in self.turns.values():
-            if session is None or turn.session == session:
-                turn.cancel(seen.seq, seen.t_ns, must_confirm=must_confirm)
+        open_ = self.connection.state.turns
+        every = [*open_.values()] if session is None else [open_.get(session, [])]
+        for one in chain.from_iterable(every):
+            if (turn := self.turns.get(one.id)) is not None:
+                self._cancel_turn(turn, seen, must_confirm=must_confirm)
+
+    def _cancel_turn(self, turn: TurnRecord, seen: CheckedMessage, *, must_confirm: bool) -> None:
+        turn.cancel(seen.seq, seen.t_ns, must_confirm=must_confirm)
+        self.cancelling[turn.id] = turn
 
     def _request(self, seen: CheckedMessage) -> None:
         method = seen.method

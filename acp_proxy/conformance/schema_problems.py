@@ -417,7 +417,7 @@ def _shown(value: Any, quoted: bool) -> str:
             return json.dumps(value if len(value) <= _LONGEST else value[:_LONGEST] + "...")
         case None | bool():
             return json.dumps(value)
-        case int() | float() if math.isfinite(value) and abs(value) < _LARGEST:
+        case int() | float() if abs(value) < _LARGEST:  # false for what is not finite, too
             return json.dumps(value)
         case int() | float():
             return "a number that is too large" if value == value else "NaN"

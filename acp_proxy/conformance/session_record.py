@@ -58,8 +58,6 @@ class TurnRecord:
     session: str | None
     prompt_seq: int
     exchange: int | None
-    is_text_only: bool = False
-    """Whether its prompt has text and resource links only, which every agent accepts."""
     cancel_seq: int | None = None
     """The first message that cancels it: session/cancel, $/cancel_request or session/close."""
     cancel_ns: int = 0

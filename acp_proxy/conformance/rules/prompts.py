@@ -65,7 +65,7 @@ def baseline_is_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     if session is None or session.closed_seq is not None or not isinstance(blocks, list):
         return
     is_plain = request.params.keys() <= {"sessionId", "prompt", "_meta"} and _is_baseline(blocks)
-    if is_plain and len(_open_turns(seen.session, talk)) <= 1:
+    if is_plain and talk.other_turn(seen.session, seen.done.turn) is None:
         yield Breach("a prompt of text and resource links is refused as invalid", (request.seq,))
 
 
@@ -82,8 +82,8 @@ def prompts_wait_for_the_end(seen: CheckedMessage, talk: Conversation) -> Iterat
     """Finds prompts in a session whose turn is not over; in v2 a prompt may join the work."""
     if talk.dialect == V2 or seen.session is None:
         return
-    if open_ := _open_turns(seen.session, talk):
-        yield Breach("the turn before is not over", (open_[-1].prompt_seq,))
+    if (older := talk.other_turn(seen.session, seen.done.turn)) is not None:
+        yield Breach("the turn before is not over", (older.prompt_seq,))
 
 
 @rule("prompt.stop-reason", results=(PROMPT,), alone=True)
@@ -232,10 +232,6 @@ def _is_baseline(blocks: list[Any]) -> bool:
         if not needed or not all(isinstance(member(block, name), str) for name in needed):
             return False
     return bool(blocks)
-
-
-def _open_turns(session: str | None, talk: Conversation) -> list[Any]:
-    return [turn for turn in talk.turns.values() if turn.session == session]
 
 
 def _binary(block: Any) -> Iterable[tuple[str, str]]:
