@@ -37,6 +37,7 @@ _OTHERS = {
     "JSON-RPC": "https://www.jsonrpc.org/specification",
     "JSON": "https://www.rfc-editor.org/rfc/rfc8259",
     "MCP-over-ACP RFD": f"{_SITE}/rfds/mcp-over-acp",
+    "Session Fork RFD": f"{_SITE}/rfds/session-fork",
 }
 _ADDRESSES = {
     **{name: f"{_SITE}/protocol/v1/{page}" for name, page in _PAGES.items()},

@@ -242,6 +242,21 @@ def terminal_methods_are_asked_for(seen: CheckedMessage, talk: Conversation) -> 
             yield Breach(f"{text} auth.terminal", _known(talk.client.seq))
 
 
+@rule("auth.duplicate", results=INITIALIZE, alone=True)
+def methods_are_unique(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds ways to log in that have the same id."""
+    methods = seen.result.get("authMethods")
+    known: set[str] = set()
+    for at, one in enumerate(methods[:1000] if isinstance(methods, list) else []):
+        key = "methodId" if talk.dialect_of(seen) == V2 else "id"
+        name = member(one, key)
+        if isinstance(name, str) and name in known:
+            text = f"there are several methods {shown(name)}"
+            yield Breach(text, place=f"/result/authMethods/{at}/{key}")
+        elif isinstance(name, str):
+            known.add(name)
+
+
 @rule("auth.retry-without", requests=("session/new",))
 def logs_in_before_it_tries_again(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds a session asked for again without a login, though the agent demanded one."""

@@ -112,6 +112,20 @@ def value_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
     yield Breach(text, place="/params/value")
 
 
+@rule("config.current-not-listed", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,),
+      alone=True)  # fmt: skip
+def current_value_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds selections whose current value is not among their own values."""
+    options, place = _listed_options(seen)
+    for at, option in enumerate(options[:1_000] if isinstance(options, list) else []):
+        if not isinstance(option, dict) or option.get("type") != "select":
+            continue
+        value, values = option.get("currentValue"), _values(option)
+        if values and isinstance(value, str) and value not in values:
+            text = f"the current value {shown(value)} of an option is not one of its values"
+            yield Breach(text, place=f"{place}/{at}/currentValue")
+
+
 @rule("config.partial", results=(_SET_OPTION,), updates=(_OPTION_UPDATE,))
 def all_options_are_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds lists without the option that was set; others that have gone are a hint."""

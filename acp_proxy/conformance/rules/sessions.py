@@ -12,9 +12,11 @@ from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, FORK, OPENING, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.redaction.markers import MARKER
 
 _OPENS = (*OPENING, "session/list")
 _REPLAYED = MESSAGES | TOOLS
+_DELETED = "deleted sessions"
 _CLOSING = ("session/close", "session/delete")
 _PATHS = {"fs/read_text_file": "path", "fs/write_text_file": "path", "terminal/create": "cwd"}
 
@@ -153,6 +155,13 @@ def resume_does_not_replay(seen: CheckedMessage, talk: Conversation) -> Iterator
         yield Breach(text, (request.seq, seen.seq), seq=replayed)
 
 
+@rule("session.fork-capability", requests=(FORK,))
+def fork_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds session/fork with an agent that does not offer it."""
+    yield from _v1_capability(seen, talk, "fork")
+    yield from _v2_capability(seen, talk, "fork")
+
+
 @rule("session.close-capability", requests=("session/close",))
 def close_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds session/close with an agent that does not offer it."""
@@ -191,12 +200,61 @@ def cursors_are_given(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
         yield Breach(f"no answer has given the cursor {shown(cursor)}", place="/params/cursor")
 
 
+@rule("session.list-filter", results=("session/list",))
+def list_keeps_to_the_directory(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds sessions of another directory than the one asked for.
+
+    A directory has several paths where links lead to it, so only the last part counts.
+    """
+    wanted = None if seen.request is None else seen.request.params.get("cwd")
+    listed = seen.result.get("sessions")
+    if seen.request is None or not isinstance(wanted, str) or not isinstance(listed, list):
+        return
+    for at, one in enumerate(listed[:1000]):
+        cwd = member(one, "cwd")
+        if not isinstance(cwd, str) or _name(cwd) == _name(wanted) or MARKER.search(cwd + wanted):
+            continue
+        text = f"sessions in {shown(wanted)} were asked for, and one in {shown(cwd)} is listed"
+        yield Breach(text, (seen.request.seq,), place=f"/result/sessions/{at}/cwd")
+        return
+
+
 @rule("session.delete-capability", requests=("session/delete",))
 def delete_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds session/delete with an agent that does not offer it."""
     yield from _v1_capability(seen, talk, "delete")
-    if talk.dialect == V2 and talk.agent.is_known and not talk.agent.offers("session", "delete"):
-        yield _not_offered(seen, talk, "session.delete")
+    yield from _v2_capability(seen, talk, "delete")
+
+
+@rule("session.deleted-listed", results=("session/delete", *OPENING))
+def remember_deleted(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Remembers deleted sessions until they are opened again, but for those that were in use."""
+    deleted: dict[str, int] = talk.memory.setdefault(_DELETED, {})
+    name = seen.result.get("sessionId", seen.session)
+    if not isinstance(name, str):
+        return
+    if seen.method != "session/delete":
+        deleted.pop(name, None)
+    elif len(deleted) < 1_000 and not talk.is_opening(name, *OPENING):
+        session = talk.session(name)
+        if (session is None or session.closed_seq is not None) and not talk.sessions.has_forgotten:
+            deleted[name] = seen.seq
+    yield from ()
+
+
+@rule("session.deleted-listed", results=("session/list",))
+def deleted_are_gone(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds lists with sessions that were deleted before the list was asked for."""
+    deleted: dict[str, int] = talk.memory.get(_DELETED, {})
+    listed = seen.result.get("sessions")
+    if seen.request is None or not deleted:
+        return
+    for at, one in enumerate(listed[:1000] if isinstance(listed, list) else []):
+        name = member(one, "sessionId")
+        seq = deleted.get(name) if isinstance(name, str) else None
+        if seq is not None and seq < seen.request.seq:
+            text = f"the session {shown(name)} was deleted, and is listed"
+            yield Breach(text, (seq,), place=f"/result/sessions/{at}/sessionId")
 
 
 @rule("session.dirs-capability", requests=(*OPENING, "session/list"))
@@ -241,6 +299,11 @@ def _v1_capability(seen: CheckedMessage, talk: Conversation, name: str) -> Itera
         yield _not_offered(seen, talk, f"sessionCapabilities.{name}")
 
 
+def _v2_capability(seen: CheckedMessage, talk: Conversation, name: str) -> Iterator[Breach]:
+    if talk.dialect == V2 and talk.agent.is_known and not talk.agent.offers("session", name):
+        yield _not_offered(seen, talk, f"session.{name}")
+
+
 def _not_offered(seen: CheckedMessage, talk: Conversation, path: str) -> Breach:
     related = () if talk.agent.seq is None else (talk.agent.seq,)
     return Breach(f"{seen.method} needs {path}, which the agent does not offer", related)
@@ -257,6 +320,11 @@ def _is_known(name: str, seen: CheckedMessage, talk: Conversation) -> bool:
 def _is_any_new_open(talk: Conversation) -> bool:
     open_ = talk.connection.open_requests(Direction.TO_AGENT)
     return any(one.method in ("session/new", FORK) for one in open_)
+
+
+def _name(path: str) -> str:
+    """The last part of a path, as it is where case does not matter."""
+    return re.split(r"[\\/]", path.rstrip("\\/"))[-1].casefold()
 
 
 def _is_inside(path: str, roots: list[str]) -> bool:
