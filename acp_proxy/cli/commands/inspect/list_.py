@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -25,7 +25,7 @@ from acp_proxy.cli.options import (
 from acp_proxy.cli.parallel import mapped
 from acp_proxy.cli.recordings import note_masked
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
-from acp_proxy.cli.render.output import Page, say, say_json, stdout_screen, warn
+from acp_proxy.cli.render.output import Page, progress, say, say_json, stdout_screen, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.styled_text import Ink
 from acp_proxy.cli.render.table import Cell, Column, cell, table
@@ -35,7 +35,7 @@ from acp_proxy.recording import Recording
 from acp_proxy.store.directory import paths
 from acp_proxy.store.library import ListedRecording, list_recordings
 from acp_proxy.store.newest import newest_first
-from acp_proxy.wording import byte_size, duration, when
+from acp_proxy.wording import byte_size, counted, duration, when
 
 _NEWEST = 5
 """Recordings of the overview."""
@@ -43,6 +43,7 @@ _PROMPT = 200
 """Characters of the first prompt."""
 _UNFINISHED = ("incomplete", "unindexed", "recording")
 
+_BROKEN = "BROKEN RULES"
 _COLUMNS = (
     Column(""),
     Column("ID"),
@@ -54,6 +55,7 @@ _COLUMNS = (
     Column("CLIENT", rank=9, least=8, most=16),
     Column("STATE", rank=1),
     Column("EXIT", rank=1),
+    Column(_BROKEN, rank=1, least=8, most=22),
     Column("FRAMES", rank=8),
     Column("TURNS", rank=7),
     Column("SIZE", rank=10),
@@ -108,6 +110,7 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
     help="Only those that began no longer ago than AGE (2h, 7d) or after DATE (2025-06-15).",
 )
 @number_option("-n", "--newest", text="Only the newest N of these.")
+@click.option("--check", is_flag=True, help="Check each for broken rules of the protocol, too.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
 @unredacted_option
 @pages
@@ -117,6 +120,7 @@ def list_(
     agent: str | None,
     since: datetime | None,
     newest: int | None,
+    check: bool,
     json: bool,
 ) -> None:
     """List recordings, newest first.
@@ -138,9 +142,10 @@ def list_(
     else:
         found = checked_entries(paths(where))
         readable = sum(entry.recording is not None for entry in found)
+    broken = _broken_rules(found) if check else {}
     if json:
         for entry in found:
-            say_json(_form(entry))
+            say_json(_form(entry) | {"broken_rules": broken.get(entry.path)})
         _note_masked(found)
         return
     if not paths(where):
@@ -149,7 +154,7 @@ def list_(
             " make one there"
         )
         return
-    _print_recordings(found)
+    _print_recordings(found, broken)
     say(_total(found, readable, where), dim=True)
 
 
@@ -188,14 +193,33 @@ def checked_entries(found: Iterable[Path]) -> list[ListedRecording]:
     return list_recordings(found, has_problem, unredacted=is_unredacted(), mapped=mapped)
 
 
-def _print_recordings(found: Sequence[ListedRecording]) -> None:
-    """Prints a table, and below it why some recordings cannot be read."""
+def _broken_rules(found: Sequence[ListedRecording]) -> dict[Path, dict[str, int] | None]:
+    """Counts what a check finds in each, by severity."""
+    from acp_proxy.conformance.severity_counts import counts_of  # late: it takes a while
+
+    readable = [entry.path for entry in found if entry.recording is not None]
+    counts = mapped(partial(counts_of, unredacted=is_unredacted()), readable)
+    checked = progress(counts, len(readable), "checking")
+    return dict(zip(readable, checked, strict=True))
+
+
+def _print_recordings(
+    found: Sequence[ListedRecording], broken: Mapping[Path, dict[str, int] | None] | None = None
+) -> None:
+    """Prints a table, and below it why some recordings cannot be read.
+
+    Args:
+        found: the recordings.
+        broken: what a check found in each, if they were checked.
+    """
+    checked = broken or {}
     page = Page(stdout_screen())
     now = None if page.screen.columns is None else datetime.now().astimezone()
-    rows = [_cells(entry, recording, now) for entry in found
+    rows = [_cells(entry, recording, now, checked.get(entry.path)) for entry in found
             if (recording := entry.recording) is not None]  # fmt: skip
     if rows:
         filled = [evolve(c, cells=[row[n] for row in rows]) for n, c in enumerate(_COLUMNS)]
+        filled = [one for one in filled if one.title != _BROKEN or checked]
         page.lines(table(filled, page.screen, is_list=True))
         page.flush()
     for entry in found:
@@ -208,7 +232,12 @@ def _note_masked(found: Sequence[ListedRecording]) -> None:
     note_masked(sum(entry.masked for entry in found), "in this list")
 
 
-def _cells(entry: ListedRecording, recording: Recording, now: datetime | None) -> list[Cell]:
+def _cells(
+    entry: ListedRecording,
+    recording: Recording,
+    now: datetime | None,
+    broken: dict[str, int] | None,
+) -> list[Cell]:
     """Returns the cells of a recording; times are absolute without ``now``."""
     started = datetime.fromisoformat(recording.started_at)
     took = ""
@@ -237,12 +266,22 @@ def _cells(entry: ListedRecording, recording: Recording, now: datetime | None) -
         cell(recording.client_title),
         cell(state, live),
         cell(code, live or (Ink.STDERR if code in _UNFINISHED else trouble)),
+        _rules(broken),
         cell(str(entry.frames)),
         cell(str(entry.turns)),
         cell(byte_size(entry.size)),
         cell(recording.note or ""),
         cell(first_prompt(entry.first_prompt)[:_PROMPT]),
     ]
+
+
+def _rules(broken: dict[str, int] | None) -> Cell:
+    """Returns how many errors and warnings a check found; empty if there was none."""
+    if broken is None:
+        return cell("")
+    words = [counted(broken[name], name) for name in ("error", "warning") if broken[name]]
+    ink = Ink.TROUBLE if broken["error"] else Ink.STDERR if words else Ink.TO_CLIENT
+    return cell(", ".join(words) or "none", ink)
 
 
 def _name(path: Path, recording: Recording) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.commands import complaint, run
 from tests.judged import text_form_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+ROOT = Path(__file__).parents[5]
 HANDSHAKE = [
     '-> #0 initialize {"protocolVersion": 1, "clientCapabilities": {},'
     ' "clientInfo": {"name": "ed", "version": "1"}}',
@@ -213,3 +212,30 @@ def test_coverage_takes_no_options_of_findings() -> None:
     assert complaint("check", "--markdown") == "expected --coverage with --markdown"
     text = complaint("check", "--coverage", "--json", "--markdown")
     assert text == "--json and --markdown are two forms; expected one of them"
+
+
+def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for the number of rules."""
+    monkeypatch.chdir(ROOT)
+    manual = (ROOT / "docs/commands/inspect-check.md").read_text(encoding="utf-8")
+    example = r"^```\n\$ acp-proxy (check recordings/crash\.db)\n(.*?)^```"
+    (shown,) = re.findall(example, manual, re.MULTILINE | re.DOTALL)
+    printed = run(*shown[0].split()).stdout
+    assert re.sub(r"\d+ rules", "N rules", printed) == re.sub(r"\d+ rules", "N rules", shown[1])
+
+
+def test_another_schema_can_be_given(tmp_path: Path) -> None:
+    """An official one; another file is wrong use."""
+    path, schema = written(tmp_path / "x.jsonl", HANDSHAKE), tmp_path / "schema.json"
+    schema.write_text("{}", encoding="utf-8")
+    assert complaint("check", path, "--schema", schema).startswith(f"cannot use {schema} as a sch")
+
+
+def test_another_protocol_is_said_to_be_one(tmp_path: Path) -> None:
+    """So that nobody looks for what an MCP server should have done in ACP."""
+    lines = [
+        '-> #0 initialize {"protocolVersion": "2025-06-18", "capabilities": {},'
+        ' "clientInfo": {"name": "ed", "version": "1"}}'
+    ]
+    found = run("check", written(tmp_path / "x.jsonl", lines))
+    assert "limits      this is not ACP: initialize looks like that of MCP" in found.stdout

@@ -168,6 +168,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
         "frames": 18,
         "turns": 1,
         "damaged": [],
+        "broken_rules": None,
         "size": path.stat().st_size,
     }
     assert bad["recording"] is None

@@ -1,0 +1,23 @@
+"""How many rules recordings break, for a list of them."""
+
+from pathlib import Path
+
+from acp_proxy.conformance.catalogue import rules
+from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.report import reported
+from acp_proxy.errors import UnreadableRecording
+from acp_proxy.store.reader import RecordingReader
+
+
+def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
+    """Counts what a check of a recording finds, by severity; None if it cannot be read.
+
+    Args:
+        path: of the recording.
+        unredacted: whether secrets are read as they are in the file.
+    """
+    try:
+        with RecordingReader(path, unredacted=unredacted) as reader:
+            return reported(reader, check(reader), rules()).counts
+    except UnreadableRecording:
+        return None
