@@ -242,6 +242,8 @@ class Checker:
             self._result.by_faults += 1
             return
         by = breach.by or (seen.sender if seen is not None else rule.by)
+        if rule.by not in (by, "either"):
+            return  # a method of the other side, which is a breach by itself
         severity: Severity = breach.severity or rule.severity
         if breach.explains:
             self._take_back(breach, {seq, *breach.related})

@@ -7,6 +7,7 @@ say whether all is well; what is wrong is found out by `schema_problems`.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,7 @@ class SchemaSet:
         self._checks: dict[tuple[Direction, str, bool], tuple[_Check, ...]] = {}
 
     @classmethod
+    @cache
     def of_dialect(cls, dialect: str) -> "SchemaSet":
         """Returns the schemas of a dialect: ``v1``, ``v2`` or ``draft-1.0``."""
         if dialect == DRAFT:

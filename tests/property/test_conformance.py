@@ -1,0 +1,165 @@
+"""Whatever passes, a check ends, and what it finds can be looked up."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acp_proxy.conformance.catalogue import rules
+from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.examples import examples
+from acp_proxy.conformance.methods import METHODS
+from acp_proxy.conformance.values import SEVERITIES
+from acp_proxy.protocol.updates import V1_UPDATES, V2_UPDATES
+from tests.judged import HANDSHAKES, reader_of
+from tests.transcripts import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ARROWS = ("->", "<-")
+STRICTER = ("init.info", "init.capabilities")
+"""Rules that v1 has as hints, and other dialects as a must."""
+GROUPS = sorted({rule.group for rule in rules().values()})
+
+
+def samples() -> Iterator[tuple[str, Any]]:
+    """The messages of all examples, with their directions; not the lines that are no JSON."""
+    for group in GROUPS:
+        for line in (line for example in examples(group) for line in example.lines):
+            arrow, _, text = line.partition(" ")
+            if arrow in ARROWS:
+                with contextlib.suppress(ValueError):
+                    if isinstance(value := json.loads(frame(text)), dict | list):
+                        yield arrow, value
+
+
+SAMPLES = [*samples()]
+METHOD_NAMES = sorted({method for table in METHODS.values() for _, method in table} | {"_x/y"})
+KEYS = sorted(
+    {"_meta", "~", ""}
+    | {name for _, sample in SAMPLES if isinstance(sample, dict) for name in sample}
+    | {
+        name
+        for _, sample in SAMPLES
+        if isinstance(sample, dict)
+        for member in sample.values()
+        if isinstance(member, dict)
+        for name in member
+    }
+)
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-1, 3),
+    st.sampled_from([1e300, -0.5, -32601, -32000, 2**70]),
+    st.sampled_from(
+        ["s", "t", "", "a", "/a", "c1", "t1", "e1", "idle", "running", "pending", "completed",
+         "denied", "file_read", "always", "form", "url", "image", "diff", "http://x", "\ud800",
+         "\x1b[2J", *sorted(V1_UPDATES | V2_UPDATES)]
+    ),
+)  # fmt: skip
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+MESSAGES = st.one_of(
+    VALUES,
+    st.builds(
+        lambda method, number, params: {"jsonrpc": "2.0", "method": method, **number, **params},
+        st.sampled_from(METHOD_NAMES),
+        st.just({}) | st.builds(lambda value: {"id": value}, LEAVES),
+        st.just({}) | st.builds(lambda value: {"params": value}, VALUES),
+    ),
+    st.builds(
+        lambda number, member, value: {"jsonrpc": "2.0", "id": number, member: value},
+        LEAVES,
+        st.sampled_from(["result", "error"]),
+        VALUES,
+    ),
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths to all values within a value, and to itself."""
+    items: Sequence[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        items = [*value.items()]
+    elif isinstance(value, list):
+        items = [*enumerate(value)]
+    return [path, *(one for key, inner in items for one in places(inner, (*path, key)))]
+
+
+@st.composite
+def changed(draw: st.DrawFn) -> tuple[str, Any]:
+    """A message of an example, in which a value was put in the place of another."""
+    arrow, sample = draw(st.sampled_from([one for one in SAMPLES if one[1]]))
+    message = copy.deepcopy(sample)
+    *path, key = draw(st.sampled_from(places(message)[1:]))
+    holder = message
+    for step in path:
+        holder = holder[step]
+    if isinstance(holder, dict) and draw(st.booleans()):
+        holder.pop(key, None)
+    elif isinstance(holder, dict | list):
+        holder[key] = draw(VALUES)
+    return arrow, message
+
+
+STEPS = st.lists(
+    st.sampled_from(SAMPLES)
+    | changed()
+    | st.tuples(st.sampled_from(ARROWS), MESSAGES)
+    | st.tuples(st.sampled_from(ARROWS), st.lists(MESSAGES, max_size=2)),
+    max_size=12,
+)
+
+
+def lines_of(handshake: str, steps: list[tuple[str, Any]], end: str) -> list[str]:
+    """A conversation: a handshake and a session, what was drawn, and its end."""
+    lines = []
+    if handshake:
+        params, result = HANDSHAKES[handshake]
+        lines += [f"-> #0 initialize {json.dumps(params)}", f"<- #0 result {json.dumps(result)}"]
+        new = {"cwd": "/proj/app", "workingDirectory": "/proj/app", "mcpServers": []}
+        lines += [f"-> #1 session/new {json.dumps(new)}", '<- #1 result {"sessionId": "s"}']
+    lines += [f"{arrow} | {json.dumps(message)}" for arrow, message in steps]
+    return [*lines, end] if end else lines
+
+
+@settings(max_examples=30)
+@given(
+    handshake=st.sampled_from(["", *HANDSHAKES]),
+    steps=STEPS,
+    end=st.sampled_from(["", "== client leaves", "== agent exits"]),
+    dialect=st.sampled_from([None, "v1", "v2", "draft-1.0"]),
+)
+def test_any_conversation_can_be_checked(
+    handshake: str, steps: list[tuple[str, Any]], end: str, dialect: str | None
+) -> None:
+    """Findings name frames that exist, and are never worse than their rule; twice they are same."""
+    lines = lines_of(handshake, steps, end)
+    found = check(reader_of(lines), dialect)
+    assert found == check(reader_of(lines), dialect)
+    seqs = range(1, len(lines) + 2)  # an end is two events
+    for one in found.findings:
+        rule = rules()[one.rule]
+        assert one.seq in seqs
+        assert set(one.related) <= {*seqs}
+        is_milder = SEVERITIES.index(one.severity) >= SEVERITIES.index(rule.severity)
+        assert is_milder or one.rule in STRICTER
+        assert one.by in ("client", "agent")
+        assert rule.by in (one.by, "either")
+        assert one.text
+        assert one.text.isprintable()
+        assert one.place is None or one.place.startswith("/")
+    names = {(one.rule, one.by) for one in found.findings}
+    assert names == {(one.rule, one.by) for one in found.counts}
