@@ -1,0 +1,140 @@
+"""What is found in conversations of real agents and clients, each with the sentence that it breaks.
+
+A finding that stands in no table below is a false alarm, or a new table entry that somebody has to
+defend from the specification.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.values import Severity
+from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.store.reader import RecordingReader
+from tests import captures
+from tests.log_writer import LogWriter
+from tests.reports.__main__ import DATA as REPORTS
+from tests.unit.inspection.diagnosis.test_checks import play
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from acp_proxy.conformance.values import CheckFinding
+    from acp_proxy.inspection.diagnosis.values import Summary
+
+RECORDINGS = Path(__file__).parents[3] / "recordings"
+
+AGAIN = {("tool.id-reused", "agent")}
+"""Claude Code announces a tool call by two ``tool_call``: "a unique identifier for this tool call
+within the session"; what is known of it later belongs into a ``tool_call_update``."""
+LINE_0 = {("tool.line", "agent")}
+"""It also names line 0: "Line numbers are 1-based"."""
+UNANSWERED = {("rpc.unanswered", "agent")}
+"""The agent died in the middle of a turn: "Returned when the turn ends"; it never did."""
+OPEN_CALL = {("turn.tools-open", "agent")}
+"""A turn ends once "there are no pending tool calls"."""
+
+EXPECTED: dict[str, set[tuple[str, str]]] = {
+    "claude-code-acp-0.16.2/big.jsonl.gz": AGAIN,
+    "claude-code-acp-0.16.2/files.jsonl": AGAIN | LINE_0,
+    "claude-code-acp-0.16.2/parallel.jsonl": AGAIN | LINE_0,
+    "claude-code-acp-0.16.2/perm_allow.jsonl": AGAIN,
+    "claude-code-acp-0.16.2/perm_reject.jsonl": AGAIN,
+    # The client answered "cancelled" without a cancel: "If the current prompt turn gets cancelled".
+    "claude-code-acp-0.16.2/perm_cancel.jsonl": AGAIN | {("cancel.permission-unasked", "client")},
+    "claude-code-acp-0.16.2/killed.jsonl": UNANSWERED,
+    "gemini-0.61.0/killed.jsonl": UNANSWERED,
+    "gemini-0.61.0/perm_cancel.jsonl": OPEN_CALL | {("cancel.permission-unasked", "client")},
+    "gemini-0.61.0/perm_reject.jsonl": OPEN_CALL,
+    # The client lists sessions though that is not offered ("Clients MUST verify"), and goes on with
+    # a session that could not be loaded.
+    "gemini-0.61.0/reload.2.jsonl": {
+        ("session.list-capability", "client"),
+        ("session.id-unknown", "client"),
+    },
+    # "the Agent MUST respond to the session/load request" once "all the conversation entries have
+    # been streamed".
+    "gemini-0.61.0-load.jsonl": {("session.load-late-replay", "agent")},
+    # Terminals that nobody has created, and a capability that the schema does not have.
+    "codex-acp-2.6.0.jsonl": {("tool.terminal-unknown", "agent"), ("meta.root-field", "agent")},
+    # "The Agent MUST release the terminal when it's no longer needed".
+    "fast-agent-0.10.48.jsonl": {("term.leaked", "agent")},
+    # A method of type terminal for a client without auth.terminal, calls that never end, and an
+    # error for a cancelled turn: "Agents MUST catch these errors".
+    "hermes-agent-0.19.0.jsonl": {
+        ("auth.terminal-offered", "agent"), ("cancel.error", "agent"), *OPEN_CALL,
+    },
+    # "If readTextFile or writeTextFile is false or not present, the Agent MUST NOT attempt to
+    # call the corresponding file system method".
+    "opencode-1.18.33-no-files.jsonl": {("fs.write-capability", "agent")},
+    # Recordings that were made to be sick.
+    "crash.db": UNANSWERED,
+    "late-updates.db": {("turn.update-late", "agent"), *OPEN_CALL},
+    "lost-permission.db": {("perm.unanswered", "client")},
+    "wrong-params.db": {("rpc.schema-params", "client"), ("meta.root-field", "client")},
+}  # fmt: skip
+"""The errors and warnings of each conversation that has some."""
+
+
+CAPTURES = captures.all_captures()
+CONVERSATIONS = [*CAPTURES, *captures.all_text_forms(), *sorted(RECORDINGS.glob("*.db"))]
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}" if path in CAPTURES else path.name
+
+
+@contextlib.contextmanager
+def _opened(path: Path, directory: Path) -> Iterator[RecordingReader]:
+    if path in CAPTURES:
+        with LogWriter(directory / "x.db") as recorder:
+            play(captures.load(path), recorder)
+        path = directory / "x.db"
+    with RecordingReader(path) as reader:
+        yield reader
+
+
+@pytest.mark.parametrize("path", CONVERSATIONS, ids=_name)
+def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) -> None:
+    """Exactly what can be defended is found, and `show` does not contradict it."""
+    with _opened(path, tmp_path) as reader:
+        found = check(reader).findings
+        _agree(found, summarize(reader))
+    told = {(one.rule, one.by) for one in found if one.severity is not Severity.INFO}
+    assert told == EXPECTED.get(_name(path), set())
+
+
+@pytest.mark.parametrize("path", sorted(REPORTS.glob("*.jsonl")), ids=_name)
+def test_agrees_with_show(path: Path) -> None:
+    """A check and `show` do not contradict each other in rebuilt reports of bugs."""
+    with RecordingReader(path) as reader:
+        _agree(check(reader).findings, summarize(reader))
+
+
+def test_the_table_is_about_conversations_that_exist() -> None:
+    """No entry is left of a conversation that is gone."""
+    assert {*EXPECTED} <= {_name(path) for path in CONVERSATIONS}
+
+
+def _agree(found: list[CheckFinding], summary: Summary) -> None:
+    """What `show` calls late or no message, a check finds at the same frame.
+
+    An answer that `show` charges to one side is not charged to the other one alone.
+    """
+    at = {(one.seq, one.rule.partition(".")[0]) for one in found}
+    late = {"turn", "session", "cancel"}
+    for told in summary.findings:
+        if told.kind == "late-update":
+            assert all(any((seq, group) in at for group in late) for seq in told.seqs), told
+        elif told.kind == "not-acp" and told.severity == PROBLEM:
+            assert any((told.seqs[0], group) in at for group in ("frame", "rpc")), told
+    for error in summary.error_codes:
+        blamed = {one.by for one in found if error.seq in (one.seq, *one.related)}
+        if error.charged in ("client", "agent"):
+            assert not blamed or error.charged in blamed, error
