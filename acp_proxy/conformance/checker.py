@@ -176,8 +176,7 @@ class Checker:
             is_update = method == UPDATE
             plan = self._plan("update" if is_update else "notification", seen.update_kind or method)
         elif kind is _RESPONSE or kind is _ERROR:
-            if seen.done.answered is not None:
-                seen.request = self._conversation.asked.get(seen.done.answered.id)
+            seen.request = self._conversation.request_of(seen)
             plan = self._plan("result" if kind is _RESPONSE else "error", method)
         else:
             return

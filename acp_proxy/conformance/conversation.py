@@ -86,6 +86,8 @@ class Conversation:
         factory=lambda: Remembered[int, CheckedMessage](10_000)
     )
     """The open requests by their exchange."""
+    opening: dict[int, CheckedMessage] = field(factory=dict)
+    """Those of them that open a session."""
     answered: dict[Direction, Remembered[str, int]] = field(
         factory=lambda: {one: Remembered[str, int](10_000) for one in Direction}
     )
@@ -216,7 +218,16 @@ class Conversation:
             session: its session.
             *methods: the methods that count.
         """
-        return any(one.method in methods for one in self.open_requests(_TO_AGENT, session))
+        return any(
+            one.session == session and one.method in methods for one in self.opening.values()
+        )
+
+    def request_of(self, answer: CheckedMessage) -> CheckedMessage | None:
+        """Returns what a message answers, or None; from now on it is not open any more."""
+        if (exchange := answer.answered) is None:
+            return None
+        self.opening.pop(exchange.id, None)
+        return self.asked.get(exchange.id)
 
     # What passes
 
@@ -230,6 +241,8 @@ class Conversation:
             self._begin(seen, seen.done.begun)
         if seen.done.opened is not None:
             self.asked.add(seen.done.opened.id, seen)
+            if seen.method in OPENING and len(self.opening) < 1_000:
+                self.opening[seen.done.opened.id] = seen
             self._request(seen)
         elif seen.message.kind in ("response", "error"):
             self._answer(seen)

@@ -11,10 +11,10 @@ from acp_proxy.conformance.values import Breach, Severity
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, FORK, OPENING, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import member
-from acp_proxy.protocol.peers import Direction
 from acp_proxy.redaction.markers import MARKER
 
 _OPENS = (*OPENING, "session/list")
+_REOPENING = ("session/load", "session/resume")
 _REPLAYED = MESSAGES | TOOLS
 _DELETED = "deleted sessions"
 _CLOSING = ("session/close", "session/delete")
@@ -98,9 +98,9 @@ def load_names_all(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
 @rule("session.load-no-replay", notifications=("session/update",))
 def remember_replay(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Remembers that a session is replayed."""
-    if seen.update_kind in _REPLAYED and (name := seen.session) is not None:
-        for request in talk.open_requests(Direction.TO_AGENT, name):
-            if request.method in ("session/load", "session/resume"):
+    if talk.opening and seen.update_kind in _REPLAYED and (name := seen.session) is not None:
+        for request in talk.opening.values():
+            if request.session == name and request.method in _REOPENING:
                 talk.memory.setdefault("replays", {})[request.seq] = seen.seq
     yield from ()
 
@@ -132,8 +132,9 @@ def replay_ends_with_the_answer(seen: CheckedMessage, talk: Conversation) -> Ite
 @rule("session.prompt-while-loading", requests=(PROMPT,))
 def prompts_wait(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds prompts for a session that is being loaded."""
-    for request in talk.open_requests(Direction.TO_AGENT, seen.session):
-        if request.method in ("session/load", "session/resume") and seen.session is not None:
+    for request in talk.opening.values():
+        is_same = seen.session is not None and request.session == seen.session
+        if is_same and request.method in _REOPENING:
             yield Breach(f"the session is still being opened by {request.method}", (request.seq,))
 
 
@@ -318,8 +319,7 @@ def _is_known(name: str, seen: CheckedMessage, talk: Conversation) -> bool:
 
 
 def _is_any_new_open(talk: Conversation) -> bool:
-    open_ = talk.connection.open_requests(Direction.TO_AGENT)
-    return any(one.method in ("session/new", FORK) for one in open_)
+    return any(one.method in ("session/new", FORK) for one in talk.opening.values())
 
 
 def _name(path: str) -> str:

@@ -78,7 +78,7 @@ class Setting:
         return [*self.lines, f"{arrow} {json.dumps(message)}"]
 
     def _shake(self) -> None:
-        params, result = HANDSHAKES[self.handshake]
+        params, result = (_with_extensions(one) for one in HANDSHAKES[self.handshake])
         self.lines += [f"-> #0 initialize {json.dumps(params)}"]
         self.lines += [f"<- #0 result {json.dumps(result)}"]
 
@@ -200,6 +200,15 @@ class Setting:
             told = {"sessionId": session, "type": "agent_message_chunk",
                     "data": {"content": "hello", "index": 0, "final": True}}  # fmt: skip
         self.lines.append(f"<- session/update {json.dumps(told)}")
+
+
+def _with_extensions(handshake: dict[str, Any]) -> dict[str, Any]:
+    """Announces the extensions that the examples use."""
+    meta = {"zed.dev": {"workspace": True}, "custom": {}}
+    return {
+        name: {**value, "_meta": meta} if name.lower().endswith("capabilities") else value
+        for name, value in handshake.items()
+    }
 
 
 def found_in(example: Example, handshake: str) -> tuple[set[str], set[str]]:
