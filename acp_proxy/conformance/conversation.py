@@ -133,8 +133,6 @@ class Conversation:
     """The lines that no newline ends, each with its sender."""
     messages_on_stderr: list[int] = field(factory=list)
     """The lines on stderr that look like messages."""
-    schemas: dict[str, SchemaSet] = field(factory=dict)
-    """The types of the dialects, each from when it is first asked for."""
     own_schemas: SchemaSet | None = None
     """Those of a file that the user has named, which hold in place of them."""
     memory: dict[str, Any] = field(factory=dict)
@@ -153,14 +151,7 @@ class Conversation:
         if self.own_schemas is not None:
             return self.own_schemas
         dialect = self.dialect_of(seen)
-        return None if dialect is None else self.schemas_in(dialect)
-
-    def schemas_in(self, dialect: str) -> SchemaSet:
-        """Returns the types of a dialect."""
-        found = self.schemas.get(dialect)
-        if found is None:
-            found = self.schemas[dialect] = SchemaSet.of_dialect(dialect)
-        return found
+        return None if dialect is None else SchemaSet.of_dialect(dialect)
 
     def is_of_its_type(self, seen: CheckedMessage) -> bool:
         """Whether a message is certainly of the type of its method, without other members."""

@@ -59,7 +59,7 @@ class SchemaSet:
     @classmethod
     @cache
     def of_dialect(cls, dialect: str) -> "SchemaSet":
-        """Returns the schemas of a dialect: ``v1``, ``v2`` or ``draft-1.0``."""
+        """Returns the schemas of a dialect: ``v1``, ``v2`` or ``draft-1.0``; the same each time."""
         if dialect == DRAFT:
             return cls(DRAFT_TYPES, closes=False)
         return cls(*map(packaged, PACKAGED[dialect]))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import rule
+from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.schema_problems import ABSENT, Mismatch, SchemaProblem
 from acp_proxy.conformance.values import Breach, Severity
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
@@ -59,7 +60,7 @@ def nothing_is_added(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
         places = schemas.extra(seen.direction, method, is_result=False, value=params)
         if places and method in INITIALIZE and talk.own_schemas is None:
             # A client that speaks both versions announces itself in the forms of both.
-            for other in map(talk.schemas_in, (V1, V2)):
+            for other in map(SchemaSet.of_dialect, (V1, V2)):
                 known = other.extra(seen.direction, method, is_result=False, value=params)
                 places = [place for place in places if place in known]
     else:
