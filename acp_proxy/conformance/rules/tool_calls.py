@@ -72,9 +72,11 @@ def status_goes_on(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
 
 @rule("tool.no-progress", updates=(_UPDATE,))
 def progress_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Reports tool calls that are over without having been in progress."""
+    """Reports tool calls that are over without having been in progress, but for refused ones."""
     call = _known(seen, talk)
-    if call is None or call.status != "pending" or talk.is_opening(seen.session, *OPENING):
+    if call is None or call.status != "pending" or call.refused_seq is not None:
+        return
+    if talk.is_opening(seen.session, *OPENING):
         return
     if seen.message.status in ("completed", "failed"):
         yield Breach(f"{shown(call.id)} was never in_progress", _seqs(call.status_seq))

@@ -205,8 +205,13 @@ class Setting:
 def _with_extensions(handshake: dict[str, Any]) -> dict[str, Any]:
     """Announces the extensions that the examples use."""
     meta = {"zed.dev": {"workspace": True}, "custom": {}}
+    sessions = {"modes": ["default", "plan"]}
     return {
-        name: {**value, "_meta": meta} if name.lower().endswith("capabilities") else value
+        name: {**value, "_meta": meta, "sessionCapabilities": sessions}
+        if name == "capabilities" and "sessionCapabilities" in value
+        else {**value, "_meta": meta}
+        if name.lower().endswith("capabilities")
+        else value
         for name, value in handshake.items()
     }
 

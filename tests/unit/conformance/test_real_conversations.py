@@ -50,7 +50,7 @@ EXPECTED: dict[str, set[tuple[str, str]]] = {
     "claude-code-acp-0.16.2/perm_cancel.jsonl": AGAIN | {("cancel.permission-unasked", "client")},
     "claude-code-acp-0.16.2/killed.jsonl": UNANSWERED,
     "gemini-0.61.0/killed.jsonl": UNANSWERED,
-    "gemini-0.61.0/perm_cancel.jsonl": OPEN_CALL | {("cancel.permission-unasked", "client")},
+    "gemini-0.61.0/perm_cancel.jsonl": {("cancel.permission-unasked", "client")},
     "gemini-0.61.0/perm_reject.jsonl": OPEN_CALL,
     # The client lists sessions though that is not offered ("Clients MUST verify"), and goes on with
     # a session that could not be loaded.
