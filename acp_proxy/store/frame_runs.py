@@ -4,7 +4,8 @@ SQLite itself passes over what continues a run, so a million frames take a third
 `FrameTable.heads` needs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Stream
@@ -30,6 +31,9 @@ _CONTINUES = (
 """Whether a frame ``f`` continues the run of the frame ``p`` that directly precedes it: both are
 updates of one turn that are about no tool call and no terminal, and do not end the turn."""
 
+_Begun = tuple[int, int, str, str, bytes | None]
+"""The first frame of a run: its number, time, stream, kind and line."""
+
 
 def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRun]:
     """Yields the frames of a table in order, the updates of a run as one.
@@ -54,11 +58,10 @@ def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRu
     )
     label = execute(f"SELECT id FROM {table.labels} WHERE text = ?", (UPDATE,)).fetchone()
     update = label[0] if label is not None and pause_ns >= 0 else None
-    begun: tuple[int, int, str, str, bytes | None] | None = None
+    begun: _Begun | None = None
     for seq, t_ns, stream, kind, line, *last in execute(sql, (first, update, first, pause_ns)):
         if begun is not None:  # what directly precedes a run is the end of the one before
-            end = execute(last_before, (seq,)).fetchone() if last[0] is None else last
-            yield FrameRun(*begun, *end)
+            yield _run(begun, execute(last_before, (seq,)).fetchone() if last[0] is None else last)
         if type(t_ns) is not int or (type(line) is not bytes and line is not None):
             raise Mistyped(f"frame {seq} has no time or no bytes")
         try:
@@ -66,4 +69,12 @@ def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRu
         except (KeyError, TypeError):
             raise Mistyped(f"frame {seq} has an unknown code") from None
     if begun is not None:
-        yield FrameRun(*begun, *execute(last_before, (_BEYOND,)).fetchone())
+        yield _run(begun, execute(last_before, (_BEYOND,)).fetchone())
+
+
+def _run(begun: _Begun, end: Sequence[Any]) -> FrameRun:
+    """A run, by its first frame and the number and the time of its last one."""
+    last_seq, last_ns = end
+    if type(last_ns) is not int:
+        raise Mistyped(f"frame {last_seq} has no time")
+    return FrameRun(*begun, last_seq, last_ns)

@@ -96,15 +96,24 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
         assert pause_ns >= 0 or run.frames == 1
 
 
-def test_a_damaged_row_is_damage(recorder: LogWriter) -> None:
-    """An unknown kind is not skipped."""
-    chunk(recorder)
+@pytest.mark.parametrize(
+    ("spoilt", "reason"),
+    [
+        ("kind = 99 WHERE seq = 3", "unknown code"),
+        ("t_ns = 'soon' WHERE seq = 3", "no time"),
+        ("t_ns = 'soon' WHERE seq = 5", "no time"),  # the last one of the run
+    ],
+)
+def test_a_damaged_row_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
+    """An unknown kind is not skipped, nor a time that is a text, which SQLite takes for 0."""
+    for _ in range(3):
+        chunk(recorder)
     recorder.close()
     recorder.finish()
     with contextlib.closing(sqlite3.connect(recorder.path)) as database, database:
-        database.execute("UPDATE frame_rows SET kind = 99 WHERE seq = 3")
+        database.execute(f"UPDATE frame_rows SET {spoilt}")
     with (
         RecordingReader(recorder.path) as reader,
-        pytest.raises(DamagedRecording, match="unknown code"),
+        pytest.raises(DamagedRecording, match=reason),
     ):
-        list(reader.runs(0))
+        list(reader.runs(5 * MS))
