@@ -25,7 +25,7 @@ _FORMAT = 1
 _LENGTH = 16
 """Hexadecimal digits of a fingerprint."""
 _PATH = re.compile(r'"(?:file:/|~?/|[A-Za-z]:[\\/]|\\\\)[^"]*"?|(?<![\w*])(?:/|[A-Za-z]:\\)[^\s"]+')
-_ID = re.compile(r"[\w.+:-]*\d[\w.+:-]*")
+_ID = re.compile(r"(?<![\w.+:-])[\w.+:-]*\d[\w.+:-]*")  # from a word's start, so it is quick
 _OPAQUE = re.compile(r'"[A-Za-z_.-]{16,}…?"?')
 """A value without blanks that is long and has no digit; most are ids."""
 _MARKS = re.compile(r'["…]')

@@ -126,6 +126,15 @@ def test_values_are_those_of_the_recording(
     assert offered(monkeypatch, "log", "nothing", "session", ":") == []
 
 
+@pytest.mark.usefixtures("home")
+def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each option of `check` that takes one; before it, recordings."""
+    assert offered(monkeypatch, "check", "hel") == ["help", "hello"]
+    for option in ("--rule", "--ignore-rule", "--explain"):
+        assert offered(monkeypatch, "check", option, "ses")[0] == "session"
+        assert offered(monkeypatch, "check", option, "rpc.una") == ["rpc.unanswered"]
+
+
 def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever a plan can stand; else it is a file."""
     for words in (

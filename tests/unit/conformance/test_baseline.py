@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import time
+from pathlib import Path
 
 import pytest
 from attrs import evolve
@@ -16,12 +17,13 @@ from acp_proxy.conformance.baseline import (
     generic,
     read_baseline,
 )
+from acp_proxy.conformance.catalogue import rules
+from acp_proxy.conformance.checker import check
 from acp_proxy.conformance.values import CheckFinding, Severity
 from acp_proxy.errors import BadBaseline
+from acp_proxy.store.reader import RecordingReader
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+PAIRS = sorted((Path(__file__).parents[2] / "data/pairs").glob("*.a.jsonl"))
 FOUND = CheckFinding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still open')
 
 
@@ -76,6 +78,30 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
     known = read_baseline(path)
     assert [known.has(FOUND) for _ in range(3)] == [True, True, False]
     assert writer.count == known.known[0].count == 2
+
+
+@pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
+def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
+    """Two runs of an agent by one script, with ids, directories and times of their own."""
+    writer = BaselineWriter()
+    for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
+        with RecordingReader(name) as reader:
+            found = check(reader).findings
+        if name == path:
+            for one in found:
+                writer.add(one)
+            known = Baseline(
+                KnownFinding(**one)
+                for one in json.loads(writer.written(Baseline(), rules()))["findings"]
+            )
+    assert [one.text for one in found if not known.has(one)] == []
+
+
+def test_a_long_word_is_read_quickly() -> None:
+    """Its length counts once."""
+    began = time.process_time()
+    generic("a" * 200_000)
+    assert time.process_time() - began < 5
 
 
 def test_what_is_known_of_other_rules_stays() -> None:
