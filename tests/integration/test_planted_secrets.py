@@ -174,6 +174,11 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
         yield inspect, name, path
         yield inspect, name, path, "--json"
     yield inspect, "audit", path, "--markdown"
+    yield inspect, "list", "--check"
+    for form in ("--top=50", "--json", "--github", "--coverage"):
+        yield inspect, "check", path, form
+    yield inspect, "check", path, "--sarif", out / "x.sarif", "--junit", out / "x.xml"
+    yield inspect, "check", path, "--baseline", out / "known.json", "--update-baseline"
     yield inspect, "transcript", path
     yield inspect, "transcript", path, "--json"
     yield inspect, "bundle", path, "-o", out / "bug.zip"

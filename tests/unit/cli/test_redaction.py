@@ -18,6 +18,7 @@ COMMANDS = (
     ("inspect", "log"),
     ("inspect", "stats"),
     ("inspect", "audit"),
+    ("inspect", "check"),
     ("inspect", "export"),
     ("inspect", "search", "e"),
     ("faults", "explain", "--fault", "drop where=kind:response", "-"),
