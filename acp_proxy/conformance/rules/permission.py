@@ -8,7 +8,7 @@ from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import end_rule, rule
 from acp_proxy.conformance.values import Breach, Severity
 from acp_proxy.conformance.wording import shown
-from acp_proxy.protocol.dialects import DRAFT, PERMISSION
+from acp_proxy.protocol.dialects import DRAFT, PERMISSION, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.permissions import options_of
 
@@ -28,9 +28,11 @@ def option_ids_differ(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
 
 @rule("perm.options-empty", requests=(PERMISSION,), alone=True)
 def there_is_a_choice(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds a request without options."""
+    """Finds a request without options; the type of version 2 demands one."""
     if seen.params.get("options") == []:
-        yield Breach("a permission request offers no options", place="/params/options")
+        severity = None if talk.dialect == V2 else Severity.WARNING
+        yield Breach("a permission request offers no options", place="/params/options",
+                     severity=severity)  # fmt: skip
 
 
 @rule("perm.option-unknown", results=(PERMISSION,))

@@ -121,6 +121,17 @@ def binary_content_is_base64(seen: CheckedMessage, talk: Conversation) -> Iterat
                 yield Breach(text, place=f"{place}/{name}")
 
 
+@rule("prompt.base64", updates=("terminal_output_chunk", "terminal_update"), alone=True)
+def output_is_base64(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds output of terminals that is not base64; only version 2 has such updates."""
+    is_chunk = seen.update_kind == "terminal_output_chunk"
+    path = ("data",) if is_chunk else ("output", "data")
+    data = member(seen.update, *path)
+    if talk.dialect == V2 and isinstance(data, str) and not _is_base64(data):
+        yield Breach("the output of a terminal is not base64",
+                     place=f"/params/update/{'/'.join(path)}")  # fmt: skip
+
+
 @rule("turn.update-late", updates=TURN_OUTPUT)
 def output_precedes_the_end(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds a turn's output after its end; after a turn that was cancelled another rule does."""

@@ -17,6 +17,7 @@ _OPENS = (*OPENING, "session/list")
 _REOPENING = ("session/load", "session/resume")
 _REPLAYED = MESSAGES | TOOLS
 _DELETED = "deleted sessions"
+_MADE_UP = "sessions that only the client names"
 _CLOSING = ("session/close", "session/delete")
 _PATHS = {"fs/read_text_file": "path", "fs/write_text_file": "path", "terminal/create": "cwd"}
 
@@ -49,10 +50,13 @@ def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     name = seen.params.get("sessionId")
     if not isinstance(name, str) or _is_known(name, seen, talk):
         return
-    if seen.sender == AGENT and _is_any_new_open(talk):
-        return
+    if seen.sender == AGENT and (_is_any_new_open(talk) or name in talk.memory.get(_MADE_UP, ())):
+        return  # the agent goes along with a client that was charged already
     if seen.method in (*OPENING, "session/delete"):
         return  # sessions of an earlier connection can be loaded, and deleted
+    made_up: set[str] = talk.memory.setdefault(_MADE_UP, set())
+    if seen.sender == CLIENT and len(made_up) < 1_000:
+        made_up.add(name)
     yield Breach(f"the session {shown(name)} is not known", place="/params/sessionId")
 
 
