@@ -156,6 +156,23 @@ def test_a_replay_begins_without_the_redactor() -> None:
     assert redaction_after(script) == {"hidden", "key_formats", "markers", "needles"}
 
 
+def test_a_short_command_never_looks_for_garbage() -> None:
+    """`inspect show` of a small recording ends without one run of the garbage collector."""
+    recording = PACKAGE.parent / "recordings" / "hello.db"
+    script = (
+        "import gc, os, sys; looks = []; gc.collect();"
+        "gc.callbacks.append(lambda phase, info: looks.append((phase, info)));"
+        "sys.argv[1:] = ['inspect', 'show', sys.argv[1]];"
+        "sys.stdout = open(os.devnull, 'w');"
+        "import atexit; atexit.register(lambda: sys.stderr.write(f'{looks}'));"
+        "from acp_proxy.entry import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, recording], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "[]")
+
+
 def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
     """A recording of which no line may hold a secret."""
     script = (
