@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from acp_proxy.conformance.catalogue import rules as catalogue
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage, checked
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.methods import UPDATE_KINDS, kind_of
 from acp_proxy.conformance.other_protocols import note_of
-from acp_proxy.conformance.registry import ANY, Registered
+from acp_proxy.conformance.registry import ANY, Condition, Registered
 from acp_proxy.conformance.rules import load
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.session_record import EndedTurn
@@ -42,9 +44,18 @@ _QUICK_NS = 20 * 10**9
 _LOST = ("unrecorded", "damaged")
 """Notes of the recorder after which something passed that is not in the recording."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
+_TO_CLIENT = Direction.TO_CLIENT
 _REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
 _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
 _MESSAGES = (_REQUEST, _NOTIFICATION, _RESPONSE, _ERROR)
+
+
+class RulePlan(NamedTuple):
+    """The functions that look at a kind of message."""
+
+    always: list[Registered]
+    conditional: list[tuple[Condition, list[Registered]]]
+    """Those that look at it when a condition holds, by the condition."""
 
 
 class Checker:
@@ -85,7 +96,7 @@ class Checker:
         }
         self._at_turn_end = [one for one in registry.at_turn_end if one[0] in self._rules]
         self._at_end = [one for one in registry.at_end if one[0] in self._rules]
-        self._plans: dict[tuple[str, str], list[Registered]] = {}
+        self._plans: dict[tuple[str, str, Direction], RulePlan] = {}
         self._result = ConformanceResult(
             self._dialect,
             "forced by --dialect" if dialect else recording.dialect_reason,
@@ -171,10 +182,12 @@ class Checker:
     def _take_message(self, seen: CheckedMessage) -> None:
         kind, method = seen.message.kind, seen.done.method or ""
         if kind is _REQUEST:
-            plan = self._plan("request", method)
+            plan = self._plan("request", method, seen.direction)
         elif kind is _NOTIFICATION:
-            is_update = method == UPDATE
-            plan = self._plan("update" if is_update else "notification", seen.update_kind or method)
+            trigger, name = "notification", method
+            if method == UPDATE and seen.direction is _TO_CLIENT:
+                trigger, name = "update", seen.update_kind or method
+            plan = self._plan(trigger, name, seen.direction)
         elif kind is _RESPONSE or kind is _ERROR:
             seen.request = self._conversation.request_of(seen)
             plan = self._plan("result" if kind is _RESPONSE else "error", method)
@@ -186,24 +199,41 @@ class Checker:
         for ended in self._conversation.take(seen):
             self._apply_to_turn(ended, seen)
 
-    def _plan(self, trigger: str, name: str) -> list[Registered]:
+    def _plan(self, trigger: str, name: str, direction: Direction = Direction.TO_AGENT) -> RulePlan:
         """The functions that look at messages of a method, or at updates of a kind."""
-        plan = self._plans.get((trigger, name))
+        key = trigger, name, direction
+        plan = self._plans.get(key)
         if plan is None:
             find = self._by_trigger.get
-            plan = [*find((trigger, ANY), ())]
-            plan += find(("message", ANY), ()) if name != ANY else ()
+            found = [*find((trigger, ANY), ())]
+            found += find(("message", ANY), ()) if name != ANY else ()
             if trigger == "update":
-                plan += find(("notification", UPDATE), ())
-                plan += find(("notification", ANY), ())
-            plan += find((trigger, name), ()) if name != ANY else ()
+                found += find(("notification", UPDATE), ())
+                found += find(("notification", ANY), ())
+            found += find((trigger, name), ()) if name != ANY else ()
+            if self._is_usual(*key):
+                found = [one for one in found if not one.is_for_odd]
+            plan = _planned(found)
             if len(self._plans) < _MOST:
-                self._plans[trigger, name] = plan
+                self._plans[key] = plan
         return plan
 
-    def _apply(self, seen: CheckedMessage, plan: Iterable[Registered]) -> None:
+    def _is_usual(self, trigger: str, name: str, direction: Direction) -> bool:
+        """Whether the dialect has a method in a direction, or a kind of update."""
+        if trigger == "update":
+            return name in UPDATE_KINDS.get(self._dialect or "", ())
+        return kind_of(self._dialect, direction, name) == trigger
+
+    def _apply(self, seen: CheckedMessage, plan: RulePlan) -> None:
+        talk = self._conversation
+        self._call(seen, plan.always)
+        for condition, entries in plan.conditional:
+            if condition(seen, talk):
+                self._call(seen, entries)
+
+    def _call(self, seen: CheckedMessage, entries: Sequence[Registered]) -> None:
         has_gap = self._conversation.has_gap
-        for entry in plan:
+        for entry in entries:
             if has_gap and not entry.is_alone:
                 continue
             for breach in entry.function(seen, self._conversation):
@@ -283,6 +313,17 @@ class Checker:
 def _holds(rule: Rule, dialect: str | None) -> bool:
     """Whether a rule holds in a dialect; while that is not known, those of v1 do."""
     return V1 in rule.dialects if dialect is None else dialect in rule.dialects
+
+
+def _planned(entries: Iterable[Registered]) -> RulePlan:
+    plan, conditional = RulePlan([], []), dict[Condition, list[Registered]]()
+    for entry in entries:
+        if entry.when is None:
+            plan.always.append(entry)
+        else:
+            conditional.setdefault(entry.when, []).append(entry)
+    plan.conditional.extend(conditional.items())
+    return plan
 
 
 def check(

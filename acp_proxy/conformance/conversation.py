@@ -112,6 +112,8 @@ class Conversation:
     """The first two requests for it."""
     first: dict[Direction, int] = field(factory=dict)
     """The first message of each direction."""
+    messages: dict[Direction, int] = field(factory=lambda: dict.fromkeys(Direction, 0))
+    """How many messages went in each direction."""
     is_logged_in: bool = False
     """Whether a login has succeeded, and no logout has followed."""
     auth_required: CheckedMessage | None = None
@@ -225,6 +227,7 @@ class Conversation:
     def take(self, seen: CheckedMessage) -> list[EndedTurn]:
         """Follows a message, and returns the turns that it has ended."""
         self.first.setdefault(seen.direction, seen.seq)
+        self.messages[seen.direction] += 1
         if seen.direction is _TO_CLIENT:
             for turn in self.cancelling.values():
                 turn.from_agent += 1

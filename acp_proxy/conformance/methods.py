@@ -5,6 +5,7 @@ From the current schema, its unstable part, and the 1.0 draft (sections 5 and 6)
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.updates import V1_UPDATES, V2_UPDATES
 
 REQUEST, NOTIFICATION = "request", "notification"
 Method = tuple[Direction, str]
@@ -57,6 +58,26 @@ METHODS: dict[str, dict[Method, str]] = {
 
 EITHER_KIND = frozenset({"mcp/message", "_proxy/successor", "proxy/successor"})
 """Methods that are requests or notifications, as what they carry is."""
+_BOTH = frozenset(
+    {
+        "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call_update",
+        "available_commands_update", "config_option_update", "session_info_update",
+        "usage_update", "plan_update", "plan_removed", "notice", "compaction_update",
+        "compaction_summary_chunk",
+    }
+)  # fmt: skip
+UPDATE_KINDS = {
+    V1: _BOTH | V1_UPDATES,
+    V2: _BOTH | V2_UPDATES,
+    DRAFT: frozenset(
+        {
+            "plan", "agent_message_chunk", "user_message_chunk", "thought_message_chunk",
+            "tool_call", "tool_call_update", "available_commands", "current_mode_update",
+            "config_option_update",
+        }
+    ),
+}  # fmt: skip
+"""The kinds of session updates that each dialect has, unstable ones among them."""
 
 
 def kind_of(dialect: str | None, direction: Direction, method: str) -> str | None:

@@ -22,6 +22,7 @@ ANY = "*"
 """In a list of methods or kinds: every one."""
 
 MessageRule = Callable[[CheckedMessage, Conversation], Iterable[Breach]]
+Condition = Callable[[CheckedMessage, Conversation], bool]
 TurnRule = Callable[[EndedTurn, Conversation], Iterable[Breach]]
 EndRule = Callable[[Conversation], Iterable[Breach]]
 
@@ -33,6 +34,10 @@ class Registered(NamedTuple):
     function: MessageRule
     is_alone: bool
     """Whether it judges by the message alone, so that a gap in the recording does not matter."""
+    is_for_odd: bool = False
+    """Whether it looks only at methods and updates that the dialect does not have there."""
+    when: Condition | None = None
+    """What has to hold first; asked once for all functions with the same condition."""
 
 
 class Registry:
@@ -63,6 +68,8 @@ class Registry:
         results: Iterable[str] = (),
         updates: Iterable[str] = (),
         last: bool = False,
+        odd: bool = False,
+        when: Condition | None = None,
         alone: bool = False,
     ) -> Callable[[MessageRule], MessageRule]:
         """Registers a function that looks at messages.
@@ -79,6 +86,9 @@ class Registry:
             results: at results only.
             updates: at session updates of these kinds.
             last: at messages that are not of their type, after all others have looked at them.
+            odd: only at methods that the dialect does not have in that direction and as that kind
+                of message, and at kinds of updates that it does not have.
+            when: only when this holds.
             alone: it judges by the message alone.
         """
         triggers = [("line", ANY)] if lines else []
@@ -94,7 +104,7 @@ class Registry:
 
         def register(function: MessageRule) -> MessageRule:
             for trigger in triggers:
-                entry = Registered(rule_id, function, alone)
+                entry = Registered(rule_id, function, alone, odd, when)
                 self.by_trigger.setdefault(trigger, []).append(entry)
             return function
 

@@ -9,6 +9,7 @@ from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.methods import METHODS
 from acp_proxy.conformance.registry import ANY, end_rule, rule
 from acp_proxy.conformance.remembered import Remembered
+from acp_proxy.conformance.rules.conditions import has_metadata
 from acp_proxy.conformance.rules.json_rpc import unanswered
 from acp_proxy.conformance.values import Breach, Severity
 from acp_proxy.conformance.wording import is_relative, shown
@@ -74,16 +75,15 @@ _NO_SECRET = re.compile(r"^(where|how|which|what|why|should|do|does|is|path|file
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-@rule("meta.type", messages=True, alone=True)
+@rule("meta.type", messages=True, when=has_metadata, alone=True)
 def metadata_is_an_object(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds metadata that is no object; null stands for none."""
-    if _mentions(seen, b'"_meta"'):
-        for path, value in _metadata(seen):
-            if value is not None and not isinstance(value, dict):
-                yield Breach(f"_meta is {shown(value)}, no object", place=pointer(path))
+    for path, value in _metadata(seen):
+        if value is not None and not isinstance(value, dict):
+            yield Breach(f"_meta is {shown(value)}, no object", place=pointer(path))
 
 
-@rule("meta.trace", messages=True, alone=True)
+@rule("meta.trace", messages=True, when=has_metadata, alone=True)
 def trace_is_w3c(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds trace contexts that are not as the W3C defines them."""
     if not (_mentions(seen, b'"trace') or _mentions(seen, b'"baggage"')):

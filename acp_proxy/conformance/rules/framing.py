@@ -10,6 +10,7 @@ import msgspec
 from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import end_rule, rule
+from acp_proxy.conformance.rules.conditions import has_stream_ended
 from acp_proxy.conformance.values import Breach, Severity
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING, PROMPT, V2
 from acp_proxy.protocol.jsonrpc import Kind
@@ -40,18 +41,19 @@ def no_headers(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         yield Breach(f"a header stands before a message: {_shown(raw)}")
 
 
-@rule("frame.split-message", lines=True)
+@rule("frame.split-message", odd_lines=True)
 def one_line_each(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds messages that are written on several lines, such as JSON that is indented."""
-    pieces: dict[str, list[tuple[int, bytes]]] = talk.memory.setdefault("split lines", {})
-    raw = seen.message.raw
+    pieces: dict[str, tuple[int, list[tuple[int, bytes]]]]
+    pieces = talk.memory.setdefault("split lines", {})
+    raw, messages = seen.message.raw, talk.messages[seen.direction]
     if seen.message.kind not in (Kind.INVALID, Kind.BLANK) or raw is None:
-        pieces.pop(seen.direction, None)
         return
-    begun = pieces.get(seen.direction)
-    if begun is None:
+    before, begun = pieces.get(seen.direction, (-1, []))
+    if before != messages:  # a message came in between
+        pieces.pop(seen.direction, None)
         if raw.lstrip().startswith(b"{") and len(raw) < 1 << 20 and seen.value is None:
-            pieces[seen.direction] = [(seen.seq, raw)]
+            pieces[seen.direction] = messages, [(seen.seq, raw)]
         return
     begun.append((seen.seq, raw))
     joined = b"\n".join(piece for _, piece in begun)
@@ -139,10 +141,10 @@ def numbers_are_finite(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
         yield Breach(f"{(seen.message.parse_error or '').removeprefix('not JSON: ')}")
 
 
-@rule("frame.after-exit", lines=True)
+@rule("frame.after-exit", lines=True, when=has_stream_ended)
 def nothing_after_the_end(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds lines of a stream that has ended."""
-    if talk.ended_streams and (seq := talk.ended_streams.get(seen.direction)) is not None:
+    if (seq := talk.ended_streams.get(seen.direction)) is not None:
         yield Breach("a line came after the end of its stream", (seq,))
 
 

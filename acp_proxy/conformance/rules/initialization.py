@@ -6,6 +6,7 @@ from typing import Any
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import ANY, rule
+from acp_proxy.conformance.rules.conditions import is_early
 from acp_proxy.conformance.values import Breach, Severity
 from acp_proxy.conformance.wording import shown
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
@@ -42,7 +43,7 @@ _OF_V1 = frozenset({"session/load", "session/set_mode", "session/set_model", "au
 _OF_V2 = frozenset({"auth/login", "auth/logout"})
 
 
-@rule("init.first", messages=True)
+@rule("init.first", messages=True, when=is_early)
 def initialize_is_first(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds another message before the client's ``initialize``."""
     is_first = seen.direction not in talk.first
@@ -50,7 +51,7 @@ def initialize_is_first(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
         yield Breach(f"the first message is {seen.method or 'an answer'}, not initialize")
 
 
-@rule("init.complete", requests=(ANY,), notifications=(ANY,))
+@rule("init.complete", requests=(ANY,), notifications=(ANY,), when=is_early)
 def nothing_before_its_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds sessions and logins that do not wait for the answer to ``initialize``."""
     method = seen.method or ""
@@ -61,7 +62,7 @@ def nothing_before_its_answer(seen: CheckedMessage, talk: Conversation) -> Itera
             yield Breach(f"{method} was sent while initialize was open", (first.seq,))
 
 
-@rule("init.agent-early", requests=(ANY,), notifications=(ANY,))
+@rule("init.agent-early", requests=(ANY,), notifications=(ANY,), when=is_early)
 def agent_waits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds what an agent sends before it has answered ``initialize``."""
     if seen.sender == AGENT and not talk.agent.is_known and not talk.answered[_TO_AGENT]:
@@ -150,7 +151,7 @@ def client_knows_the_version(seen: CheckedMessage, talk: Conversation) -> Iterat
         yield Breach(text, _known(talk.agent.seq))
 
 
-@rule("init.version-behaviour", requests=(ANY,), notifications=(ANY,))
+@rule("init.version-behaviour", requests=(ANY,), notifications=(ANY,), odd=True)
 def keeps_to_the_version(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds methods and updates that only the other version has; rules of v2 name those of v1."""
     if talk.dialect != V1:

@@ -214,7 +214,7 @@ def envelope_has_its_members(seen: CheckedMessage, talk: Conversation) -> Iterat
             yield Breach(f"the envelope has other members: {', '.join(others)[:200]}")
 
 
-@rule("rpc.wrong-direction", requests=(ANY,), notifications=(ANY,))
+@rule("rpc.wrong-direction", requests=(ANY,), notifications=(ANY,), odd=True)
 def method_is_the_senders(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds methods that only the other side may call."""
     method, direction = seen.message.method or "", seen.direction
@@ -226,7 +226,7 @@ def method_is_the_senders(seen: CheckedMessage, talk: Conversation) -> Iterator[
         yield Breach(f"{method} is for the {seen.sender} to handle, not to send")
 
 
-@rule("rpc.unknown-method", requests=(ANY,), notifications=(ANY,))
+@rule("rpc.unknown-method", requests=(ANY,), notifications=(ANY,), odd=True)
 def method_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds methods of no dialect that do not begin with an underscore."""
     method, table = seen.message.method or "", METHODS.get(talk.dialect or "", {})
@@ -246,7 +246,7 @@ def method_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
         yield Breach(f"{talk.dialect} has no method {method[:80]}{where}")
 
 
-@rule("rpc.request-without-id", notifications=(ANY,), alone=True)
+@rule("rpc.request-without-id", notifications=(ANY,), odd=True, alone=True)
 def requests_have_ids(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds requests that are sent as notifications."""
     method = seen.message.method or ""
@@ -254,7 +254,7 @@ def requests_have_ids(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
         yield Breach(f"{method} is a request, and has no id")
 
 
-@rule("rpc.notification-with-id", requests=(ANY,), alone=True)
+@rule("rpc.notification-with-id", requests=(ANY,), odd=True, alone=True)
 def notifications_have_none(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds notifications that are sent as requests."""
     method = seen.message.method or ""

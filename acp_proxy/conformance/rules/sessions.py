@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import ANY, rule
+from acp_proxy.conformance.rules.conditions import is_while_opening
 from acp_proxy.conformance.session_record import MESSAGES, TOOLS
 from acp_proxy.conformance.values import Breach, Severity
 from acp_proxy.conformance.wording import is_relative, shown
@@ -71,7 +72,7 @@ def updates_follow_the_answer(seen: CheckedMessage, talk: Conversation) -> Itera
                      seq=seq)  # fmt: skip
 
 
-@rule("session.update-early", notifications=("session/update",))
+@rule("session.update-early", notifications=("session/update",), when=is_while_opening)
 def remember_early_updates(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Remembers updates of sessions that are not known yet."""
     name = seen.params.get("sessionId")
@@ -99,10 +100,10 @@ def load_names_all(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
             yield Breach(f"session/load names no {name}", place=f"/params/{name}")
 
 
-@rule("session.load-no-replay", notifications=("session/update",))
+@rule("session.load-no-replay", notifications=("session/update",), when=is_while_opening)
 def remember_replay(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Remembers that a session is replayed."""
-    if talk.opening and seen.update_kind in _REPLAYED and (name := seen.session) is not None:
+    if seen.update_kind in _REPLAYED and (name := seen.session) is not None:
         for request in talk.opening.values():
             if request.session == name and request.method in _REOPENING:
                 talk.memory.setdefault("replays", {})[request.seq] = seen.seq

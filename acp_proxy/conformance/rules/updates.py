@@ -6,6 +6,7 @@ from typing import Any
 
 from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.methods import UPDATE_KINDS
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.session_record import PlanRecord, plan_of
 from acp_proxy.conformance.values import Breach
@@ -13,28 +14,13 @@ from acp_proxy.conformance.wording import shown
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.protocol.dialects import DRAFT, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import member
-from acp_proxy.protocol.updates import V1_UPDATES, V2_UPDATES
 
-_OFFICIAL = frozenset(
-    {
-        "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call_update",
-        "available_commands_update", "config_option_update", "session_info_update",
-        "usage_update", "plan_update", "plan_removed", "notice", "compaction_update",
-        "compaction_summary_chunk",
-    }
-)  # fmt: skip
 _KINDS = {
     # What only the other version has is reported as such.
-    V1: _OFFICIAL | V1_UPDATES | V2_UPDATES,
-    V2: _OFFICIAL | V1_UPDATES | V2_UPDATES,
-    DRAFT: frozenset(
-        {
-            "plan", "agent_message_chunk", "user_message_chunk", "thought_message_chunk",
-            "tool_call", "tool_call_update", "available_commands", "current_mode_update",
-            "config_option_update",
-        }
-    ),
-}  # fmt: skip
+    V1: UPDATE_KINDS[V1] | UPDATE_KINDS[V2],
+    V2: UPDATE_KINDS[V1] | UPDATE_KINDS[V2],
+    DRAFT: UPDATE_KINDS[DRAFT],
+}
 _CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 _PLANS = ("plan", "plan_update")
 _COMMANDS = ("available_commands_update", "available_commands")
@@ -50,7 +36,7 @@ _ENTRY: dict[str, dict[str, tuple[str, ...]]] = {
 _MOST = 1_000
 
 
-@rule("update.unknown", updates=(ANY,), alone=True)
+@rule("update.unknown", updates=(ANY,), odd=True, alone=True)
 def kind_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds updates of a kind that does not exist."""
     kind = seen.update_kind
@@ -63,7 +49,7 @@ def kind_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         yield Breach(f"{talk.dialect} has no update {shown(kind)}", place=place)
 
 
-@rule("update.wrong-dialect", updates=(ANY,), alone=True)
+@rule("update.wrong-dialect", last=True, alone=True)
 def form_is_of_the_dialect(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds updates in the envelope of another dialect."""
     if talk.dialect is None or not seen.update_kind:

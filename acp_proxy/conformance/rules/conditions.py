@@ -1,0 +1,44 @@
+"""Conditions under which the functions of some rules are called at all: see `Registry.rule`."""
+
+from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.conversation import Conversation
+
+
+def is_early(seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether the agent has not answered ``initialize`` yet.
+
+    Args:
+        seen: the message.
+        talk: the conversation before it.
+    """
+    return talk.agent.announced is None
+
+
+def is_while_opening(seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether a session is being opened.
+
+    Args:
+        seen: the message.
+        talk: the conversation before it.
+    """
+    return bool(talk.opening)
+
+
+def has_stream_ended(seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether a stream has ended.
+
+    Args:
+        seen: the message.
+        talk: the conversation before it.
+    """
+    return bool(talk.ended_streams)
+
+
+def has_metadata(seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether a message may have ``_meta`` anywhere.
+
+    Args:
+        seen: the message.
+        talk: the conversation before it.
+    """
+    return seen.message.raw is not None and b'"_meta"' in seen.message.raw
