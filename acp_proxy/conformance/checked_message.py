@@ -49,6 +49,8 @@ class CheckedMessage:
     """The members of a session update."""
     is_plain: bool = False
     """Whether it is an object with the members of a message, each of its type, and no others."""
+    metadata: list[tuple[tuple[str, ...], Any]] | None = None
+    """The values of ``_meta`` with their paths, once they were looked for."""
     broken: list[str] = field(factory=list)
     """The JSON pointers to values that have broken a rule so far."""
 

@@ -232,8 +232,14 @@ def _mentions(seen: CheckedMessage, word: bytes) -> bool:
     return raw is not None and word in raw
 
 
-def _metadata(seen: CheckedMessage) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _metadata(seen: CheckedMessage) -> list[tuple[tuple[str, ...], Any]]:
     """The values of ``_meta`` in a message, wherever a type of the protocol has it."""
+    if seen.metadata is None:
+        seen.metadata = [*_search_metadata(seen)]
+    return seen.metadata
+
+
+def _search_metadata(seen: CheckedMessage) -> Iterator[tuple[tuple[str, ...], Any]]:
     value = seen.value
     if not isinstance(value, dict):
         return
