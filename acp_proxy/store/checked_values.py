@@ -63,7 +63,8 @@ AS_STORED = LineColumns()
 
 _TEXT, _NUMBER = (str, NoneType), (int, NoneType)
 _TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("seq", "t_ns", "t_first_ns", "prompt_seq", "updates"), (int,)),
+    **dict.fromkeys(("seq", "t_ns", "t_first_ns"), (int,)),
+    **dict.fromkeys(("prompt_seq", "updates", "tool_calls"), (int,)),
     **dict.fromkeys(
         ("exchange", "turn", "end_seq", "request_seq", "response_seq", "latency_ns"), _NUMBER
     ),

@@ -741,6 +741,8 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
         "UPDATE frame_rows SET kind = 99",
         "UPDATE frame_rows SET flags = 0",
         "UPDATE frame_rows SET turn = 'x'",
+        "UPDATE turns SET tool_calls = NULL",
+        "UPDATE turns SET updates = 'x'",
         "UPDATE events SET data = 'x'",
         "UPDATE events SET data = '[]'",
         "UPDATE events SET data = NULL",
