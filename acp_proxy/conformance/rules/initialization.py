@@ -38,8 +38,6 @@ _NEAR_MISSES: dict[str, dict[tuple[str, ...], str]] = {
     },
 }
 """Capabilities of v1 as they are misspelled, by the side that announces them."""
-_OF_V1 = frozenset({"session/load", "session/set_mode", "session/set_model", "authenticate",
-                    "logout"})  # fmt: skip
 _OF_V2 = frozenset({"auth/login", "auth/logout"})
 
 
