@@ -33,8 +33,8 @@ def paths(directory: Path) -> list[Path]:
                 and entry.is_file()
                 and is_text(directory / entry.name)
             ):
-                found.add(directory / name)
-    return sorted(found)
+                found.add(name)
+    return [directory / name for name in sorted(found)]
 
 
 def read_recording(path: Path) -> Recording:

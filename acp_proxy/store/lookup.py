@@ -12,7 +12,7 @@ from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.plain_files import kind_of, trouble_with
 from acp_proxy.recording import Recording
 from acp_proxy.store.directory import TEXT_SUFFIX, paths, read_recording, recording_at
-from acp_proxy.store.newest import may_have, newest_first
+from acp_proxy.store.newest import in_reading_order, may_have, newest_first
 from acp_proxy.wording import did_you_mean, listed
 
 _MOST_NAMED = 3
@@ -93,14 +93,15 @@ def latest(directory: Path, here: Path) -> LatestRecording:
     Raises:
         NoSuchRecording: there is none.
     """
-    newest, known = next(newest_first(directory), (directory, None))
+    order = in_reading_order(directory)
+    newest, known = next(newest_first(directory, order=order), (directory, None))
     if known is None:
         raise NoSuchRecording(
             f"no recording in {directory}; put `acp-proxy record --` before an agent's command"
         )
     if known.cwd == str(here):
         return LatestRecording(newest)
-    for path, recording in newest_first(directory, str(here)):
+    for path, recording in newest_first(directory, str(here), order):
         if recording is not None and recording.cwd == str(here):
             return _latest((path, recording), (newest, known))
     return LatestRecording(newest)

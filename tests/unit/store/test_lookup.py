@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.errors import NoSuchRecording
-from acp_proxy.store.directory import read_recording
+from acp_proxy.store.directory import paths, read_recording
 from acp_proxy.store.lookup import latest, latest_running, resolve
 from acp_proxy.store.newest import may_have, newest_first
 from acp_proxy.store.text_import import import_text_form
@@ -160,6 +160,19 @@ def test_few_recordings_are_read_to_find_the_newest(
     assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
     assert opened == ["first", "third"]  # the first has a time at which nothing was recorded
     assert [path.stem for path, _ in newest_first(library)] == ["third", "second", "first"]
+
+
+def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where no recording was made here, for which each file is looked through."""
+    listed = []
+
+    def found(directory: Path) -> list[Path]:
+        listed.append(directory)
+        return paths(directory)
+
+    monkeypatch.setattr("acp_proxy.store.newest.paths", found)
+    assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
+    assert listed == [library]
 
 
 @pytest.mark.parametrize(
