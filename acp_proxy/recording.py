@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 from attrs import frozen
 
 STATES = ("recording", "complete", "unindexed", "incomplete")
+LABELS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
+"""Keys of filters whose values are texts that a recording has, and the columns of these texts."""
 _YEARS = range(1000, 9000)
 """Years that leave room in the calendar for time zones and for the times of frames."""
 

@@ -12,7 +12,7 @@ is reduced to the part that replaces the last word. Other shells need no such he
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -89,18 +89,27 @@ def filters_like(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
 
 
 def _filters(recording: object, incomplete: str) -> list[CompletionItem]:
-    from acp_proxy.filters import TERMS  # late: most words that are completed are no filters
-
     place = max(incomplete.rfind(c) for c in " (") + 1
     before, word = incomplete[:place], incomplete[place:]
     key, colon, _ = word.partition(":")
     if colon:
-        term = TERMS.get(key)
-        values = (_recorded(term.column, recording) or term.values) if term is not None else ()
-        offered = [f"{key}:{value}" for value in values]
+        offered = [f"{key}:{value}" for value in _values(key, recording)]
     else:
+        from acp_proxy.filters import TERMS  # late: most words that are completed are no filters
+
         offered = [*(f"{key}:" for key in TERMS), *_PATHS, *_WORDS]
     return [CompletionItem(before + text) for text in offered if text.startswith(word)]
+
+
+def _values(key: str, recording: object) -> Sequence[str]:
+    """What may stand after a key: texts that the recording has, or what the grammar knows."""
+    from acp_proxy.recording import LABELS
+
+    if key in LABELS and (found := _recorded(LABELS[key], recording)):
+        return found
+    from acp_proxy.filters import TERMS  # late: a recording may have said it all
+
+    return TERMS[key].values if key in TERMS else ()
 
 
 def _recordings(incomplete: str, *, directories: bool) -> list[CompletionItem]:
@@ -146,7 +155,7 @@ def _ids(start: str) -> Iterator[str]:
 
 def _recorded(column: str, word: object) -> list[str]:
     """The texts that a recording has in a column of frames; none if it cannot be read."""
-    if not column or not isinstance(word, str):
+    if not isinstance(word, str):
         return []
     from acp_proxy.store.frame_queries import labels_of
     from acp_proxy.store.lookup import resolve

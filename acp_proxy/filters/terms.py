@@ -24,6 +24,7 @@ from acp_proxy.filters.known import Known
 from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS, Kind
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording import LABELS
 from acp_proxy.wording import nearest
 
 Row = dict[str, Any]
@@ -363,24 +364,22 @@ class Term:
     is known where frames pass, as they do in a plan of faults: None."""
     values: tuple[str, ...] = ()
     """What completion offers after the key; for methods, where no recording offers its own."""
-    column: str = ""
-    """The column of frames whose texts it compares, if a recording has texts of its own there."""
 
 
 TERMS: dict[str, Term] = {
     "dir": Term(_direction, DIRECTIONS),
-    "method": Term(_label("method", _NAMES), _METHODS, column="method"),
-    "session": Term(_label("session"), column="session"),
+    "method": Term(_label(LABELS["method"], _NAMES), _METHODS),
+    "session": Term(_label(LABELS["session"])),
     "kind": Term(_kind, KINDS),
     "id": Term(_rpc_id),
     "seq": Term(_number("seq", {"": 1}, "number: expected 7, >7 or 7..9")),
     "size": Term(_number("size", _SIZES, "size: expected >10k or 1k..2M")),
     "latency": Term(_number("latency_ns", _TIMES, "time: expected 2s.. or 10ms..1s")),
     "turn": Term(_turn, (_LAST,)),
-    "call": Term(_label("tool_call"), column="tool_call"),
+    "call": Term(_label(LABELS["call"])),
     "status": Term(_status, STATUSES),
     "is": Term(_is, IS),
-    "terminal": Term(_label("terminal"), column="terminal"),
+    "terminal": Term(_label(LABELS["terminal"])),
     "text": Term(_text),
     "fault": Term(_fault, (_ANY,)),
 }

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import TERMS, Filter, Known, parse, tokens_of
+from acp_proxy.recording import LABELS
 from acp_proxy.safe_text import visible
 from acp_proxy.store.exchange_queries import last_turn
 from acp_proxy.store.frame_queries import labels_of
@@ -49,7 +50,7 @@ def _known(reader: RecordingReader) -> Known:
 def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[str]:
     for token in tokens:
         key, colon, value = token.partition(":")
-        if colon and key in TERMS and (column := TERMS[key].column):
+        if colon and (column := LABELS.get(key)) is not None:
             near = nearest(value.strip('"*'), labels_of(reader, column))
             if near and not _count(reader, [token]):
                 yield f"; did you mean {key}:{visible(near)}?"

@@ -192,6 +192,20 @@ def test_no_command_is_imported_for_an_argument(words: list[str]) -> None:
     assert done.stdout.split() in ([], ["acp_proxy.cli.commands.inspect"])
 
 
+def test_a_recorded_value_is_offered_without_the_grammar(home: Path) -> None:
+    """The grammar takes longer to import than a recording takes to read."""
+    with LogWriter(home / "talk.db") as recorder:
+        recorder.to_client(update("s-1", "plan"))
+    script = (
+        "import sys; from acp_proxy.cli.completion import of_argument\n"
+        "offers = of_argument(['log', 'talk'], 'session:')\n"
+        "print(*[one.value for one in offers], 'acp_proxy.filters' in sys.modules)"
+    )
+    argv = [sys.executable, "-c", script]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["session:s-1", "False"]
+
+
 def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of `record` too, which click does not read."""
     assert offered(monkeypatch, "record", "--redact", "") == ["secrets", "private", "none"]
