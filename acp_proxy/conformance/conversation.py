@@ -11,6 +11,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
+from acp_proxy.conformance.json_values import integer, items
 from acp_proxy.conformance.remembered import Remembered
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.session_record import (
@@ -382,12 +383,9 @@ class Conversation:
         )
         if isinstance(cwd, str):
             session.cwd = cwd
-            extra = (
-                [one for one in others if isinstance(one, str)] if isinstance(others, list) else []
-            )
+            extra = [one for one in items(others, None) if isinstance(one, str)]
             session.roots = [cwd, *extra]
-        servers = params.get("mcpServers")
-        session.servers = servers[:1000] if isinstance(servers, list) else []
+        session.servers = items(params.get("mcpServers"))
         modes = seen.result.get("modes")
         if isinstance(modes, dict):
             session.modes, session.mode = _ids(modes.get("availableModes")), None
@@ -397,8 +395,7 @@ class Conversation:
         self.sessions.add(name, session)
 
     def _listed(self, seen: CheckedMessage) -> None:
-        found = seen.result.get("sessions")
-        for one in found if isinstance(found, list) else []:
+        for one in items(seen.result.get("sessions"), None):
             if isinstance(name := member(one, "sessionId"), str):
                 self.listed.add(name, seen.seq)
         if isinstance(cursor := seen.result.get("nextCursor"), str):
@@ -431,9 +428,8 @@ class Conversation:
         if method == "terminal/create":
             if (name := seen.message.terminal) is not None:
                 limit = request.params.get("outputByteLimit") if request is not None else None
-                is_count = isinstance(limit, int) and not isinstance(limit, bool)
                 record = TerminalRecord(name, exchange.session, seen.seq, exchange.turn)
-                record.limit = limit if is_count else None
+                record.limit = integer(limit)
                 self.terminals.add(name, record)
             return
         terminal = self.terminals.get(exchange.terminal or "")
@@ -473,8 +469,7 @@ class Conversation:
             call = session.call(call_id, seen.seq, turn)
             if kind == "tool_call" and call.announced_seq is None:
                 call.announced_seq = seen.seq
-            content = update.get("content")
-            for item in content[:100] if isinstance(content, list) else []:
+            for item in items(update.get("content"), 100):
                 terminal = member(item, "terminalId")
                 if isinstance(terminal, str) and len(call.terminals) < 100:
                     call.terminals.add(terminal)
@@ -535,5 +530,5 @@ def _set_plan(session: SessionRecord, seen: CheckedMessage) -> None:
 
 
 def _ids(values: Any, name: str = "id") -> list[str]:
-    every = values[:10_000] if isinstance(values, list) else []
+    every = items(values, 10_000)
     return [found for one in every if isinstance(found := member(one, name), str)]

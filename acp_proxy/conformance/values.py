@@ -1,7 +1,7 @@
 """The values of a check, whose members ``docs/json.md`` documents for programs."""
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from attrs import define, field, frozen
 
@@ -62,6 +62,24 @@ class Breach(NamedTuple):
     asked about that place any more."""
     explains: tuple[str, ...] = ()
     """Rules whose findings at the same frames are taken back, since they follow from this one."""
+
+
+class HasFrame(Protocol):
+    """What a frame has said first, such as a session, or the capabilities of a peer."""
+
+    @property
+    def seq(self) -> int | None:
+        """The number of the frame; None if it is not known."""
+
+
+def frames_of(*ones: HasFrame | int | None) -> tuple[int, ...]:
+    """Returns the frames that explain a breach, as far as they are known.
+
+    Args:
+        *ones: what they have said, or their numbers.
+    """
+    seqs = (one if one is None or isinstance(one, int) else one.seq for one in ones)
+    return tuple(seq for seq in seqs if seq is not None)
 
 
 @frozen

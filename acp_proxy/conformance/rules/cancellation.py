@@ -12,7 +12,7 @@ from acp_proxy.conformance.crossing import IN_FLIGHT_NS, MOMENT_NS
 from acp_proxy.conformance.registry import end_rule, rule, turn_rule
 from acp_proxy.conformance.rules.prompts import late_for, was_cancelled
 from acp_proxy.conformance.session_record import EndedTurn
-from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import shown
 from acp_proxy.protocol.dialects import CANCEL, DRAFT, PERMISSION, PROMPT, V1, V2
 from acp_proxy.protocol.peers import Direction
@@ -154,7 +154,7 @@ def there_is_a_turn(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
         return
     end = talk.last_ends.get(session.id)
     if end is None or seen.t_ns - end.t_ns > MOMENT_NS:
-        yield Breach("there is no turn to cancel", () if end is None else (end.seq,))
+        yield Breach("there is no turn to cancel", frames_of(end))
 
 
 @rule("cancel.keeps-working", requests=(PERMISSION, *_WORKING))
@@ -180,4 +180,4 @@ def tools_are_settled(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
 
 
 def _cancel_of(ended: EndedTurn) -> tuple[int, ...]:
-    return () if ended.turn.cancel_seq is None else (ended.turn.cancel_seq,)
+    return frames_of(ended.turn.cancel_seq)

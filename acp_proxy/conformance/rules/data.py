@@ -6,12 +6,13 @@ from typing import Any
 
 from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.methods import METHODS
 from acp_proxy.conformance.registry import ANY, end_rule, rule
 from acp_proxy.conformance.remembered import Remembered
 from acp_proxy.conformance.rules.conditions import has_metadata
 from acp_proxy.conformance.rules.json_rpc import unanswered
-from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION
 from acp_proxy.protocol.json_text import member, pointer
@@ -134,7 +135,7 @@ def extensions_are_announced(seen: CheckedMessage, talk: Conversation) -> Iterat
     if key in reported or len(reported) >= _MOST or _announces(peer.announced, space):
         return
     reported.add(key)
-    related = () if peer.seq is None else (peer.seq,)
+    related = frames_of(peer)
     text = f"the {seen.receiver} has announced nothing for {_method(seen)} in the _meta of its"
     yield Breach(f"{text} capabilities", related)
 
@@ -168,7 +169,7 @@ def mode_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
     if seen.sender != AGENT or not talk.client.is_known or mode not in _MODES:
         return
     if not talk.client.offers("elicitation", mode):
-        related = () if talk.client.seq is None else (talk.client.seq,)
+        related = frames_of(talk.client)
         text = f"elicitation by {mode} needs elicitation.{mode}, which the client does not offer"
         yield Breach(text, related, place="/params/mode")
 
@@ -186,7 +187,7 @@ def remember_demanded_elicitations(seen: CheckedMessage, talk: Conversation) -> 
     """Remembers the ids of elicitations that an error demands."""
     data = seen.error.get("data") if seen.is_error and seen.sender == AGENT else None
     every = member(data, "elicitations")
-    for one in every[:_MOST] if isinstance(every, list) else ():
+    for one in items(every):
         if isinstance(name := member(one, "elicitationId"), str):
             _elicitations(talk).add(name, None)
     yield from ()
@@ -257,10 +258,9 @@ def _search_metadata(seen: CheckedMessage) -> Iterator[tuple[tuple[str, ...], An
                 elif name not in _FREE and isinstance(one, dict | list):
                     waiting.append(((*path, name), one))
         else:
-            items = inner if isinstance(inner, list) else []
             waiting += [
                 ((*path, str(at)), one)
-                for at, one in enumerate(items)
+                for at, one in enumerate(items(inner, None))
                 if isinstance(one, dict | list)
             ]
 
@@ -306,7 +306,7 @@ def _at(
     if not pattern:
         yield path, value
     elif pattern[0] == "*":
-        for at, one in enumerate(value[:10_000] if isinstance(value, list) else ()):
+        for at, one in enumerate(items(value, 10_000)):
             yield from _at(one, pattern[1:], (*path, str(at)))
     elif isinstance(value, dict) and pattern[0] in value:
         yield from _at(value[pattern[0]], pattern[1:], (*path, pattern[0]))

@@ -8,10 +8,12 @@ from urllib.parse import urlsplit
 
 from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.json_values import integer
 from acp_proxy.conformance.registry import ANY, rule, turn_rule
 from acp_proxy.conformance.remembered import Remembered
+from acp_proxy.conformance.rules.mcp_servers import servers_of
 from acp_proxy.conformance.session_record import EndedTurn
-from acp_proxy.conformance.values import Breach
+from acp_proxy.conformance.values import Breach, frames_of
 from acp_proxy.conformance.wording import shown
 from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 from acp_proxy.protocol.json_text import member, pointer
@@ -45,7 +47,7 @@ def requirements_are_met(seen: CheckedMessage, talk: Conversation) -> Iterator[B
         return
     for path in _required(required, ()):
         if not talk.client.offers(*path):
-            related = () if talk.client.seq is None else (talk.client.seq,)
+            related = frames_of(talk.client)
             place = pointer(("result", "requiredClientCapabilities", *path))
             text = f"the agent requires {'.'.join(path)[:200]} and accepts a client without it"
             yield Breach(text, related, place=place)
@@ -112,7 +114,7 @@ def status_follows_the_diagram(seen: CheckedMessage, talk: Conversation) -> Iter
     if call is None or status is None or call.status is None:
         return
     if status in _NOT_IN_DIAGRAM.get(call.status, ()):
-        related = () if call.status_seq is None else (call.status_seq,)
+        related = frames_of(call.status_seq)
         text = f"the tool call {shown(call.id)} goes from {call.status} to {status}"
         yield Breach(text, related, place="/params/data/status")
 
@@ -120,8 +122,8 @@ def status_follows_the_diagram(seen: CheckedMessage, talk: Conversation) -> Iter
 @rule("s4.terminal-max", results=("terminal/create",))
 def terminals_are_few(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds more terminals at once than the client allows; one that is being released is gone."""
-    most = talk.client.capability("terminal", "maxConcurrent")
-    if isinstance(most, bool) or not isinstance(most, int) or seen.request is None:
+    most = integer(talk.client.capability("terminal", "maxConcurrent"))
+    if most is None or seen.request is None:
         return
     leaving = {
         one.message.terminal
@@ -150,10 +152,10 @@ def output_is_pushed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
 @rule("s4.mcp-transport", requests=_SETUP)
 def transport_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds MCP servers that the agent cannot use."""
-    servers = _servers(seen)
+    servers = servers_of(seen)
     if not servers or not talk.agent.is_known:
         return
-    related = () if talk.agent.seq is None else (talk.agent.seq,)
+    related = frames_of(talk.agent)
     if not talk.agent.offers("mcpCapabilities", "servers"):
         text = "MCP servers need mcpCapabilities.servers, which the agent does not offer"
         yield Breach(text, related, place="/params/mcpServers")
@@ -171,7 +173,7 @@ def attachments_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterato
     """Finds attachments for an agent that takes none."""
     is_offered = talk.agent.offers("promptCapabilities", "attachments")
     if seen.params.get("attachments") and talk.agent.is_known and not is_offered:
-        related = () if talk.agent.seq is None else (talk.agent.seq,)
+        related = frames_of(talk.agent)
         text = "attachments need promptCapabilities.attachments, which the agent does not offer"
         yield Breach(text, related, place="/params/attachments")
 
@@ -228,7 +230,7 @@ def code_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 @rule("s4.https", requests=_SETUP, alone=True)
 def remote_http_is_encrypted(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds MCP servers on other machines that are used without TLS."""
-    for at, server in _servers(seen):
+    for at, server in servers_of(seen):
         url = member(server, "transport", "url")
         if isinstance(url, str) and _is_remote_http(url):
             text = f"the MCP server {shown(member(server, 'name'))} is remote, and has no TLS"
@@ -260,13 +262,6 @@ def _table(talk: Conversation, name: str) -> Remembered[str, int]:
     """A table of frames that these rules keep."""
     found: Remembered[str, int] = talk.memory.setdefault(name, Remembered[str, int](_MOST))
     return found
-
-
-def _servers(seen: CheckedMessage) -> list[tuple[int, dict[str, Any]]]:
-    """The MCP servers of a request, with their places in the list."""
-    servers = seen.params.get("mcpServers")
-    every = servers[:_MOST] if isinstance(servers, list) else []
-    return [(at, one) for at, one in enumerate(every) if isinstance(one, dict)]
 
 
 def _is_remote_http(url: str) -> bool:

@@ -1,12 +1,12 @@
 """Rules on reading and writing files through the client."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.json_values import integer
 from acp_proxy.conformance.registry import rule
-from acp_proxy.conformance.values import Breach
+from acp_proxy.conformance.values import Breach, frames_of
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.peers import Direction
@@ -41,7 +41,7 @@ def path_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
 def lines_begin_with_1(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds lines below 1, and in the 1.0 draft a last line before the first."""
     name = "startLine" if talk.dialect == DRAFT else "line"
-    first, last = _number(seen.params.get(name)), _number(seen.params.get("endLine"))
+    first, last = integer(seen.params.get(name)), integer(seen.params.get("endLine"))
     if first is not None and first < 1:
         yield Breach(f"{name} is {first}; the first line is 1", place=f"/params/{name}")
     elif talk.dialect == DRAFT and first is not None and last is not None and last < first:
@@ -52,7 +52,7 @@ def lines_begin_with_1(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
 def no_more_than_asked(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds more lines than the agent asked for."""
     request, content = seen.request, seen.result.get("content")
-    limit = _number(request.params.get("limit")) if request is not None else None
+    limit = integer(request.params.get("limit")) if request is not None else None
     if request is None or limit is None or not isinstance(content, str) or talk.dialect != V1:
         return
     lines = content.count("\n") + bool(content and not content.endswith("\n"))
@@ -65,7 +65,7 @@ def no_more_than_asked(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
 def writing_makes_files(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds files that are not written since they do not exist."""
     if seen.is_error and seen.message.error_code == _NOT_FOUND and talk.dialect == V1:
-        related = () if seen.request is None else (seen.request.seq,)
+        related = frames_of(seen.request)
         yield Breach("a file is not written since it was not found", related)
 
 
@@ -97,7 +97,7 @@ def reads_what_was_written(seen: CheckedMessage, talk: Conversation) -> Iterator
 
 def _without(seen: CheckedMessage, talk: Conversation, name: str) -> Iterator[Breach]:
     if talk.dialect != V2 and talk.client.is_known and not talk.client.offers("fs", name):
-        related = () if talk.client.seq is None else (talk.client.seq,)
+        related = frames_of(talk.client)
         yield Breach(f"{seen.method} needs fs.{name}, which the client does not offer", related)
 
 
@@ -107,7 +107,3 @@ def _is_written(path: str, talk: Conversation) -> bool:
     return any(
         one is not None and one.method == _WRITE and one.params.get("path") == path for one in open_
     )
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

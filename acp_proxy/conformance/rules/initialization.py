@@ -5,9 +5,10 @@ from typing import Any
 
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.json_values import integer, items
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.rules.conditions import is_early
-from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import shown
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.json_text import member
@@ -140,13 +141,13 @@ def client_knows_the_version(seen: CheckedMessage, talk: Conversation) -> Iterat
     """Finds a client that goes on with a version that it does not speak; once."""
     if seen.sender != CLIENT or not talk.agent.is_known or seen.method in INITIALIZE:
         return
-    asked = _integer(member(talk.client.announced, "protocolVersion"))
-    answered = _integer(member(talk.agent.announced, "protocolVersion"))
+    asked = integer(member(talk.client.announced, "protocolVersion"))
+    answered = integer(member(talk.agent.announced, "protocolVersion"))
     is_unknown = asked is not None and answered is not None and answered > asked
     if is_unknown and not talk.memory.setdefault("version ignored", False):
         talk.memory["version ignored"] = True
         text = f"the client goes on, though the agent speaks version {answered}, and not {asked}"
-        yield Breach(text, _known(talk.agent.seq))
+        yield Breach(text, frames_of(talk.agent))
 
 
 @rule("init.version-behaviour", requests=(ANY,), notifications=(ANY,), odd=True)
@@ -206,7 +207,7 @@ def login_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     """Finds logins with an agent that offers no way to log in."""
     if talk.dialect == V1 and talk.agent.is_known and not _auth_methods(talk):
         yield Breach(f"{seen.method} was called, and the agent offers no authMethods",
-                     _known(talk.agent.seq))  # fmt: skip
+                     frames_of(talk.agent))  # fmt: skip
 
 
 @rule("auth.method-unknown", requests=_LOGIN)
@@ -216,7 +217,7 @@ def login_names_an_offer(seen: CheckedMessage, talk: Conversation) -> Iterator[B
     if talk.agent.is_known and offered and isinstance(wanted, str) and wanted not in offered:
         listed = ", ".join(sorted(offered))[:200]
         text = f"the method {shown(wanted)} is not offered; the agent offers {listed}"
-        yield Breach(text, _known(talk.agent.seq))
+        yield Breach(text, frames_of(talk.agent))
 
 
 @rule("auth.terminal-method", requests=_LOGIN)
@@ -225,7 +226,7 @@ def terminal_methods_are_run(seen: CheckedMessage, talk: Conversation) -> Iterat
     wanted = seen.params.get("methodId")
     offer = _auth_methods(talk).get(wanted) if isinstance(wanted, str) else None
     if member(offer, "type") == "terminal":
-        yield Breach(f"{shown(wanted)} is a method to run in a terminal", _known(talk.agent.seq))
+        yield Breach(f"{shown(wanted)} is a method to run in a terminal", frames_of(talk.agent))
 
 
 @rule("auth.terminal-offered", results=INITIALIZE)
@@ -234,11 +235,11 @@ def terminal_methods_are_asked_for(seen: CheckedMessage, talk: Conversation) -> 
     methods = seen.result.get("authMethods")
     if talk.dialect == DRAFT or not talk.client.is_known or talk.client.offers("auth", "terminal"):
         return
-    for one in methods if isinstance(methods, list) else []:
+    for one in items(methods, None):
         if member(one, "type") == "terminal":
             name = shown(member(one, "id") or member(one, "methodId"))
             text = f"the method {name} is for a terminal, and the client has not announced"
-            yield Breach(f"{text} auth.terminal", _known(talk.client.seq))
+            yield Breach(f"{text} auth.terminal", frames_of(talk.client))
 
 
 @rule("auth.duplicate", results=INITIALIZE, alone=True)
@@ -246,7 +247,7 @@ def methods_are_unique(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
     """Finds ways to log in that have the same id."""
     methods = seen.result.get("authMethods")
     known: set[str] = set()
-    for at, one in enumerate(methods[:1000] if isinstance(methods, list) else []):
+    for at, one in enumerate(items(methods)):
         key = "methodId" if talk.dialect_of(seen) == V2 else "id"
         name = member(one, key)
         if isinstance(name, str) and name in known:
@@ -279,7 +280,7 @@ def logout_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     """Finds logouts from an agent that does not offer them."""
     if talk.dialect == V1 and talk.agent.is_known and not talk.agent.offers("auth", "logout"):
         yield Breach("logout was called, and the agent does not offer auth.logout",
-                     _known(talk.agent.seq))  # fmt: skip
+                     frames_of(talk.agent))  # fmt: skip
 
 
 _TO_AGENT = Direction.TO_AGENT
@@ -288,20 +289,12 @@ _TO_AGENT = Direction.TO_AGENT
 def _versions(seen: CheckedMessage) -> tuple[int | None, int | None]:
     """The version that was asked for, and the one that is the answer."""
     asked = None if seen.request is None else seen.request.params.get("protocolVersion")
-    return _integer(asked), _integer(seen.result.get("protocolVersion"))
-
-
-def _integer(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _known(seq: int | None) -> tuple[int, ...]:
-    return () if seq is None else (seq,)
+    return integer(asked), integer(seen.result.get("protocolVersion"))
 
 
 def _auth_methods(talk: Conversation) -> dict[str, Any]:
     """The ways to log in that the agent offers, by their ids."""
     methods = member(talk.agent.announced, "authMethods")
-    every = methods if isinstance(methods, list) else []
+    every = items(methods, None)
     named = {member(one, "id") or member(one, "methodId"): one for one in every}
     return {name: one for name, one in named.items() if isinstance(name, str)}

@@ -13,7 +13,7 @@ from acp_proxy.conformance.methods import (
     kind_of,
 )
 from acp_proxy.conformance.registry import ANY, end_rule, rule
-from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import shown
 from acp_proxy.protocol.dialects import CANCEL_REQUEST, DRAFT, PERMISSION, PROMPT
 from acp_proxy.protocol.jsonrpc import Kind
@@ -142,7 +142,7 @@ def answers_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds second answers."""
     if _stray(seen, talk) == "twice":
         first = talk.answered[seen.direction.other].get(seen.message.rpc_id or "null")
-        related = () if first is None else (first,)
+        related = frames_of(first)
         yield Breach(f"the request with id {_id(seen)} was answered before", related)
 
 

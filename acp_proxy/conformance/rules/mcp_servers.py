@@ -6,8 +6,9 @@ from typing import Any
 
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.registry import rule
-from acp_proxy.conformance.values import Breach
+from acp_proxy.conformance.values import Breach, frames_of
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import OPENING, V1, V2
 from acp_proxy.protocol.json_text import member
@@ -34,7 +35,7 @@ def sse_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
 @rule("mcp.sse-deprecated", requests=OPENING, alone=True)
 def sse_is_deprecated(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Reports servers of the transport that the protocol gives up."""
-    for at, server in _servers(seen):
+    for at, server in servers_of(seen):
         if member(server, "type") == "sse":
             yield Breach(f"the MCP server {_name(server)} is used by SSE", place=_place(at, "type"))
 
@@ -49,7 +50,7 @@ def acp_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
 @rule("mcp.type-unknown", requests=OPENING, alone=True)
 def type_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds transports that are not defined; v2 allows custom ones with an underscore."""
-    for at, server in _servers(seen):
+    for at, server in servers_of(seen):
         kind = server.get("type")
         if kind is None and talk.dialect == V2:
             continue  # a rule of v2
@@ -62,7 +63,7 @@ def type_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 @rule("mcp.command-absolute", requests=OPENING, alone=True)
 def command_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds commands of servers that are looked up in the PATH, or relative."""
-    for at, server in _servers(seen):
+    for at, server in servers_of(seen):
         if is_relative(command := server.get("command")):
             text = f"the command {shown(command)} of the MCP server {_name(server)} is not absolute"
             yield Breach(text, place=_place(at, "command"))
@@ -71,7 +72,7 @@ def command_is_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
 @rule("mcp.pairs", requests=OPENING, alone=True)
 def variables_are_pairs(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds variables and headers that are written as an object."""
-    for at, server in _servers(seen):
+    for at, server in servers_of(seen):
         for name in _PAIRS:
             if isinstance(server.get(name), dict):
                 text = (
@@ -84,7 +85,7 @@ def variables_are_pairs(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
 def names_differ(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds two servers of one name."""
     names = Counter(
-        name for _, server in _servers(seen) if isinstance(name := server.get("name"), str)
+        name for _, server in servers_of(seen) if isinstance(name := server.get("name"), str)
     )
     for name, count in names.items():
         if count > 1:
@@ -127,7 +128,7 @@ def server_is_declared(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
         server
         for request in talk.asked.values()
         if request.method in OPENING
-        for _, server in _servers(request)
+        for _, server in servers_of(request)
     ]
     ids = {
         found
@@ -139,19 +140,18 @@ def server_is_declared(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
         yield Breach(f"no session declares the MCP server {shown(name)}")
 
 
-def _servers(seen: CheckedMessage) -> list[tuple[int, dict[str, Any]]]:
-    """The MCP servers of a request, with their places in the list."""
-    servers = seen.params.get("mcpServers")
-    every = servers[:_MOST] if isinstance(servers, list) else []
-    return [(at, one) for at, one in enumerate(every) if isinstance(one, dict)]
+def servers_of(seen: CheckedMessage) -> list[tuple[int, dict[str, Any]]]:
+    """Returns the MCP servers of a request, with their places in the list."""
+    every = enumerate(items(seen.params.get("mcpServers")))
+    return [(at, one) for at, one in every if isinstance(one, dict)]
 
 
 def _without(seen: CheckedMessage, talk: Conversation, kind: str, *path: str) -> Iterator[Breach]:
     """The servers of a type that the agent does not offer."""
     if not talk.agent.is_known or talk.agent.offers(*path):
         return
-    related = () if talk.agent.seq is None else (talk.agent.seq,)
-    for at, server in _servers(seen):
+    related = frames_of(talk.agent)
+    for at, server in servers_of(seen):
         if server.get("type") == kind:
             text = f"the MCP server {_name(server)} needs {'.'.join(path)}, which is not offered"
             yield Breach(text, related, place=_place(at, "type"))

@@ -6,9 +6,10 @@ from typing import Any
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.crossing import MOMENT_NS
+from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.session_record import SessionRecord, options_by_id
-from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import shown
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.protocol.dialects import DRAFT, OPENING, V1
@@ -117,7 +118,7 @@ def value_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
 def current_value_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds selections whose current value is not among their own values."""
     options, place = _listed_options(seen)
-    for at, option in enumerate(options[:1_000] if isinstance(options, list) else []):
+    for at, option in enumerate(items(options)):
         if not isinstance(option, dict) or option.get("type") != "select":
             continue
         value, values = option.get("currentValue"), _values(option)
@@ -138,7 +139,7 @@ def all_options_are_listed(seen: CheckedMessage, talk: Conversation) -> Iterator
     missing = [name for name in session.options if name not in listed]
     if isinstance(wanted, str) and wanted in missing:
         yield Breach(f"the list lacks the option {shown(wanted)}, which was set",
-                     () if seen.request is None else (seen.request.seq,), place=place)  # fmt: skip
+                     frames_of(seen.request), place=place)  # fmt: skip
     elif missing:
         named = ", ".join(shown(name) for name in missing[:_LISTED])
         more = f" and {len(missing) - _LISTED} others" if len(missing) > _LISTED else ""
@@ -152,11 +153,11 @@ def booleans_are_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
     if talk.dialect != V1 or not talk.client.is_known or talk.client.offers(*_BOOLEAN):
         return
     options, place = _listed_options(seen)
-    for at, option in enumerate(options[:1_000] if isinstance(options, list) else []):
+    for at, option in enumerate(items(options)):
         if member(option, "type") == "boolean":
             name = shown(member(option, "id"))
             yield Breach(f"the option {name} is a boolean, which the client does not take",
-                         () if talk.client.seq is None else (talk.client.seq,),
+                         frames_of(talk.client),
                          place=f"{place}/{at}/type")  # fmt: skip
             return
 
@@ -210,7 +211,7 @@ def _has_just_changed(session: SessionRecord, seen: CheckedMessage) -> bool:
 
 def _opened(seen: CheckedMessage, talk: Conversation) -> tuple[int, ...]:
     session = talk.session(seen.session)
-    return () if session is None else (session.seq,)
+    return frames_of(session)
 
 
 def _listed_modes(seen: CheckedMessage) -> list[str] | None:

@@ -8,7 +8,7 @@ from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import rule, turn_rule
 from acp_proxy.conformance.session_record import EndedTurn
-from acp_proxy.conformance.values import Breach
+from acp_proxy.conformance.values import Breach, frames_of
 from acp_proxy.conformance.wording import shown
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION, PROMPT, V1, V2
@@ -181,7 +181,7 @@ def requests_belong_to_a_turn(seen: CheckedMessage, talk: Conversation) -> Itera
     if is_open and not talk.is_opening(seen.session, *HISTORY):
         end = talk.last_ends.get(session.id)
         yield Breach(f"{seen.method} comes while the session has no turn",
-                     () if end is None else (end.seq,))  # fmt: skip
+                     frames_of(end))  # fmt: skip
 
 
 @turn_rule("turn.silent")
@@ -230,7 +230,7 @@ def _not_taken(
     at = next((at for at, one in enumerate(blocks) if member(one, "type") == kind), None)
     if at is not None and not talk.agent.offers(*above, capability):
         path = ".".join((*above, capability))
-        related = () if talk.agent.seq is None else (talk.agent.seq,)
+        related = frames_of(talk.agent)
         yield Breach(f"the prompt has a block of type {kind}, and the agent does not offer {path}",
                      related, place=f"/params/prompt/{at}/type")  # fmt: skip
 

@@ -10,7 +10,7 @@ from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.schema_problems import ABSENT, Mismatch, SchemaProblem
-from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind
 
@@ -34,7 +34,7 @@ def result_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         if not _is_missing_in_draft(problem, talk):
             text = f"result of {seen.method}: {problem}"
             severity = _severity(problem)
-            yield Breach(text, _request(seen), place=problem.pointer, severity=severity)
+            yield Breach(text, frames_of(seen.request), place=problem.pointer, severity=severity)
 
 
 @rule("s4.required", last=True)
@@ -42,7 +42,9 @@ def required_is_there(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     """Finds members that the 1.0 draft requires and that are missing."""
     for problem in (*_params_problems(seen, talk), *_result_problems(seen, talk)):
         if _is_missing_in_draft(problem, talk):
-            yield Breach(f"{seen.method}: {problem}", _request(seen), place=problem.pointer)
+            yield Breach(
+                f"{seen.method}: {problem}", frames_of(seen.request), place=problem.pointer
+            )
 
 
 @rule("meta.root-field", last=True)
@@ -109,7 +111,3 @@ def _is_broken(place: str, broken: Iterable[str]) -> bool:
     return any(
         place == one or place.startswith(f"{one}/") or one.startswith(f"{place}/") for one in broken
     )
-
-
-def _request(seen: CheckedMessage) -> tuple[int, ...]:
-    return () if seen.request is None else (seen.request.seq,)

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.rules.conditions import is_while_opening
 from acp_proxy.conformance.session_record import MESSAGES, TOOLS
-from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, FORK, OPENING, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import member
@@ -255,7 +256,7 @@ def deleted_are_gone(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     listed = seen.result.get("sessions")
     if seen.request is None or not deleted:
         return
-    for at, one in enumerate(listed[:1000] if isinstance(listed, list) else []):
+    for at, one in enumerate(items(listed)):
         name = member(one, "sessionId")
         seq = deleted.get(name) if isinstance(name, str) else None
         if seq is not None and seq < seen.request.seq:
@@ -276,7 +277,7 @@ def directories_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterato
 def directories_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds relative additional directories."""
     others = seen.params.get("additionalDirectories")
-    for at, path in enumerate(others[:1000] if isinstance(others, list) else []):
+    for at, path in enumerate(items(others)):
         if is_relative(path):
             yield Breach(f"the additional directory {shown(path)} is not absolute",
                          place=f"/params/additionalDirectories/{at}")  # fmt: skip
@@ -289,8 +290,7 @@ def stays_within(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     if session is None or not session.roots or seen.sender == CLIENT:
         return
     if seen.update_kind:
-        content = seen.update.get("content")
-        blocks = content[:1000] if isinstance(content, list) else []
+        blocks = items(seen.update.get("content"))
         paths = [member(one, "path") for one in blocks if member(one, "type") == "diff"]
     else:
         paths = [seen.params.get(_PATHS.get(seen.method or "", ""))]
@@ -311,7 +311,7 @@ def _v2_capability(seen: CheckedMessage, talk: Conversation, name: str) -> Itera
 
 
 def _not_offered(seen: CheckedMessage, talk: Conversation, path: str) -> Breach:
-    related = () if talk.agent.seq is None else (talk.agent.seq,)
+    related = frames_of(talk.agent)
     return Breach(f"{seen.method} needs {path}, which the agent does not offer", related)
 
 

@@ -8,7 +8,7 @@ from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import end_rule, rule, turn_rule
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.terminal_record import TerminalRecord
-from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.redaction.markers import MARKER
@@ -28,7 +28,7 @@ def terminals_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[
     if talk.dialect == V2 or seen.sender != AGENT or not talk.client.is_known:
         return
     if not talk.client.offers(*path):
-        related = () if talk.client.seq is None else (talk.client.seq,)
+        related = frames_of(talk.client)
         text = f"{seen.method} needs {'.'.join(path)}, which the client does not offer"
         yield Breach(text, related)
 
@@ -101,7 +101,7 @@ def released_at_the_end(talk: Conversation) -> Iterator[Breach]:
         if talk.left == AGENT or is_idle:
             text = f"the terminal {shown(terminal.id)} was never released"
             turn_end = talk.memory.get("leaked terminals", {}).get(terminal.id)
-            related = () if turn_end is None else (turn_end,)
+            related = frames_of(turn_end)
             yield Breach(text, related, AGENT, terminal.seq, explains=("term.leaked",))
 
 
@@ -137,7 +137,7 @@ def truncation_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator
         and not _is_masked(terminal, output)
     ):
         text = "the output does not begin as before, and truncated is false"
-        yield Breach(text, _seqs(terminal.output_seq), place="/result/truncated")
+        yield Breach(text, frames_of(terminal.output_seq), place="/result/truncated")
 
 
 @rule("term.truncated-early", results=(_OUTPUT,))
@@ -178,7 +178,7 @@ def truncation_takes_the_oldest(seen: CheckedMessage, talk: Conversation) -> Ite
     is_full = terminal.limit is not None and size >= terminal.limit
     if begins and is_full and output.startswith(terminal.output) and terminal.exit is None:
         text = "the output is truncated, and begins as before: its end is cut off"
-        yield Breach(text, _seqs(terminal.output_seq), place="/result/output")
+        yield Breach(text, frames_of(terminal.output_seq), place="/result/output")
 
 
 @rule("term.exit-status", results=(_OUTPUT,))
@@ -202,7 +202,7 @@ def exits_agree(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     now, before = _ending(status), _ending(terminal.exit)
     if now != before:
         text = f"the command has ended by {now}, and before it was {before}"
-        yield Breach(text, _seqs(terminal.exit_seq))
+        yield Breach(text, frames_of(terminal.exit_seq))
 
 
 @rule("term.exit-both", results=(_OUTPUT, _WAIT), alone=True)
@@ -228,7 +228,7 @@ def output_is_final(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
         return
     if not _is_masked(terminal, output):
         text = "the output has changed, though the command had ended"
-        yield Breach(text, _seqs(terminal.output_seq), place="/result/output")
+        yield Breach(text, frames_of(terminal.output_seq), place="/result/output")
 
 
 @rule("term.create-slow", results=(_CREATE,))
@@ -277,7 +277,3 @@ def _ending(status: dict[str, Any]) -> str:
 def _is_masked(terminal: TerminalRecord, output: str) -> bool:
     """Whether a part of the output, now or before, is not known."""
     return any(MARKER.search(text) is not None for text in (output, terminal.output or ""))
-
-
-def _seqs(seq: int | None) -> tuple[int, ...]:
-    return () if seq is None else (seq,)

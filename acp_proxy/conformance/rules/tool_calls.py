@@ -5,9 +5,10 @@ from typing import Any
 
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.json_values import integer, items
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.session_record import CallRecord
-from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, OPENING, PERMISSION, V1, V2
 from acp_proxy.protocol.json_text import member
@@ -16,7 +17,6 @@ from acp_proxy.protocol.updates import TOOL_CALLS
 _CALL, _UPDATE = TOOL_CALLS
 _ITEMS = ("content", "diff", "terminal")
 _BLOCKS = ("text", "image", "audio", "resource", "resource_link")
-_MOST = 1_000
 _RUNNING = ("in_progress", "completed")
 
 
@@ -57,7 +57,7 @@ def final_is_final(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
         return
     if not talk.is_opening(seen.session, *OPENING):
         text = f"{shown(call.id)} was {call.status}, and becomes {status}"
-        yield Breach(text, _seqs(call.status_seq))
+        yield Breach(text, frames_of(call.status_seq))
 
 
 @rule("tool.status-back", updates=TOOL_CALLS)
@@ -67,7 +67,7 @@ def status_goes_on(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
     is_back = seen.message.status == "pending" and "status" in seen.update
     if call is not None and call.status == "in_progress" and is_back:
         text = f"{shown(call.id)} was in_progress, and becomes pending"
-        yield Breach(text, _seqs(call.status_seq))
+        yield Breach(text, frames_of(call.status_seq))
 
 
 @rule("tool.no-progress", updates=(_UPDATE,))
@@ -79,7 +79,7 @@ def progress_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator[B
     if talk.is_opening(seen.session, *OPENING):
         return
     if seen.message.status in ("completed", "failed"):
-        yield Breach(f"{shown(call.id)} was never in_progress", _seqs(call.status_seq))
+        yield Breach(f"{shown(call.id)} was never in_progress", frames_of(call.status_seq))
 
 
 @rule("tool.update-empty", updates=(_UPDATE,), alone=True)
@@ -95,7 +95,7 @@ def content_has_items(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     if talk.dialect == DRAFT:
         return
     call, place = _call(seen)
-    for at, item in enumerate(_list(call.get("content"))):
+    for at, item in enumerate(items(call.get("content"))):
         kind = member(item, "type")
         if kind in _BLOCKS:
             text = f'content has a bare block of type {kind}, not an item of type "content"'
@@ -106,11 +106,11 @@ def content_has_items(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
 def paths_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds relative paths of diffs and locations."""
     call, place = _call(seen)
-    for at, item in enumerate(_list(call.get("content"))):
+    for at, item in enumerate(items(call.get("content"))):
         if member(item, "type") == "diff" and is_relative(path := member(item, "path")):
             text = f"the path {shown(path)} of a diff is not absolute"
             yield Breach(text, place=f"{place}/content/{at}/path")
-    for at, location in enumerate(_list(call.get("locations"))):
+    for at, location in enumerate(items(call.get("locations"))):
         if is_relative(path := member(location, "path")):
             text = f"the path {shown(path)} of a location is not absolute"
             yield Breach(text, place=f"{place}/locations/{at}/path")
@@ -124,9 +124,9 @@ def paths_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
 def lines_begin_with_1(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds lines below 1 in locations."""
     call, place = _call(seen)
-    for at, location in enumerate(_list(call.get("locations"))):
-        line = member(location, "line")
-        if isinstance(line, int) and not isinstance(line, bool) and line < 1:
+    for at, location in enumerate(items(call.get("locations"))):
+        line = integer(member(location, "line"))
+        if line is not None and line < 1:
             yield Breach(f"the line of a location is {line}; the first line is 1",
                          place=f"{place}/locations/{at}/line")  # fmt: skip
 
@@ -194,18 +194,10 @@ def _call(seen: CheckedMessage) -> tuple[dict[str, Any], str]:
 
 def _terminals(seen: CheckedMessage) -> Iterator[tuple[str, str]]:
     call, place = _call(seen)
-    for at, item in enumerate(_list(call.get("content"))):
+    for at, item in enumerate(items(call.get("content"))):
         name = member(item, "terminalId")
         if member(item, "type") == "terminal" and isinstance(name, str):
             yield f"{place}/content/{at}/terminalId", name
-
-
-def _list(value: Any) -> list[Any]:
-    return value[:_MOST] if isinstance(value, list) else []
-
-
-def _seqs(seq: int | None) -> tuple[int, ...]:
-    return () if seq is None else (seq,)
 
 
 def _place(talk: Conversation, name: str) -> str:

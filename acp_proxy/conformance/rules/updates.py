@@ -6,6 +6,7 @@ from typing import Any
 
 from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.methods import UPDATE_KINDS
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.session_record import PlanRecord, plan_of
@@ -180,6 +181,6 @@ def _names(seen: CheckedMessage) -> Iterator[tuple[str, str]]:
     name = "availableCommands" if "update" in seen.params else "commands"
     every = seen.update.get(name)
     root = "/params/update" if "update" in seen.params else "/params/data"
-    for at, one in enumerate(every[:10_000] if isinstance(every, list) else []):
+    for at, one in enumerate(items(every, 10_000)):
         if isinstance(found := member(one, "name"), str):
             yield f"{root}/{name}/{at}/name", found

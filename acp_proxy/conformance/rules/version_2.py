@@ -7,8 +7,9 @@ from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.crossing import IN_FLIGHT_NS, MOMENT_NS
 from acp_proxy.conformance.methods import METHODS
 from acp_proxy.conformance.registry import ANY, end_rule, rule, turn_rule
+from acp_proxy.conformance.rules.mcp_servers import servers_of
 from acp_proxy.conformance.session_record import MESSAGES, EndedTurn, TurnRecord
-from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import shown
 from acp_proxy.protocol.dialects import OPENING, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import member, parts_of
@@ -18,7 +19,6 @@ from acp_proxy.redaction.markers import MARKER
 
 _REMOVED = {method for _, method in METHODS[V1]} - {method for _, method in METHODS[V2]}
 _WORKING = ("running", "requires_action")
-_MOST = 1_000
 _LISTED = 5
 
 
@@ -123,19 +123,16 @@ def login_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     """Finds logins and logouts with an agent that offers no way to log in."""
     methods = member(talk.agent.announced, "authMethods")
     if seen.sender == CLIENT and talk.agent.is_known and not methods:
-        related = () if talk.agent.seq is None else (talk.agent.seq,)
+        related = frames_of(talk.agent)
         yield Breach(f"{seen.method} was called, and the agent offers no authMethods", related)
 
 
 @rule("v2.mcp-type", requests=OPENING)
 def servers_name_their_type(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds MCP servers without a type, or by stdio for an agent that does not offer it."""
-    servers = seen.params.get("mcpServers")
     is_offered = not talk.agent.is_known or talk.agent.offers("session", "mcp", "stdio")
-    related = () if talk.agent.seq is None else (talk.agent.seq,)
-    for at, server in enumerate(servers[:_MOST] if isinstance(servers, list) else ()):
-        if not isinstance(server, dict):
-            continue
+    related = frames_of(talk.agent)
+    for at, server in servers_of(seen):
         name, place = shown(server.get("name")), f"/params/mcpServers/{at}/type"
         if server.get("type") is None:
             yield Breach(f"the MCP server {name} has no type", place=place)
