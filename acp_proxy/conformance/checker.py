@@ -194,8 +194,9 @@ class Checker:
         else:
             return
         self._apply(seen, plan)
-        if not self._conversation.is_of_its_type(seen):
-            self._apply(seen, self._plan("last", ANY))
+        last = self._plan("last", ANY)
+        if last.always and not self._conversation.is_of_its_type(seen):
+            self._apply(seen, last)
         for ended in self._conversation.take(seen):
             self._apply_to_turn(ended, seen)
 
