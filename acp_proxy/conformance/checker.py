@@ -237,7 +237,7 @@ class Checker:
         for entry in entries:
             if has_gap and not entry.is_alone:
                 continue
-            for breach in entry.function(seen, self._conversation):
+            for breach in entry.function(seen, self._conversation) or ():
                 if breach.place is not None:
                     seen.broken.append(breach.place)
                 self._add(entry.rule, breach, seen)

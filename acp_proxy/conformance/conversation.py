@@ -13,6 +13,7 @@ from attrs import define, field
 from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
 from acp_proxy.conformance.json_values import integer, items
 from acp_proxy.conformance.remembered import Remembered
+from acp_proxy.conformance.rule_memory import RuleMemory
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.session_record import (
     WORK,
@@ -138,8 +139,8 @@ class Conversation:
     """The lines on stderr that look like messages."""
     own_schemas: SchemaSet | None = None
     """Those of a file that the user has named, which hold in place of them."""
-    memory: dict[str, Any] = field(factory=dict)
-    """What single rules keep, by the rule."""
+    memory: RuleMemory = field(factory=RuleMemory)
+    """What single rules keep."""
 
     # What rules ask
 

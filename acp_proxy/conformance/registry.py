@@ -7,7 +7,8 @@
 
 A function gets the message and the conversation *as it was before the message*, but for the state
 machine of the connection, which has taken it. It yields what is broken, never raises, whatever JSON
-it gets, and changes nothing. A rule may have several functions.
+it gets, and changes nothing but `Conversation.memory`. A rule may have several functions; one that
+only keeps something for another one returns None.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +22,7 @@ from acp_proxy.conformance.values import Breach
 ANY = "*"
 """In a list of methods or kinds: every one."""
 
-MessageRule = Callable[[CheckedMessage, Conversation], Iterable[Breach]]
+MessageRule = Callable[[CheckedMessage, Conversation], Iterable[Breach] | None]
 Condition = Callable[[CheckedMessage, Conversation], bool]
 TurnRule = Callable[[EndedTurn, Conversation], Iterable[Breach]]
 EndRule = Callable[[Conversation], Iterable[Breach]]

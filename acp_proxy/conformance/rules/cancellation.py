@@ -23,7 +23,6 @@ _CANCELLED = "cancelled"
 _REASONS = ("end_turn", "max_tokens", "max_turn_requests", "refusal")
 _CANCELLED_CODE, _DRAFT_CANCELLED_CODE = -32800, -32003
 _WORKING = ("fs/read_text_file", "fs/write_text_file", "terminal/create")
-_PENDING = "permissions pending at a cancel"
 
 
 @turn_rule("cancel.stop-reason")
@@ -82,14 +81,13 @@ def updates_precede_the_end(seen: CheckedMessage, talk: Conversation) -> Iterato
 
 
 @rule("cancel.permission", notifications=(CANCEL,))
-def remember_pending_permissions(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remember_pending_permissions(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers the permission requests that a cancel must settle."""
     if talk.dialect == V1 and seen.sender == CLIENT and seen.session is not None:
-        pending: dict[int, int] = talk.memory.setdefault(_PENDING, {})
+        pending = talk.memory.pending_permissions
         for request in talk.open_requests(Direction.TO_CLIENT, seen.session):
-            if request.method == PERMISSION and len(pending) < 1_000:
-                pending.setdefault(request.seq, seen.seq)
-    yield from ()
+            if request.method == PERMISSION and request.seq not in pending:
+                pending.add(request.seq, seen.seq)
 
 
 @rule("cancel.permission", answers=(PERMISSION,))
@@ -98,7 +96,7 @@ def permissions_are_cancelled(seen: CheckedMessage, talk: Conversation) -> Itera
     request = seen.request
     if request is None or talk.dialect != V1:
         return
-    cancel = talk.memory.get(_PENDING, {}).pop(request.seq, None)
+    cancel = talk.memory.pending_permissions.remove(request.seq)
     was_pending = cancel is not None
     if not was_pending:  # it came after the cancel
         turn = talk.turn(request.done.turn)

@@ -9,7 +9,6 @@ from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.methods import METHODS
 from acp_proxy.conformance.registry import ANY, end_rule, rule
-from acp_proxy.conformance.remembered import Remembered
 from acp_proxy.conformance.rules.conditions import has_metadata
 from acp_proxy.conformance.rules.json_rpc import unanswered
 from acp_proxy.conformance.values import Breach, Severity, frames_of
@@ -130,7 +129,7 @@ def extensions_are_announced(seen: CheckedMessage, talk: Conversation) -> Iterat
     if not _is_custom(seen) or not peer.is_known:
         return
     space = re.split(r"[/.:]", (seen.method or "")[1:], maxsplit=1)[0].lower()
-    reported: set[str] = talk.memory.setdefault("custom requests", set())
+    reported = talk.memory.custom_requests
     key = f"{seen.sender} {space}"
     if key in reported or len(reported) >= _MOST or _announces(peer.announced, space):
         return
@@ -175,22 +174,20 @@ def mode_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
 
 
 @rule("elicit.complete-known", requests=("elicitation/create",))
-def remember_elicitations(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remember_elicitations(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers the ids of elicitations by URL."""
     if isinstance(name := seen.params.get("elicitationId"), str):
-        _elicitations(talk).add(name, None)
-    yield from ()
+        talk.memory.elicitations.add(name, None)
 
 
 @rule("elicit.complete-known", answers=(ANY,))
-def remember_demanded_elicitations(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remember_demanded_elicitations(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers the ids of elicitations that an error demands."""
     data = seen.error.get("data") if seen.is_error and seen.sender == AGENT else None
     every = member(data, "elicitations")
     for one in items(every):
         if isinstance(name := member(one, "elicitationId"), str):
-            _elicitations(talk).add(name, None)
-    yield from ()
+            talk.memory.elicitations.add(name, None)
 
 
 @rule("elicit.complete-known", notifications=("elicitation/complete",))
@@ -199,7 +196,7 @@ def completes_an_open_one(seen: CheckedMessage, talk: Conversation) -> Iterator[
     name = seen.params.get("elicitationId")
     if not isinstance(name, str) or seen.sender != AGENT or not talk.client.is_known:
         return
-    known = _elicitations(talk)
+    known = talk.memory.elicitations
     completed = known.get(name)
     if completed is not None:
         yield Breach(f"the elicitation {shown(name)} is completed already", (completed,),
@@ -310,14 +307,6 @@ def _at(
             yield from _at(one, pattern[1:], (*path, str(at)))
     elif isinstance(value, dict) and pattern[0] in value:
         yield from _at(value[pattern[0]], pattern[1:], (*path, pattern[0]))
-
-
-def _elicitations(talk: Conversation) -> Remembered[str, int | None]:
-    """The ids of elicitations by URL, with the frame that completed each."""
-    found: Remembered[str, int | None] = talk.memory.setdefault(
-        "elicitations", Remembered[str, int | None](_MOST)
-    )
-    return found
 
 
 def _is_secret(name: str) -> bool:

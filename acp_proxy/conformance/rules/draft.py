@@ -10,7 +10,6 @@ from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import integer
 from acp_proxy.conformance.registry import ANY, rule, turn_rule
-from acp_proxy.conformance.remembered import Remembered
 from acp_proxy.conformance.rules.mcp_servers import servers_of
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.values import Breach, frames_of
@@ -70,15 +69,14 @@ def scope_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
 
 
 @rule("s4.permission-scope-again", results=(PERMISSION,))
-def remember_grants(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remember_grants(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers what is granted for longer than once."""
     request, scope = seen.request, seen.result.get("scope")
     is_granted = seen.result.get("granted") is True and seen.result.get("remember") is not False
     if request is not None and is_granted and scope in _SCOPES[1:]:
         session = None if scope == "always" else request.session
         if (key := _asked(request, session)) is not None:
-            _grants(talk).add(key, seen.seq)
-    yield from ()
+            talk.memory.grants.add(key, seen.seq)
 
 
 @rule("s4.permission-scope-again", requests=(PERMISSION,))
@@ -86,7 +84,7 @@ def grants_are_used(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
     """Reports permissions that are asked for again though they are granted."""
     for session in (seen.session, None):
         key = _asked(seen, session)
-        granted = None if key is None else _grants(talk).get(key)
+        granted = None if key is None else talk.memory.grants.get(key)
         if granted is not None:
             operation = shown(seen.params.get("operation"))
             yield Breach(f"{operation} is granted already for this resource", (granted,))
@@ -179,35 +177,33 @@ def attachments_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterato
 
 
 @rule("s4.mode-notified", results=("session/set_mode",))
-def remember_new_modes(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remember_new_modes(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers a mode that was set, unless an update has said so since it was asked for."""
     request, name = seen.request, seen.session
     if request is None or name is None or seen.sender != AGENT:
         return
     before, now = seen.result.get("previousMode"), seen.result.get("currentMode")
-    reported = _table(talk, "mode updates").get(name)
+    reported = talk.memory.mode_updates.get(name)
     is_new = before is None or before != now
     if is_new and (reported is None or reported < request.seq):
-        _table(talk, "modes set").add(name, seen.seq)
-    yield from ()
+        talk.memory.set_modes.add(name, seen.seq)
 
 
 @rule("s4.mode-notified", updates=("current_mode_update",))
-def remember_mode_updates(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remember_mode_updates(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers that a mode was reported."""
     if seen.session is not None:
-        _table(talk, "modes set").remove(seen.session)
-        _table(talk, "mode updates").add(seen.session, seen.seq)
-    yield from ()
+        talk.memory.set_modes.remove(seen.session)
+        talk.memory.mode_updates.add(seen.session, seen.seq)
 
 
 @turn_rule("s4.mode-notified")
 def modes_are_reported(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
     """Finds modes that were set before a turn, and not reported at its end."""
     name, turn = ended.turn.session, ended.turn
-    seq = None if name is None else _table(talk, "modes set").get(name)
+    seq = None if name is None else talk.memory.set_modes.get(name)
     if name is not None and seq is not None and seq < turn.prompt_seq:
-        _table(talk, "modes set").remove(name)
+        talk.memory.set_modes.remove(name)
         text = "no current_mode_update follows, though another turn does"
         yield Breach(text, (ended.seq,), by=AGENT, seq=seq)
 
@@ -252,16 +248,6 @@ def _asked(request: CheckedMessage, session: str | None) -> str | None:
     if not isinstance(operation, str) or not isinstance(resource, str):
         return None
     return json.dumps([session, operation, resource])
-
-
-def _grants(talk: Conversation) -> Remembered[str, int]:
-    return _table(talk, "grants")
-
-
-def _table(talk: Conversation, name: str) -> Remembered[str, int]:
-    """A table of frames that these rules keep."""
-    found: Remembered[str, int] = talk.memory.setdefault(name, Remembered[str, int](_MOST))
-    return found
 
 
 def _is_remote_http(url: str) -> bool:

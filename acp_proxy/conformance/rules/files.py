@@ -13,9 +13,6 @@ from acp_proxy.protocol.peers import Direction
 
 _READ, _WRITE = "fs/read_text_file", "fs/write_text_file"
 _NOT_FOUND = -32002
-_MOST_FILES = 1_000
-_LONGEST = 1 << 20
-"""Characters of a file that are kept, to be compared with what is read later."""
 
 
 @rule("fs.read-capability", requests=(_READ,))
@@ -76,21 +73,19 @@ def reads_what_was_written(seen: CheckedMessage, talk: Conversation) -> Iterator
     path = request.params.get("path") if request is not None else None
     if request is None or not isinstance(path, str) or talk.dialect == V2:
         return
-    written: dict[tuple[str | None, str], tuple[int, str]]
-    written = talk.memory.setdefault("written files", {})
-    key = (seen.session, path)
+    written, key = talk.memory.written_files, (seen.session, path)
     if seen.method == _WRITE:
         content = request.params.get("content")
-        written.pop(key, None)
-        if isinstance(content, str) and len(content) <= _LONGEST and len(written) < _MOST_FILES:
-            written[key] = (seen.seq, content)
+        written.remove(key)
+        if isinstance(content, str):
+            written.add(key, (seen.seq, hash(content)))
         return
-    known, content = written.pop(key, None), seen.result.get("content")
+    known, content = written.remove(key), seen.result.get("content")
     is_whole = not request.params.keys() & {"line", "limit", "startLine", "endLine"}
     if known is None or not is_whole or not isinstance(content, str):
         return
-    seq, text = known
-    if content != text and not _is_written(path, talk) and request.seq > seq:
+    seq, text_hash = known
+    if hash(content) != text_hash and not _is_written(path, talk) and request.seq > seq:
         what = f"{shown(path)} is read with another text than was written"
         yield Breach(what, (seq,), place="/result/content")
 

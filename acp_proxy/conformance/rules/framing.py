@@ -44,8 +44,7 @@ def no_headers(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 @rule("frame.split-message", odd_lines=True)
 def one_line_each(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds messages that are written on several lines, such as JSON that is indented."""
-    pieces: dict[str, tuple[int, list[tuple[int, bytes]]]]
-    pieces = talk.memory.setdefault("split lines", {})
+    pieces = talk.memory.split_lines
     raw, messages = seen.message.raw, talk.messages[seen.direction]
     if seen.message.kind not in (Kind.INVALID, Kind.BLANK) or raw is None:
         return

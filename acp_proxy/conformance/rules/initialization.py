@@ -144,8 +144,8 @@ def client_knows_the_version(seen: CheckedMessage, talk: Conversation) -> Iterat
     asked = integer(member(talk.client.announced, "protocolVersion"))
     answered = integer(member(talk.agent.announced, "protocolVersion"))
     is_unknown = asked is not None and answered is not None and answered > asked
-    if is_unknown and not talk.memory.setdefault("version ignored", False):
-        talk.memory["version ignored"] = True
+    if is_unknown and not talk.memory.is_version_ignored:
+        talk.memory.is_version_ignored = True
         text = f"the client goes on, though the agent speaks version {answered}, and not {asked}"
         yield Breach(text, frames_of(talk.agent))
 

@@ -15,7 +15,6 @@ from acp_proxy.protocol.json_text import member
 
 _TYPES = ("http", "sse", "acp", "stdio")
 _PAIRS = ("env", "headers")
-_MOST = 1_000
 
 
 @rule("mcp.http-capability", requests=OPENING)
@@ -93,13 +92,10 @@ def names_differ(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 
 
 @rule("mcp.connection-known", results=("mcp/connect",))
-def remember_connections(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remember_connections(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers the connections that a client has opened."""
     if isinstance(name := seen.result.get("connectionId"), str):
-        known: dict[str, bool] = talk.memory.setdefault("mcp connections", {})
-        if len(known) < _MOST:
-            known[name] = True
-    yield from ()
+        talk.memory.mcp_connections.add(name, True)
 
 
 @rule("mcp.connection-known", requests=("mcp/message", "mcp/disconnect"),
@@ -107,14 +103,14 @@ def remember_connections(seen: CheckedMessage, talk: Conversation) -> Iterator[B
 def connection_is_open(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds messages for a connection that was not opened, or was closed."""
     name = seen.params.get("connectionId")
-    known: dict[str, bool] = talk.memory.get("mcp connections", {})
-    if not isinstance(name, str) or len(known) >= _MOST:
+    known = talk.memory.mcp_connections
+    if not isinstance(name, str):
         return
-    if not known.get(name, False):
+    if known.get(name) is False or known.lacks(name):
         what = "is closed" if name in known else "was not opened by mcp/connect"
         yield Breach(f"the connection {shown(name)} {what}", place="/params/connectionId")
     elif seen.method == "mcp/disconnect":
-        known[name] = False
+        known.add(name, False)
 
 
 @rule("mcp.server-known", requests=("mcp/connect",))

@@ -18,8 +18,6 @@ from acp_proxy.redaction.markers import MARKER
 _OPENS = (*OPENING, "session/list")
 _REOPENING = ("session/load", "session/resume")
 _REPLAYED = MESSAGES | TOOLS
-_DELETED = "deleted sessions"
-_MADE_UP = "sessions that only the client names"
 _CLOSING = ("session/close", "session/delete")
 _PATHS = {"fs/read_text_file": "path", "fs/write_text_file": "path", "terminal/create": "cwd"}
 
@@ -52,11 +50,11 @@ def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     name = seen.params.get("sessionId")
     if not isinstance(name, str) or _is_known(name, seen, talk):
         return
-    if seen.sender == AGENT and (_is_any_new_open(talk) or name in talk.memory.get(_MADE_UP, ())):
+    made_up = talk.memory.made_up_sessions
+    if seen.sender == AGENT and (_is_any_new_open(talk) or name in made_up):
         return  # the agent goes along with a client that was charged already
     if seen.method in (*OPENING, "session/delete"):
         return  # sessions of an earlier connection can be loaded, and deleted
-    made_up: set[str] = talk.memory.setdefault(_MADE_UP, set())
     if seen.sender == CLIENT and len(made_up) < 1_000:
         made_up.add(name)
     yield Breach(f"the session {shown(name)} is not known", place="/params/sessionId")
@@ -65,23 +63,21 @@ def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 @rule("session.update-early", results=("session/new", FORK))
 def updates_follow_the_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds updates of a session before the answer that gives its id."""
-    early: dict[str, int] = talk.memory.get("early updates", {})
     name = seen.result.get("sessionId")
-    seq = early.get(name) if isinstance(name, str) else None
+    seq = talk.memory.early_updates.get(name) if isinstance(name, str) else None
     if seq is not None and (seen.request is None or seq > seen.request.seq):
         yield Breach("an update of a session comes before the answer that names it", (seen.seq,),
                      seq=seq)  # fmt: skip
 
 
 @rule("session.update-early", notifications=("session/update",), when=is_while_opening)
-def remember_early_updates(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remember_early_updates(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers updates of sessions that are not known yet."""
     name = seen.params.get("sessionId")
-    if isinstance(name, str) and not _is_known(name, seen, talk) and _is_any_new_open(talk):
-        early: dict[str, int] = talk.memory.setdefault("early updates", {})
-        if len(early) < 1_000:
-            early.setdefault(name, seen.seq)
-    yield from ()
+    if not isinstance(name, str) or name in talk.memory.early_updates:
+        return
+    if not _is_known(name, seen, talk) and _is_any_new_open(talk):
+        talk.memory.early_updates.add(name, seen.seq)
 
 
 @rule("session.load-capability", requests=("session/load",))
@@ -102,13 +98,12 @@ def load_names_all(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
 
 
 @rule("session.load-no-replay", notifications=("session/update",), when=is_while_opening)
-def remember_replay(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remember_replay(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers that a session is replayed."""
     if seen.update_kind in _REPLAYED and (name := seen.session) is not None:
         for request in talk.opening.values():
             if request.session == name and request.method in _REOPENING:
-                talk.memory.setdefault("replays", {})[request.seq] = seen.seq
-    yield from ()
+                talk.memory.replays.add(request.seq, seen.seq)
 
 
 @rule("session.load-no-replay", results=("session/load",))
@@ -116,7 +111,7 @@ def load_replays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds a loaded session of which nothing was replayed, though it had turns here."""
     if seen.request is None or talk.dialect != V1:
         return
-    if talk.memory.get("replays", {}).pop(seen.request.seq, None) is None:
+    if talk.memory.replays.remove(seen.request.seq) is None:
         had_turns = talk.last_ends.get(seen.session or "") is not None
         severity = None if had_turns else Severity.INFO
         yield Breach("the session was loaded, and no message of it replayed", (seen.request.seq,),
@@ -156,7 +151,7 @@ def resume_does_not_replay(seen: CheckedMessage, talk: Conversation) -> Iterator
     request = seen.request
     if request is None:
         return
-    replayed = talk.memory.get("replays", {}).pop(request.seq, None)
+    replayed = talk.memory.replays.remove(request.seq)
     if replayed is not None and request.params.get("replayFrom") is None:
         text = "a resumed session was replayed"
         yield Breach(text, (request.seq, seen.seq), seq=replayed)
@@ -234,25 +229,24 @@ def delete_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
 
 
 @rule("session.deleted-listed", results=("session/delete", *OPENING))
-def remember_deleted(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remember_deleted(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers deleted sessions until they are opened again, but for those that were in use."""
-    deleted: dict[str, int] = talk.memory.setdefault(_DELETED, {})
+    deleted = talk.memory.deleted_sessions
     name = seen.result.get("sessionId", seen.session)
     if not isinstance(name, str):
         return
     if seen.method != "session/delete":
-        deleted.pop(name, None)
-    elif len(deleted) < 1_000 and not talk.is_opening(name, *OPENING):
+        deleted.remove(name)
+    elif not talk.is_opening(name, *OPENING):
         session = talk.session(name)
         if (session is None or session.closed_seq is not None) and not talk.sessions.has_forgotten:
-            deleted[name] = seen.seq
-    yield from ()
+            deleted.add(name, seen.seq)
 
 
 @rule("session.deleted-listed", results=("session/list",))
 def deleted_are_gone(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds lists with sessions that were deleted before the list was asked for."""
-    deleted: dict[str, int] = talk.memory.get(_DELETED, {})
+    deleted = talk.memory.deleted_sessions
     listed = seen.result.get("sessions")
     if seen.request is None or not deleted:
         return

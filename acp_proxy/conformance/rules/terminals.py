@@ -75,9 +75,7 @@ def released_with_the_turn(ended: EndedTurn, talk: Conversation) -> Iterator[Bre
     """Finds terminals of a turn that are not released at its end."""
     for terminal in _unreleased(talk):
         if terminal.turn == ended.turn.id and terminal.turn is not None:
-            leaked: dict[str, int] = talk.memory.setdefault("leaked terminals", {})
-            if len(leaked) < 1_000:
-                leaked[terminal.id] = ended.seq
+            talk.memory.leaked_terminals.add(terminal.id, ended.seq)
             text = f"the terminal {shown(terminal.id)} is not released at the end of its turn"
             yield Breach(text, (terminal.seq,), AGENT, severity=Severity.WARNING)
 
@@ -100,8 +98,7 @@ def released_at_the_end(talk: Conversation) -> Iterator[Breach]:
         is_idle = talk.turn(terminal.turn) is None and talk.turn_of(terminal.session) is None
         if talk.left == AGENT or is_idle:
             text = f"the terminal {shown(terminal.id)} was never released"
-            turn_end = talk.memory.get("leaked terminals", {}).get(terminal.id)
-            related = frames_of(turn_end)
+            related = frames_of(talk.memory.leaked_terminals.get(terminal.id))
             yield Breach(text, related, AGENT, terminal.seq, explains=("term.leaked",))
 
 
@@ -232,22 +229,19 @@ def output_is_final(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
 
 
 @rule("term.create-slow", results=(_CREATE,))
-def creation_is_quick(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+def remember_slow_creations(seen: CheckedMessage, talk: Conversation) -> None:
     """Remembers terminals whose creation took long."""
-    exchange = seen.answered
-    if exchange is not None and (exchange.latency_ns or 0) >= _SLOW_NS:
-        slow: dict[str, int] = talk.memory.setdefault("slow terminals", {})
-        if len(slow) < 1_000 and seen.message.terminal is not None:
-            slow[seen.message.terminal] = seen.seq
-    yield from ()
+    exchange, name = seen.answered, seen.message.terminal
+    is_slow = exchange is not None and (exchange.latency_ns or 0) >= _SLOW_NS
+    if is_slow and name is not None:
+        talk.memory.slow_terminals.add(name, seen.seq)
 
 
 @rule("term.create-slow", results=(_OUTPUT,))
 def creation_does_not_wait(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Reports a slow creation after which the command has ended already."""
     terminal = _read(seen, talk)
-    slow: dict[str, int] = talk.memory.get("slow terminals", {})
-    seq = None if terminal is None else slow.pop(terminal.id, None)
+    seq = None if terminal is None else talk.memory.slow_terminals.remove(terminal.id)
     if seq is not None and seen.result.get("exitStatus") is not None:
         text = "terminal/create was answered when its command had ended"
         yield Breach(text, (seen.seq,), seq=seq)

@@ -1,0 +1,53 @@
+"""What single rules keep from one message to another, beside what all of them may ask."""
+
+from attrs import define, field
+
+from acp_proxy.conformance.remembered import Remembered
+from acp_proxy.protocol.peers import Direction
+
+_MOST = 1_000
+
+
+def _frames() -> Remembered[str, int]:
+    return Remembered[str, int](_MOST)
+
+
+@define(eq=False)
+class RuleMemory:
+    """Tables of rules, by what each one looks for."""
+
+    split_lines: dict[Direction, tuple[int, list[tuple[int, bytes]]]] = field(factory=dict)
+    """The lines of which a message may be split, with the messages that passed before them."""
+    is_version_ignored: bool = False
+    """Whether it was reported that the client goes on with a version that it does not speak."""
+    made_up_sessions: set[str] = field(factory=set)
+    """Sessions that a client has named and no agent has opened."""
+    early_updates: Remembered[str, int] = field(factory=_frames)
+    """The first update of each session that came before the answer that names it."""
+    replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
+    """The latest replayed update, by the request that opens the session."""
+    deleted_sessions: Remembered[str, int] = field(factory=_frames)
+    pending_permissions: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
+    """The cancel that must settle each permission request."""
+    written_files: Remembered[tuple[str | None, str], tuple[int, int]] = field(
+        factory=lambda: Remembered[tuple[str | None, str], tuple[int, int]](_MOST)
+    )
+    """The hash of what was written, by session and path, until the file is read."""
+    leaked_terminals: Remembered[str, int] = field(factory=_frames)
+    """The end of the turn at which each one was not released."""
+    slow_terminals: Remembered[str, int] = field(factory=_frames)
+    """Terminals whose creation took long."""
+    mcp_connections: Remembered[str, bool] = field(factory=lambda: Remembered[str, bool](_MOST))
+    """Whether each connection to an MCP server is open."""
+    custom_requests: set[str] = field(factory=set)
+    """The kinds of custom requests that were reported, each with its sender."""
+    elicitations: Remembered[str, int | None] = field(
+        factory=lambda: Remembered[str, int | None](_MOST)
+    )
+    """Those by URL, with the frame that completed each."""
+    grants: Remembered[str, int] = field(factory=_frames)
+    """Permissions of the 1.0 draft that were granted for longer than once."""
+    set_modes: Remembered[str, int] = field(factory=_frames)
+    """The answer that set the mode of a session, until an update reports it (1.0 draft)."""
+    mode_updates: Remembered[str, int] = field(factory=_frames)
+    """The latest update of the mode of each session (1.0 draft)."""
