@@ -80,7 +80,7 @@ def keep(path: Path, connection: sqlite3.Connection, log: "LogReader") -> Path |
     if not found:
         return None
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.flags("O_NOFOLLOW")
-    for file in _names(path):
+    for file in map(Path, _names(path)):
         try:
             fd = os.open(file, flags, 0o600)
         except FileExistsError:
@@ -104,10 +104,10 @@ def files(path: Path) -> list[Path]:
         path: the database.
     """
     found = []
-    for file in _names(path):
-        if not os.path.lexists(file):
+    for name in _names(path):
+        if not os.path.lexists(name):
             break
-        found.append(file)
+        found.append(Path(name))
     return found
 
 
@@ -127,10 +127,10 @@ def warning(path: Path, found: list[tuple[int, int]], where: Path) -> str:
     )
 
 
-def _names(path: Path) -> Iterator[Path]:
-    yield Path(f"{path}{DAMAGED_SUFFIX}")
+def _names(path: Path) -> Iterator[str]:
+    yield f"{path}{DAMAGED_SUFFIX}"
     for number in count(2):
-        yield Path(f"{path}{DAMAGED_SUFFIX}-{number}")
+        yield f"{path}{DAMAGED_SUFFIX}-{number}"
 
 
 def _pieces(log: "LogReader", found: list[tuple[int, int]]) -> Iterator[bytes]:

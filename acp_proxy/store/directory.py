@@ -69,9 +69,15 @@ def recording_at(path: Path) -> Path | None:
 
 def recording_files(path: Path) -> list[Path]:
     """Returns the files that a recording may consist of; a text is alone."""
+    return [Path(name) for name in _names(path)]
+
+
+def _names(path: Path) -> list[str]:
+    """The same as text: a list of a thousand recordings looks for thousands of them."""
     if path.suffix == TEXT_SUFFIX:
-        return [path]
-    return [*(Path(f"{path}{suffix}") for suffix in ("", *SUFFIXES)), *damaged_log.files(path)]
+        return [str(path)]
+    beside = (f"{path}{suffix}" for suffix in ("", *SUFFIXES))
+    return [*beside, *map(str, damaged_log.files(path))]
 
 
 def disk_size(path: Path) -> int:
@@ -81,9 +87,9 @@ def disk_size(path: Path) -> int:
 
 def statuses(path: Path) -> Iterator[os.stat_result]:
     """Yields what the system knows of each file of a recording that is there."""
-    for file in recording_files(path):
+    for name in _names(path):
         with contextlib.suppress(OSError):
-            yield file.stat()
+            yield os.stat(name)  # noqa: PTH116
 
 
 def read_id_and_note(path: Path) -> tuple[str, str | None] | None:
