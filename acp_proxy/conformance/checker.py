@@ -7,6 +7,7 @@ from typing import NamedTuple
 from acp_proxy.conformance.catalogue import rules as catalogue
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage, checked
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.conversation_changes import follow
 from acp_proxy.conformance.methods import UPDATE_KINDS, kind_of
 from acp_proxy.conformance.other_protocols import note_of
 from acp_proxy.conformance.registry import ANY, Condition, Registered
@@ -197,7 +198,7 @@ class Checker:
         last = self._plan("last", ANY)
         if last.always and not self._conversation.is_of_its_type(seen):
             self._apply(seen, last)
-        for ended in self._conversation.take(seen):
+        for ended in follow(self._conversation, seen):
             self._apply_to_turn(ended, seen)
 
     def _plan(self, trigger: str, name: str, direction: Direction = Direction.TO_AGENT) -> RulePlan:
