@@ -24,7 +24,11 @@ from acp_proxy.redaction.markers import MARKER
 _FORMAT = 1
 _LENGTH = 16
 """Hexadecimal digits of a fingerprint."""
-_PATH = re.compile(r'"(?:file:/|~?/|[A-Za-z]:[\\/]|\\\\)[^"]*"?|(?<![\w*])(?:/|[A-Za-z]:\\)[^\s"]+')
+_PATH = re.compile(
+    r'"(?:file:/|~?/|[A-Za-z]:[\\/]|\\\\)[^"]*"?'
+    r'|(?<![\w*])(?!/(?:params|result|error)\b)(?:/|[A-Za-z]:\\)[^\s"]+'
+)
+"""A path of files; no JSON pointer, which is the same in each run but for numbers."""
 _ID = re.compile(r"(?<![\w.+:-])[\w.+:-]*\d[\w.+:-]*")  # from a word's start, so it is quick
 _OPAQUE = re.compile(r'"[A-Za-z_.-]{16,}…?"?')
 """A value without blanks that is long and has no digit; most are ids."""

@@ -37,6 +37,7 @@ FOUND = CheckFinding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is s
         ("token [redacted:token:1f0c9a3e] in it", "token [redacted:token:77aa1234] in it"),
         ("after 1.5 s", "after 20 s"),
         ("/tmp/a is no directory", "/var/b/c is no directory"),
+        ("/params/prompt/0/text: expected string", "/params/prompt/12/text: expected string"),
     ],
 )
 def test_what_differs_between_runs_does_not_count(one: str, other: str) -> None:
@@ -50,6 +51,8 @@ def test_what_differs_between_runs_does_not_count(one: str, other: str) -> None:
         ("session/prompt was not answered", "session/new was not answered"),
         ('unknown mode "ask"', 'unknown mode "code"'),
         ('update "tool_call" is early', 'update "plan" is early'),
+        ("no such members: /params/mode", "no such members: /params/title"),
+        ("/params/mode: expected string", "/params/mode/id: expected string"),
     ],
 )
 def test_names_count(one: str, other: str) -> None:
