@@ -56,8 +56,9 @@ def form_is_of_the_dialect(seen: CheckedMessage, talk: Conversation) -> Iterator
     if talk.dialect is None or not seen.update_kind:
         return
     if ("update" in seen.params) == (talk.dialect == DRAFT):
-        form = "update.sessionUpdate" if talk.dialect == DRAFT else "type and data"
-        yield Breach(f"an update of {talk.dialect} has no {form}", place="/params")
+        forms = ["`type` and `data`", "`update.sessionUpdate`"]
+        got, expected = reversed(forms) if talk.dialect == DRAFT else forms
+        yield Breach(f"expected {expected} as in {talk.dialect}, got {got}", place="/params")
 
 
 @rule("update.message-id", updates=_CHUNKS)
