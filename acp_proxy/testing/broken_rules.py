@@ -30,7 +30,7 @@ def complaint_about(path: Path, fail_on: str, ignored: Collection[str]) -> str |
     """
     if fail_on not in _SEVERITIES:
         raise ValueError(f"expected fail_on to be one of {', '.join(_SEVERITIES)}, got {fail_on!r}")
-    chosen = chosen_rules((), ignored)
+    chosen = chosen_rules((), [ignored] if isinstance(ignored, str) else ignored)
     report = CheckReport(fail_on)
     with RecordingReader(path) as reader:
         found = reported(reader, check(reader), chosen)

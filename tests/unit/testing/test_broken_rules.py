@@ -48,6 +48,7 @@ def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
     assert finding.startswith("✗ frame.not-json by the agent: #3: ")
     assert command == f"`acp-proxy check {tmp_path / 'talk.jsonl'}` has all of it"
     agent.check(ignore=["frame"])
+    agent.check(ignore="frame")
 
 
 def test_only_what_is_severe_enough_counts(tmp_path: Path) -> None:
