@@ -20,6 +20,7 @@ MOST = 5
 """Frames of each rule that a terminal gets."""
 _MOST_RELATED = 3
 _CLEAN = "no rule is broken"
+_NOTHING_NEW = "nothing new"
 _MARKS = {
     Severity.ERROR: ("✗", Ink.TROUBLE),
     Severity.WARNING: ("!", Ink.STDERR),
@@ -57,7 +58,7 @@ def show_report(
     if len(report.recordings) > 1:
         page.print()
         total = counted(len(report.recordings), "recording")
-        page.wrap(piece(""), piece(f"{total}: "), *_verdict(report.counts, report.known))
+        page.wrap(piece(""), piece(f"{total}: "), *_total(report))
     if has_hint and page.screen.columns is not None:
         _next(page, report, words)
     page.flush()
@@ -72,13 +73,17 @@ def show_recording(page: RecordingPage, one: CheckedRecording, most: int | None)
         most: frames of each rule; None for all.
     """
     dialect = one.dialect or V1
+    if not one.rules:
+        text = f"  ({one.recording.id})  not checked: no rule that was chosen is one of {dialect}"
+        page.wrap(piece(""), piece(one.recording.name, bold=True), piece(text))
+        return
     if not sum(one.counts.values()):
         known = f", {one.known:,} known" if one.known else ""
         page.wrap(
             piece(""),
             piece(one.recording.name, bold=True),
             piece(f"  ({one.recording.id})  "),
-            *_verdict(one.counts, 0, if_none="nothing new" if known else _CLEAN),
+            *_verdict(one.counts, 0, if_none=_NOTHING_NEW if known else _CLEAN),
             piece(f"{known}: {counted(one.rules, 'rule')} of {dialect} looked at "
                   f"{counted(one.frames, 'frame')}"),
         )  # fmt: skip
@@ -98,6 +103,12 @@ def show_recording(page: RecordingPage, one: CheckedRecording, most: int | None)
             groups.setdefault((finding.rule, finding.by), []).append(finding)
     for findings in groups.values():
         _group(page, one, findings, most)
+
+
+def _total(report: CheckReport) -> list[Piece]:
+    if not any(one.rules for one in report.recordings):
+        return [piece("nothing was checked")]
+    return _verdict(report.counts, report.known, _NOTHING_NEW if report.known else _CLEAN)
 
 
 def _verdict(counts: dict[str, int], known: int, if_none: str = _CLEAN) -> list[Piece]:

@@ -2,9 +2,12 @@
 
 from acp_proxy.cli.render.output import Page, stdout_screen
 from acp_proxy.cli.render.styled_text import Ink, Piece, piece
+from acp_proxy.cli.render.table import aligned
 from acp_proxy.conformance.catalogue import left_out, rules
 from acp_proxy.conformance.choice import no_such_rule
 from acp_proxy.conformance.examples import Example, examples_of
+from acp_proxy.conformance.sources import address_of
+from acp_proxy.conformance.values import Rule, Severity
 
 _LABEL = 12
 _EITHER = "the client and the agent"
@@ -12,13 +15,13 @@ _INKS = {"->": Ink.TO_AGENT, "<-": Ink.TO_CLIENT}
 
 
 def explain_rule(name: str) -> None:
-    """Prints all that is known of a rule.
+    """Prints all that is known of a rule, or in a line each what the rules of a group ask.
 
     Args:
-        name: its id.
+        name: the id of the rule, or the name of the group.
 
     Raises:
-        NoSuchRule: no rule has this id.
+        NoSuchRule: no rule and no group has this name.
     """
     page = Page(stdout_screen())
     if (why := left_out().get(name)) is not None:
@@ -27,25 +30,43 @@ def explain_rule(name: str) -> None:
         return
     rule = rules().get(name)
     if rule is None:
-        raise no_such_rule(name)
+        _explain_group(page, name)
+        return
     page.print(piece(name, bold=True))
     page.wrap(piece("  "), piece(f"{rule.text.rstrip('.')}."))
     page.print()
     rows = {
         "binds": _EITHER if rule.by == "either" else f"the {rule.by}",
-        "severity": f"{rule.severity.value}, or less where something else may explain it",
+        "severity": _severity(rule),
         "dialects": ", ".join(rule.dialects),
         "source": "; ".join(rule.source),
-        "found by": f"{rule.detection}",
+        "page": ", ".join(dict.fromkeys(filter(None, map(address_of, rule.source)))),
+        "found by": rule.detection,
     }
     for label, text in rows.items():
-        page.wrap(piece(label.ljust(_LABEL)), piece(text))
+        if text:
+            page.wrap(piece(label.ljust(_LABEL)), piece(text))
     for one in examples_of(name):
         page.print()
         page.print(*_title(one))
         for line in one.lines:
             page.wrap(*_line(line), indent=5)
     page.flush()
+
+
+def _explain_group(page: Page, name: str) -> None:
+    group = [rule for rule in rules().values() if rule.group == name.removesuffix(".*")]
+    if not group:
+        raise no_such_rule(name)
+    rows = [[piece(rule.id, bold=True), piece(rule.text)] for rule in group]
+    page.lines(aligned(rows, page.screen))
+    page.flush()
+
+
+def _severity(rule: Rule) -> str:
+    if rule.severity is Severity.INFO:
+        return rule.severity.value
+    return f"{rule.severity.value}, or less where something else may explain it"
 
 
 def _title(one: Example) -> list[Piece]:

@@ -25,6 +25,8 @@ _SCHEMA = (
 _SITE = "https://agentclientprotocol.com"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _MOST_RELATED = 10
+_UNREADABLE = 2
+"""The exit code if a recording cannot be read."""
 _FINGERPRINT = "acpProxyFinding/v1"
 
 
@@ -57,7 +59,7 @@ def sarif(report: CheckReport, *, has_baseline: bool = False) -> dict[str, Any]:
         },
         "invocations": [
             {
-                "executionSuccessful": True,
+                "executionSuccessful": report.exit != _UNREADABLE,
                 "toolExecutionNotifications": [
                     {"level": "note", "message": {"text": _ended(text)}} for text in notes
                 ],

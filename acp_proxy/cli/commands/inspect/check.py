@@ -109,7 +109,7 @@ recording cannot be read.
     "--explain",
     metavar="RULE",
     shell_complete=complete_rule,
-    help="Print what a rule asks, with examples, and check nothing.",
+    help="Print what a rule or a group asks, with examples, and check nothing.",
 )
 @number_option(
     "--top",
@@ -144,6 +144,8 @@ def check(
     RULE is the name of a rule, such as rpc.unanswered, or of a group, such as rpc.
     """
     if explain is not None:
+        if any((json, github, coverage, markdown, junit, sarif, update_baseline)):
+            raise Refusal("--explain checks nothing; expected no report with it")
         from acp_proxy.cli.render.rule_screen import explain_rule
 
         explain_rule(explain)
@@ -177,13 +179,16 @@ def check(
             continue
         report.add(one)
         words.append(word)
+    if is_unreadable:
+        report.exit = 2
+        written = None  # what is known of those that cannot be read stays known
     if written is not None and baseline is not None:
         write_text(baseline, written.written(known, chosen))
     are_written = write_reports(
         (junit, lambda: check_reports.junit(report, chosen)),
         (sarif, lambda: json_report(sarif_log(report, has_baseline=baseline is not None))),
     )
-    if is_unreadable or not are_written:
+    if not are_written:
         report.exit = 2
     if json:
         say_json(report)
@@ -194,6 +199,8 @@ def check(
         show_report(report, words, most=top)
     if written is not None and baseline is not None:
         warn(f"{counted(written.count, 'finding')} written to {baseline}")
+    elif update_baseline:
+        warn(f"{baseline} is left as it was, since not all recordings can be read")
     sys.exit(report.exit)
 
 

@@ -153,7 +153,59 @@ def test_a_rule_is_explained() -> None:
     for word in ("JSON-RPC 2.0", "keeps it, after a v1 handshake", "breaks it, after", "-> #2"):
         assert word in told
     assert "is not checked: " in run("check", "--explain", "secret.leaked").stdout
-    assert complaint("check", "--explain", "rpc").startswith("no rule is named 'rpc'")
+    assert "https://www.jsonrpc.org/specification" in told
+    assert "did you mean rpc.id-type?" in complaint("check", "--explain", "rpc.id-tpye")
+    assert "no report" in complaint("check", "--explain", "rpc.id-type", "--json")
+
+
+@pytest.mark.parametrize("name", ["meta", "meta.*"])
+def test_the_rules_of_a_group_are_listed(name: str) -> None:
+    """With what each asks, in a line."""
+    lines = run("check", "--explain", name).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["meta.type", "meta.root-field", "meta.trace"]
+
+
+def test_a_hint_cannot_be_less_severe() -> None:
+    """So its severity has no condition."""
+    assert "severity    info\n" in run("check", "--explain", "meta.trace").stdout
+    assert "severity    error, or less" in run("check", "--explain", "rpc.version").stdout
+
+
+def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
+    """Where all the chosen rules are those of another dialect, the report says so."""
+    path = written(tmp_path / "x.jsonl", REUSED)
+    assert run("check", path, "--rule", "v2").stdout == (
+        "judged  (c0ffee000001)  not checked: no rule that was chosen is one of v1\n"
+    )
+    assert "2 recordings: nothing was checked\n" in run("check", path, path, "--rule", "v2").stdout
+
+
+def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path) -> None:
+    """Else it would forget what is known of the others."""
+    path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
+    run("check", path, "--baseline", known, "--update-baseline")
+    before = known.read_bytes()
+    found = run("check", tmp_path / "none.db", "--baseline", known, "--update-baseline")
+    assert found.exit_code == 2
+    assert f"{known} is left as it was" in found.stderr
+    assert known.read_bytes() == before
+
+
+def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
+    """It says that nothing is new."""
+    path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
+    run("check", path, path, "--baseline", known, "--update-baseline")
+    last = run("check", path, path, "--baseline", known).stdout.splitlines()[-1]
+    assert re.fullmatch(r"2 recordings: nothing new, \d known", last)
+
+
+def test_sarif_says_that_a_recording_cannot_be_read(tmp_path: Path) -> None:
+    """The invocation was not successful."""
+    path, file = written(tmp_path / "x.jsonl", REUSED), tmp_path / "x.sarif"
+    for names, is_successful in (((path,), True), ((path, tmp_path / "none.db"), False)):
+        run("check", *names, "--sarif", file)
+        (invocation,) = json.loads(file.read_bytes())["runs"][0]["invocations"]
+        assert invocation["executionSuccessful"] is is_successful
 
 
 def test_coverage_lists_what_was_seen_and_what_was_not(tmp_path: Path) -> None:
