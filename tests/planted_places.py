@@ -1,7 +1,7 @@
-"""Conversations with a secret in every place that may hold one, and what to look for afterwards.
+"""Makes conversations with a secret in every place that may hold one, and finds leaks of them.
 
-Each place has a secret of its own, which comes again in tool output, in pieces, on stderr, in
-errors, encoded, and in a line of 5 MB. Nothing is a secret of anybody.
+Each place has a different secret. It is repeated in tool output, in pieces, on stderr, in
+errors, encoded, and in a line of 5 MB. All secrets are generated; none is real.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PIECE = 10
-"""Characters of a secret that are a leak."""
+"""A text leaks a secret if it contains this many consecutive characters of it."""
 LARGE = 5 << 20
 DIALECTS = ("v1", "v2", "draft-1.0", "unstable")
 
@@ -30,7 +30,7 @@ CLIENT, AGENT, STDERR = "client", "agent", "stderr"
 
 
 class Step(NamedTuple):
-    """One line that a side writes."""
+    """One line that the client or the agent writes."""
 
     side: str
     line: bytes
@@ -38,10 +38,10 @@ class Step(NamedTuple):
 
 @define
 class Conversation:
-    """Lines in order, and the secrets in them.
+    """The lines of a conversation in order, and the secrets in them.
 
     Attributes:
-        secrets: each with the place where it is a secret.
+        secrets: each with the place that makes it a secret.
         command: words that the agent's command ends with.
     """
 
@@ -53,15 +53,15 @@ class Conversation:
     _last_id: int = 0
 
     def client(self, message: Any) -> None:
-        """The client writes a message."""
+        """Adds a message of the client."""
         self.steps.append(Step(CLIENT, _line(message)))
 
     def agent(self, message: Any) -> None:
-        """The agent writes a message, or a line that is none."""
+        """Adds a line of the agent: a message, or a line that is not a message."""
         self.steps.append(Step(AGENT, message if isinstance(message, bytes) else _line(message)))
 
     def stderr(self, words: str) -> None:
-        """The agent writes a line on stderr."""
+        """Adds a line that the agent writes on stderr."""
         self.steps.append(Step(STDERR, words.encode() + b"\n"))
 
     def new_id(self) -> int:
@@ -70,19 +70,19 @@ class Conversation:
         return self._last_id
 
     def ask(self, asked: str, answer: Any = None, /, **params: Any) -> None:
-        """The client asks and gets an answer."""
+        """Adds a request of the client and its answer."""
         number = self.new_id()
         self.client(_request(number, asked, params))
         self.agent(_result(number, answer))
 
     def asked(self, asked: str, answer: Any = None, /, **params: Any) -> None:
-        """The agent asks and gets an answer."""
+        """Adds a request of the agent and its answer."""
         number = self.new_id()
         self.agent(_request(number, asked, params))
         self.client(_result(number, answer))
 
     def update(self, session: str = "s1", **fields: Any) -> None:
-        """The agent sends an update."""
+        """Adds a session update of the agent."""
         if self.dialect == "draft-1.0":
             kind = fields.pop("sessionUpdate")
             self.agent(notification("session/update", sessionId=session, type=kind, data=fields))
@@ -90,11 +90,11 @@ class Conversation:
             self.agent(notification("session/update", sessionId=session, update=fields))
 
     def secret(self, place: str, *, without: str = "") -> str:
-        """Returns a new secret, of another form than the one before.
+        """Returns a new secret, in a different form than the previous one.
 
         Args:
-            place: where it will stand.
-            without: characters that it must not have.
+            place: where the secret will stand.
+            without: characters that the secret must not contain.
         """
         made = _FORMS[len(self.secrets) % len(_FORMS)](self._chance)
         made = made.translate({ord(c): "Z" for c in without})
@@ -141,13 +141,13 @@ def _line(message: Any) -> bytes:
 def conversation(
     dialect: str, *, every_cut: bool = False, large: int = LARGE, hidden: int | None = None
 ) -> Conversation:
-    """Makes a conversation in a dialect with all places and all hiding places.
+    """Makes a conversation in a dialect: a secret at each place, and each secret hidden again.
 
     Args:
-        dialect: one of `DIALECTS`; ``unstable`` is version 1 with what it may become.
-        every_cut: whether each secret is cut at every of its characters.
+        dialect: one of `DIALECTS`; ``unstable`` is version 1 with its unstable methods.
+        every_cut: whether each secret is cut once at each of its characters.
         large: bytes of the large line; 0 for none.
-        hidden: how many of the secrets come again; all by default.
+        hidden: how many of the secrets are repeated in other places; all by default.
     """
     made = Conversation(dialect)
     made.command = ["--api-key", made.secret("argv"), f"--token={made.secret('argv =')}"]
@@ -277,7 +277,7 @@ def _draft(made: Conversation) -> None:
 
 
 def _any_message(made: Conversation) -> None:
-    """Adds the places of all messages: chains of proxies, ``_meta``, errors, names in objects."""
+    """Adds the places that any message may have: proxy chains, ``_meta``, errors, object keys."""
     env = [{"name": "INNER", "value": made.secret("successor env")}]
     server = {"name": "m", "command": "x", "args": [], "env": env}
     inner = {"cwd": "/srv/app", "mcpServers": [server]}
@@ -305,13 +305,13 @@ _MADE = {"v1": _v1, "v2": _v2, "draft-1.0": _draft, "unstable": _unstable}
 
 
 def hide(made: Conversation, secret: str, number: int, *, every_cut: bool = False) -> None:
-    """Hides a secret in tool output, in pieces, on stderr, in an error, and encoded.
+    """Repeats a secret in tool output, in pieces, on stderr, in an error, and encoded.
 
     Args:
-        made: gets the lines.
-        secret: which.
-        number: of the secret, which chooses how and where it is cut.
-        every_cut: whether it is cut everywhere.
+        made: the conversation that the lines are added to.
+        secret: the secret.
+        number: the number of the secret, which selects how and where it is cut.
+        every_cut: whether it is cut once at each of its characters.
     """
     _tool_output(made, f"result: {secret}\nmore", number)
     if every_cut:
@@ -334,7 +334,7 @@ def hide(made: Conversation, secret: str, number: int, *, every_cut: bool = Fals
 
 
 def encoded(secret: str) -> Iterator[str]:
-    """Yields how a secret is written in URLs, in headers and in logs."""
+    """Yields the forms of a secret in URLs, in headers and in logs."""
     data = secret.encode()
     percent = quote(secret, safe="")
     yield from dict.fromkeys((percent, quote_plus(secret), _lower(percent)))
@@ -363,12 +363,12 @@ def _tool_output(made: Conversation, words: str, number: int) -> None:
 
 
 def pieces(made: Conversation, parts: Iterable[str], number: int) -> None:
-    """Sends a text in pieces, each in a line of its own.
+    """Adds a text in pieces, each in a separate line.
 
     Args:
-        made: gets the lines.
-        parts: of the text.
-        number: chooses the kind of the pieces.
+        made: the conversation that the lines are added to.
+        parts: the pieces of the text.
+        number: selects which kind of message has the pieces.
     """
     kinds = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk")
     parts = ["so ", *parts, " is it"]
@@ -389,7 +389,7 @@ def pieces(made: Conversation, parts: Iterable[str], number: int) -> None:
 
 
 def _hide_in_large_line(made: Conversation, size: int) -> None:
-    """Adds a line of megabytes, with a secret across each place where it may be cut to be read."""
+    """Adds a line of megabytes with a secret across each position where a reader may cut it."""
     room = max(1, size // (len(made.secrets) + 1))
     words = "".join(secret + " lorem ipsum" * (room // 12) for secret in made.secrets)
     _tool_output(made, words, 0)
@@ -402,7 +402,7 @@ def _hide_in_large_line(made: Conversation, size: int) -> None:
 
 
 class Leaks:
-    """Finds secrets, their encoded forms and pieces of them.
+    """Finds secrets, their encoded forms, and pieces of them in text.
 
     Args:
         secrets: each with a name.
@@ -420,7 +420,7 @@ class Leaks:
         self._find = BytesAhoCorasick(self._pieces, implementation=Implementation.ContiguousNFA)
 
     def found(self, data: bytes) -> list[str]:
-        """Returns what leaked, and what is around it."""
+        """Returns the names of leaked secrets, each with the text around it."""
         found: dict[str, str] = {}
         for number, start, end in self._find.find_matches_as_indexes(data):
             around = data[max(0, start - 60) : end + 40].decode("utf-8", "replace")
@@ -429,7 +429,7 @@ class Leaks:
 
 
 def _forms(secret: str) -> Iterator[tuple[str, str]]:
-    """Yields forms of a secret, without the characters that depend on what is around it."""
+    """Yields forms of a secret, without the characters that depend on the surrounding text."""
     yield "plain", secret
     yield "escaped", json.dumps(secret)[1:-1]
     percent = quote(secret, safe="")

@@ -1,4 +1,4 @@
-"""The text form in tests: made of recordings, spelled anew, and made rows of again."""
+"""Writes recordings as text, spells the text differently, and reads it back into rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 CONTRACT = ("recording", "frames", "exchanges", "turns", "events", "faults_fired")
-"""The tables that have to be equal, whatever a recording has been through."""
+"""The tables that must be equal after a recording was written as text and read back."""
 
 HEADER = (
     b'{"acp_proxy":1,"recording":{"id":"c0ffee000001","name":"x","tool_version":"0.1.0",'
@@ -30,7 +30,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 
 def rows_of(connection: sqlite3.Connection) -> Rows:
-    """Every row of the contract; a column that is null is as good as none."""
+    """Returns every row of the `CONTRACT` tables, without the columns that are null."""
     return {table: _rows(connection, table) for table in CONTRACT}
 
 
@@ -42,26 +42,26 @@ def _rows(connection: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
 
 
 def text_of(path: Path) -> bytes:
-    """The text form of a recording."""
+    """Returns the text form of a recording."""
     with RecordingReader(path, unredacted=True) as reader:
         return b"".join(write_text_form(reader))
 
 
 def rows_of_recording(path: Path) -> Rows:
-    """Every row of a recording."""
+    """Returns every row of a recording."""
     with RecordingReader(path, unredacted=True) as reader:
         return rows_of(reader.connection)
 
 
 def rows_of_text(text: bytes) -> Rows:
-    """Every row that a text becomes."""
+    """Returns every row of the recording that a text is imported as."""
     with new_database() as connection:
         read_text_form(io.BytesIO(text), Path("x.jsonl"), connection)
         return rows_of(connection)
 
 
 def spelled_anew(text: bytes, *, ascii_only: bool) -> bytes:
-    """The same text as a tool writes it that reads each line and cares for its value alone."""
+    """Returns the text with each line parsed and serialized anew, as another tool would do."""
     return b"".join(
         json.dumps(json.loads(line), ensure_ascii=ascii_only, separators=(" , ", " : ")).encode()
         + b"\r\n\n# a remark\n"
@@ -71,7 +71,7 @@ def spelled_anew(text: bytes, *, ascii_only: bool) -> bytes:
 
 
 def assert_comes_back(path: Path) -> bytes:
-    """Makes sure that a recording survives the text form, however that is spelled; returns it."""
+    """Checks that a recording has the same rows after export and import; returns the text."""
     rows, text = rows_of_recording(path), text_of(path)
     assert rows_of_text(text) == rows
     for ascii_only in (True, False):
@@ -82,7 +82,7 @@ def assert_comes_back(path: Path) -> bytes:
 
 
 def run_with(stdin: bytes, *arguments: str | Path, home: Path | None = None) -> Result:
-    """Runs ``acp-proxy`` with something on standard input."""
+    """Runs ``acp-proxy`` with the given standard input."""
     env = {"ACP_PROXY_RECORDINGS": str(home)} if home else {}
     words = [str(argument) for argument in arguments]
     return CliRunner(env=env).invoke(

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LARGEST = 1 << 17
-"""Bytes of a recording that is not changed a hundred times."""
+"""Larger recordings, in bytes, are left out of `sources`."""
 
 
 @pytest.fixture(scope="session")
 def every_recording(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The recordings in the repository and those of the captured conversations; not to change."""
+    """Recordings in the repository and of captured conversations; tests must not change them."""
     from tests import reactive
 
     return list(reactive.recordings(tmp_path_factory.mktemp("captures")))
@@ -23,7 +23,7 @@ def every_recording(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def sources(every_recording: list[Path]) -> list[Path]:
-    """Those that are small enough to be changed a hundred times."""
+    """Recordings that are small enough to be changed a hundred times."""
     from tests.mutations import lines_of
 
     return [path for path in every_recording if path.stat().st_size <= _LARGEST and lines_of(path)]

@@ -1,4 +1,4 @@
-"""Alignments keep the order, pair equal items only, and pair almost as many as possible."""
+"""Alignments keep the order, pair only equal items, and pair almost as many as possible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ few = st.lists(st.integers(0, 3), max_size=40)
 
 
 def longest(a: list[int], b: list[int]) -> int:
-    """The length of the longest common subsequence, by its definition."""
+    """Returns the length of the longest common subsequence, by its definition."""
     row = [0] * (len(b) + 1)
     for item in a:
         before, row = row, [0]
@@ -26,14 +26,14 @@ def longest(a: list[int], b: list[int]) -> int:
 
 
 def assert_sound(a: list[int], b: list[int], found: list[tuple[int, int]]) -> None:
-    """Every pair is equal, and all are in order."""
+    """Checks that the items of every pair are equal, and that the pairs are in order."""
     assert all(a[i] == b[j] for i, j in found)
     assert all(left[0] < right[0] and left[1] < right[1] for left, right in pairwise(found))
 
 
 @given(few, few)
 def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
-    """Short sequences are aligned as long as possible."""
+    """Pairs are equal and in order; in short sequences, no more pairs are possible."""
     found = align(a, b)
     assert_sound(a, b, found)
     if len(a) * len(b) <= 1024:
@@ -42,7 +42,7 @@ def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
 
 @given(st.lists(st.integers(0, 300), max_size=200, unique=True), st.randoms(use_true_random=False))
 def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random) -> None:
-    """However they were shuffled."""
+    """Shuffled sequences of unique items are aligned with as many pairs as possible."""
     b = sorted(a, key=lambda item: item + chance.randrange(40))
     found = align(a, b)
     assert_sound(a, b, found)
@@ -51,7 +51,7 @@ def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random)
 
 @pytest.mark.parametrize("kinds", [2, 3, 50, 100_000])
 def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
-    """Even if there are only a few distinct items, since runs of them are rare."""
+    """A few changes cost few pairs even with few distinct items, since runs of items are rare."""
     chance = random.Random(kinds)
     a = [chance.randrange(kinds) for _ in range(20_000)]
     b = list(a)
@@ -67,7 +67,7 @@ def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
 
 
 def test_a_chain_of_anchors_takes_linear_work() -> None:
-    """Work is counted in items looked at, and is bounded."""
+    """The number of items that the alignment reads has a linear bound."""
 
     class Seen(list[str]):
         looked = 0
@@ -86,7 +86,7 @@ def test_a_chain_of_anchors_takes_linear_work() -> None:
 
 @given(st.lists(st.integers(0, 30), max_size=30))
 def test_the_longest_increasing_choice(places: list[int]) -> None:
-    """Positions grow strictly, and no other choice is longer."""
+    """The chosen positions increase strictly, and no longer choice exists."""
     pairs = list(enumerate(places))
     chosen = longest_in_order(pairs)
     assert_sound([0] * 31, [0] * 31, chosen)

@@ -17,7 +17,7 @@ from tests.commands import run
 
 @given(steps=STEPS)
 def test_any_recording_has_an_audit(steps: list[tuple[int, Any]]) -> None:
-    """Without control characters; numbers of actions and of frames lead somewhere."""
+    """Audits have no control characters, and their action and frame numbers exist."""
     with recorded(steps) as path:
         for form in ([], ["--markdown"], ["turn:1"]):
             shown = run("inspect", "audit", path, *form)
@@ -40,7 +40,7 @@ def test_any_recording_has_an_audit(steps: list[tuple[int, Any]]) -> None:
 
 @given(path=st.text(), directories=st.lists(st.text(max_size=5), max_size=2))
 def test_any_path_has_a_place(path: str, directories: list[str]) -> None:
-    """Whatever it is written like, and however a command is."""
+    """A path or a command with any spelling is given a place, and nothing is raised."""
     found = locate(path, directories)
     assert len(found.shown) <= 2000
     if not directories:
@@ -50,6 +50,6 @@ def test_any_path_has_a_place(path: str, directories: list[str]) -> None:
 
 @given(text=st.text())
 def test_any_text_is_one_cell(text: str) -> None:
-    """Nothing in it can end the cell, the line or the element that it stands in."""
+    """No character in a text ends the table cell, the line or the element around it."""
     inner = re.sub(r"^<code>|</code>$", "", code(text))
     assert not set(inner) & set("|`<>*[]\\\n\r@~$")

@@ -1,4 +1,4 @@
-"""The fast reader of chunks and the obvious one agree."""
+"""The fast reader of chunks and a simple reader return the same."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ messages = st.fixed_dictionaries(
 
 
 def obvious(raw: bytes) -> Chunk | None:
-    """Reads a chunk as the protocol defines it, without care for speed."""
+    """Reads a chunk as the protocol defines it, in the simplest way."""
     try:
         message = json.loads(raw.decode())
         if message["method"] != "session/update" or "id" in message:
@@ -58,7 +58,7 @@ def obvious(raw: bytes) -> Chunk | None:
 
 @given(messages, st.booleans())
 def test_both_readers_agree(message: Any, escaped: bool) -> None:
-    """For any session update, escaped or not."""
+    """The fast and the simple reader agree on any session update, with or without escapes."""
     text = json.dumps(message, ensure_ascii=escaped)
     raw = text.encode(errors="replace")
     assert chunk_of(raw) == obvious(raw)
@@ -66,7 +66,7 @@ def test_both_readers_agree(message: Any, escaped: bool) -> None:
 
 @given(kinds, texts, st.none() | texts)
 def test_the_text_of_a_chunk_is_read(kind: str, text: str, message_id: str | None) -> None:
-    """It comes back unchanged, and other kinds have none."""
+    """The text of a chunk is returned unchanged; other kinds of updates have no text."""
     update = {"sessionUpdate": kind, "messageId": message_id}
     update_params = {"update": {**update, "content": {"type": "text", "text": text}}}
     raw = json.dumps({"method": "session/update", "params": update_params}).encode()
@@ -75,5 +75,5 @@ def test_the_text_of_a_chunk_is_read(kind: str, text: str, message_id: str | Non
 
 @given(st.binary(), st.binary())
 def test_any_bytes_are_read(before: bytes, after: bytes) -> None:
-    """No bytes make it raise."""
+    """The reader accepts any bytes without raising."""
     assert chunk_of(before + b"agent_message_chunk" + after) is None

@@ -1,4 +1,4 @@
-"""Whatever passes, a check ends, and what it finds can be looked up."""
+"""A check of any conversation ends, and its findings name frames that exist."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GROUPS = sorted({rule.group for rule in rules().values()})
 
 
 def samples() -> Iterator[tuple[str, Any]]:
-    """The messages of all examples, with their directions; not the lines that are no JSON."""
+    """Yields the messages of all examples with their directions, and skips lines of other kinds."""
     for group in GROUPS:
         for line in (line for example in examples(group) for line in example.lines):
             arrow, _, text = line.partition(" ")
@@ -98,7 +98,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def changed(draw: st.DrawFn) -> tuple[str, Any]:
-    """A message of an example, in which a value was put in the place of another."""
+    """Draws a message of an example in which one value is replaced by another."""
     arrow, sample = draw(st.sampled_from([one for one in SAMPLES if one[1]]))
     message = copy.deepcopy(sample)
     *path, key = draw(st.sampled_from(places(message)[1:]))
@@ -122,7 +122,7 @@ STEPS = st.lists(
 
 
 def lines_of(handshake: str, steps: list[tuple[str, Any]], end: str) -> list[str]:
-    """A conversation: a handshake and a session, what was drawn, and its end."""
+    """Returns the lines of a conversation: handshake, session, drawn messages, and its end."""
     lines = []
     if handshake:
         params, result = HANDSHAKES[handshake]
@@ -143,7 +143,7 @@ def lines_of(handshake: str, steps: list[tuple[str, Any]], end: str) -> list[str
 def test_any_conversation_can_be_checked(
     handshake: str, steps: list[tuple[str, Any]], end: str, dialect: str | None
 ) -> None:
-    """Findings name frames that exist, and are never worse than their rule; twice they are same."""
+    """Findings name existing frames, are at most as severe as their rule, and are repeatable."""
     lines = lines_of(handshake, steps, end)
     found = check(reader_of(lines), dialect)
     assert found == check(reader_of(lines), dialect)

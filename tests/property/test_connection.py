@@ -1,4 +1,4 @@
-"""Correlation can be interrupted anywhere, and pairs by its rules."""
+"""Correlation can be interrupted at any frame, and pairs messages by the documented rules."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ dialects = st.sampled_from(["auto", "v1", "v2", "draft-1.0"])
 
 
 def frames_of(conversation: list[tuple[Direction, Any]]) -> Frames:
-    """The lines of an invented conversation, a microsecond apart."""
+    """Returns the lines of a generated conversation, one microsecond apart."""
     return [
         (n * 1000, direction, json.dumps(message).encode())
         for n, (direction, message) in enumerate(conversation)
@@ -70,7 +70,7 @@ def frames_of(conversation: list[tuple[Direction, Any]]) -> Frames:
 
 @functools.cache
 def captured(path: Path) -> Frames:
-    """The lines of a real conversation, at the time of the read that ended them."""
+    """Returns the lines of a captured conversation, each with the time when its end was read."""
     frames: Frames = []
     begun: dict[str, bytes] = {}
     for record in load(path).records:
@@ -107,7 +107,7 @@ def correlate(
 
 @given(st.sampled_from(all_captures()), st.data())
 def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject) -> None:
-    """Stored and loaded at any frames of any capture, the machine labels the rest the same."""
+    """A state that is stored and loaded at any frames of a capture labels the rest the same."""
     frames = captured(path)
     stops = data.draw(st.sets(st.integers(0, len(frames) - 1), max_size=5))
     assert correlate(frames, stops) == correlate(frames)
@@ -117,7 +117,7 @@ def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject)
     "path", all_captures(), ids=lambda path: str(path.relative_to(ROOT)).partition(".jsonl")[0]
 )
 def test_real_conversations_are_labelled_completely(path: Path) -> None:
-    """In every capture all responses are paired, all turns but a killed one end."""
+    """In every capture all responses are paired, and all turns end except a killed one."""
     labels, exchanges, turns, state = correlate(captured(path), range(len(captured(path))))
     assert state.handshake.dialect == "v1"
     for label, (_, _, raw) in zip(labels, captured(path), strict=True):
@@ -150,7 +150,7 @@ def test_any_conversation_can_be_interrupted(
 
 
 def flattened(conversation: list[tuple[Direction, Any]]) -> list[tuple[Direction, dict[str, Any]]]:
-    """The messages of a conversation, those of batches alone."""
+    """Returns the messages of a conversation, with batches split into their members."""
     return [
         (direction, message)
         for direction, messages in conversation
@@ -162,7 +162,7 @@ def flattened(conversation: list[tuple[Direction, Any]]) -> list[tuple[Direction
 def test_a_response_belongs_to_the_oldest_open_request(
     conversation: list[tuple[Direction, Any]], dialect: str
 ) -> None:
-    """Among those with its id in the other direction; without one it belongs to none."""
+    """A response is paired with the oldest open request of the other direction with its id."""
     waiting: list[tuple[Direction, str, int]] = []
     expected: list[int | None] = []
     for direction, message in flattened(conversation):

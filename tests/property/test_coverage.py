@@ -1,4 +1,4 @@
-"""Whatever passes, its coverage is counted, and nothing is raised."""
+"""The coverage of any messages is counted, and nothing is raised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.any_messages import STEPS, recorded
 
 @given(STEPS)
 def test_any_messages_have_a_coverage(steps: list[tuple[int, Any]]) -> None:
-    """The counts of a section are those of its items, and requests have at most one answer."""
+    """No section has seen more than it defines, and no request has more than one answer."""
     coverage = Coverage()
     with recorded(steps) as path, RecordingReader(path) as reader:
         coverage.add(reader)

@@ -44,13 +44,13 @@ NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")
 @pytest.mark.parametrize("expect", Expect)
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_recording_equals_itself(path: Path, expect: Expect, exact: bool) -> None:
-    """At every level."""
+    """A recording has no difference to itself at any level of comparison."""
     found, entries = compare(path, RecordingReader(path), expect=expect, exact=exact)
     assert (found.is_equal, entries) == (True, [])
 
 
 def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
-    """Captures of real agents, too."""
+    """A captured conversation of a real agent has no difference to itself."""
     assert len(sources) > 30
     for path in sources:
         found, entries = compare(path, RecordingReader(path))
@@ -59,7 +59,7 @@ def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
 
 @given(data=st.data())
 def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.DataObject) -> None:
-    """One value of one message differs, and nothing else is reported."""
+    """If one value of one message changes, the diff reports that field and nothing else."""
     path = data.draw(st.sampled_from(sources))
     line = data.draw(st.sampled_from(lines_of(path)))
     ways = [*compared_leaves(line)]
@@ -69,7 +69,7 @@ def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.Dat
 
 @pytest.mark.soak
 def test_every_changed_value_is_exactly_that_field(sources: list[Path]) -> None:
-    """Each value by itself."""
+    """If any single compared value changes, the diff reports that field and nothing else."""
     every = [(path, line) for path in sources for line in lines_of(path)]
     assert len(every) > 600
     for path, line in every:
@@ -78,7 +78,7 @@ def test_every_changed_value_is_exactly_that_field(sources: list[Path]) -> None:
 
 
 def assert_exactly_that_field(path: Path, line: Line, way: tuple[str, ...], old: Any) -> None:
-    """Changes one value of one message, and expects no other difference."""
+    """Changes one value of one message, and checks that only this field is reported."""
     new = with_leaf(line.form, way, changed_value(old))
     found, entries = compare(path, changed(path, {line.place: new}))
     assert found.counts == Counts(changed=1)
@@ -93,7 +93,7 @@ def assert_exactly_that_field(path: Path, line: Line, way: tuple[str, ...], old:
 def test_another_id_in_one_frame_is_exactly_that_field(
     sources: list[Path], data: st.DataObject
 ) -> None:
-    """An id that was changed in one place only is a difference at that place."""
+    """An id that is changed in one frame only is reported at that place."""
     path = data.draw(st.sampled_from(sources))
     calls = [line for line in lines_of(path) if "toolCallId" in str(line.message)]
     assume(calls)
@@ -109,7 +109,7 @@ def test_another_id_in_one_frame_is_exactly_that_field(
 
 @WITH_SOME_OR_ALL
 def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """The text around a removed chunk is still one text."""
+    """A removed frame is reported as only in A; the text around a removed chunk stays one text."""
     for path, line in chosen(statements(sources)):
         found, entries = compare(path, changed(path, {line.place: None}))
         if line.is_piece and not alone_in_its_run(path, line):
@@ -121,7 +121,7 @@ def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> No
 
 @WITH_SOME_OR_ALL
 def test_an_added_frame_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
-    """A repeated notification is one more."""
+    """A repeated notification is reported as one more frame in B."""
     for path, line in chosen(statements(sources)):
         found, entries = compare(path, doubled(path, line))
         if line.is_piece:
@@ -132,13 +132,13 @@ def test_an_added_frame_is_only_in_b(sources: list[Path], chosen: Choice) -> Non
 
 
 def assert_only_the_text_changed(found: Diff, entries: list[DiffEntry]) -> None:
-    """One text, of which there is more on one side."""
+    """Checks that the only difference is one text that is longer on one side."""
     assert found.counts == Counts(changed=1)
     assert [field.pointer for field in entries[0].fields] == ["/params/update/content/text"]
 
 
 def test_swapped_frames_are_one_move(sources: list[Path]) -> None:
-    """Two neighbours in a sequence."""
+    """If two neighbours of a sequence change places, the diff reports one move."""
     pairs = [(path, *pair) for path in sources for pair in neighbours(path)]
     assert len(pairs) > 50
     for path, line, after in pairs:
@@ -151,7 +151,7 @@ def test_swapped_frames_are_one_move(sources: list[Path]) -> None:
 
 @given(data=st.data())
 def test_several_changes_are_all_reported(sources: list[Path], data: st.DataObject) -> None:
-    """Each as if it were alone."""
+    """Each of several changes is reported as it would be without the others."""
     path = data.draw(st.sampled_from(sources))
     lines = [line for line in lines_of(path) if is_statement(line) and not line.is_piece]
     assume(len(lines) > 1)
@@ -169,7 +169,7 @@ def test_several_changes_are_all_reported(sources: list[Path], data: st.DataObje
 
 
 def statements(sources: list[Path]) -> list[tuple[Path, Line]]:
-    """Every notification with content of its own."""
+    """Returns the notifications with content that is compared, and not only a state."""
     every = [(path, line) for path in sources for line in lines_of(path) if is_statement(line)]
     assert len(every) > 270
     assert sum(line.is_piece for _, line in every) > 200
@@ -177,7 +177,7 @@ def statements(sources: list[Path]) -> list[tuple[Path, Line]]:
 
 
 def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
-    """Notifications that stand side by side in a lane, and say different things."""
+    """Returns pairs of notifications that are adjacent in a lane and have different content."""
     latest: dict[tuple[str | None, str], Line] = {}
     for line in lines_of(path):
         before, latest[line.lane] = latest.get(line.lane), line
@@ -191,21 +191,21 @@ def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
 
 
 def is_statement(line: Line) -> bool:
-    """Whether it is a notification with content of its own, and not only a state."""
+    """Whether a frame is a notification with content that is compared, and not only a state."""
     if line.is_piece and not line.message["params"]["update"]["content"]["text"]:
         return False
     return line.kind == "notification" and line.update not in STATE_UPDATES
 
 
 def compared_leaves(line: Line) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The compared values of a message, without those that give its kind."""
+    """Returns the places of a message's compared values, without those that determine its kind."""
     for way, old in leaves(line.message):
         if not {*way} & {*NAMES_THE_MESSAGE} and is_compared(way):
             yield way, old
 
 
 def is_compared(way: tuple[str, ...]) -> bool:
-    """Whether a place is compared, because its values do not differ between any two runs."""
+    """Whether a place is compared: no rule says that its values differ between any two runs."""
     state = RULE
     for key in way:
         state = state[key]
@@ -215,12 +215,12 @@ def is_compared(way: tuple[str, ...]) -> bool:
 
 
 def leaf_at(line: Line, way: tuple[str, ...]) -> Any:
-    """A value of a message, None if there is none."""
+    """Returns the value at a place of a message; None if there is no value."""
     return next((value for path, value in leaves(line.message) if path == way), None)
 
 
 def alone_in_its_run(path: Path, line: Line) -> bool:
-    """Whether it has no neighbouring chunk of the same text in its sequence."""
+    """Whether no neighbour of a chunk in its sequence is a chunk of the same text."""
     lane = [one for one in lines_of(path) if one.lane == line.lane]
     place = next(index for index, one in enumerate(lane) if one.seq == line.seq)
     beside = [*lane[max(0, place - 1) : place], *lane[place + 1 : place + 2]]

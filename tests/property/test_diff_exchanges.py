@@ -39,14 +39,14 @@ REQUEST, ANSWER = "request", "answer"
 
 
 def from_all(sources: list[Path], kind: str, chosen: Choice) -> list[tuple[Path, Line]]:
-    """Those chosen of all requests or answers but those of the handshake."""
+    """Returns the requests or answers that a test chooses, without those of the handshake."""
     found = [(path, line) for path in sources for line in lines_of(path) if line.kind == kind]
     assert len(found) > 160
     return chosen(found)
 
 
 def method_of(path: Path, line: Line) -> str:
-    """The method of a request, or of the request of a response."""
+    """Returns the method of a request, or of the request that a response answers."""
     if line.kind == REQUEST:
         return str(line.message["method"])
     return next(str(one.message["method"]) for one in lines_of(path) if is_answer_to(line, one))
@@ -63,13 +63,13 @@ What = tuple[Change, str, int | None, int | None]
 
 
 def what(entry: DiffEntry) -> What:
-    """The kind of a difference, and its frames."""
+    """Returns the kind of a difference and its frames."""
     return entry.change, entry.title, entry.a, entry.b
 
 
 @WITH_SOME_OR_ALL
 def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """Nothing else differs."""
+    """If a response is removed from B, the diff reports only that."""
     for path, line in from_all(sources, ANSWER, chosen):
         found, entries = compare(path, changed(path, {line.place: None}))
         title = f"the answer to {method_of(path, line)}"
@@ -79,7 +79,7 @@ def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) -> None:
-    """The first one is the response."""
+    """Of two equal responses, the first is paired with the request and the second is left over."""
     for path, line in from_all(sources, ANSWER, chosen):
         found, entries = compare(path, doubled(path, line))
         assert found.counts == Counts(only_b=1)
@@ -88,7 +88,7 @@ def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
-    """The response belongs to one of the two."""
+    """A repeated request is left over on one side; the response is paired with the other one."""
     for path, line in from_all(sources, REQUEST, chosen):
         found, (entry,) = compare(path, doubled(path, line))
         assert found.counts == Counts(only_b=1)
@@ -98,7 +98,7 @@ def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_removed_request_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """Its response is still equal, and so are messages with the directory that it introduced."""
+    """Only the request differs: its response, and messages with its directory, are still equal."""
     for path, line in from_all(sources, REQUEST, chosen):
         with changed(path, {line.place: None}) as without:
             found = diff(opened(path), without)
@@ -111,13 +111,13 @@ def test_a_removed_request_is_only_in_a(sources: list[Path], chosen: Choice) -> 
 
 
 def is_made_once(path: Path, line: Line) -> bool:
-    """Whether there is no equal request; equal ones are told apart by their order."""
+    """Whether no other request is equal; equal requests are distinguished by their order."""
     asked = [(one.message.get("method"), one.message.get("params")) for one in lines_of(path)]
     return asked.count((line.message["method"], line.message["params"])) == 1
 
 
 def test_swapping_messages_of_two_kinds_is_one_move(sources: list[Path]) -> None:
-    """A notification and a request or response beside it, unless they have no order."""
+    """A notification that changes places with a neighbouring request or response is one move."""
     moves, free = 0, 0
     for path in sources:
         for line, after in neighbours(path):
@@ -133,7 +133,7 @@ def test_swapping_messages_of_two_kinds_is_one_move(sources: list[Path]) -> None
 
 
 def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
-    """Messages of two kinds that stand side by side in a lane and in the recording."""
+    """Returns messages of two kinds that are adjacent both in a lane and in the recording."""
     latest: dict[tuple[str | None, str], Line] = {}
     for line in lines_of(path):
         before, latest[line.lane] = latest.get(line.lane), line
@@ -152,7 +152,7 @@ def may_change_places(path: Path, line: Line, after: Line) -> bool:
 
 
 def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:
-    """Each value of each ``initialize`` and of its response."""
+    """If a value of ``initialize`` or of its response changes, only that field is reported."""
     tried = set()
     for path in sources:
         for line in handshake_of(path):
@@ -172,7 +172,7 @@ def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_half_a_handshake_is_a_difference(path: Path) -> None:
-    """A response that never came, and one without a request."""
+    """A handshake without its response, or without its request, is a difference."""
     request, answer = handshake_of(path)
     found, entries = compare(path, changed(path, {answer.place: None}))
     assert (found.counts, entries) == (Counts(handshake=1), [])
@@ -185,7 +185,7 @@ def test_half_a_handshake_is_a_difference(path: Path) -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
-    """The first one is the handshake."""
+    """The first ``initialize`` is the handshake, and the second one is an ordinary exchange."""
     request, answer = handshake_of(path)
     found, entries = compare(path, doubled(path, request))
     assert found.counts == Counts(only_b=1)
@@ -197,7 +197,7 @@ def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_another_ending_is_exactly_that_field(path: Path) -> None:
-    """An exit code, or a signal instead of one; it counts only if it is compared."""
+    """A changed exit code or signal is one difference, but only if endings are compared."""
     found, entries = compare(path, ended(path, 3))
     assert (found.counts, entries) == (Counts(ending=1), [])
     assert found.ending == (Field("/exit_code", 0, 3),)
@@ -210,5 +210,5 @@ def test_another_ending_is_exactly_that_field(path: Path) -> None:
 
 @pytest.mark.parametrize("state", ["incomplete", "recording"])
 def test_an_unknown_ending_is_no_difference(state: str) -> None:
-    """The recording of a killed recorder does not know how its agent ended."""
+    """If a recorder was killed and did not see its agent end, the ending is not compared."""
     assert compare(HEALTHY[0], ended(HEALTHY[0], 3, state=state))[0].is_equal

@@ -25,7 +25,7 @@ CLIENT, AGENT = Direction.TO_CLIENT, Direction.TO_AGENT
 Frame = tuple[Direction, bytes, bytes]
 
 NEEDED = {"replace": "frame=x"}
-"""Settings without which a kind is refused."""
+"""The settings that a kind of fault requires."""
 NEVER = ["probability=0", "where='method:no/such'", "window=2h..3h", "after=100000"]
 
 frames = st.lists(
@@ -39,7 +39,7 @@ frames = st.lists(
 
 
 def run(plan: Plan, said: Sequence[Frame], seed: int = 1) -> list[Output]:
-    """Lets frames pass a plan, a millisecond apart, and ends both directions."""
+    """Feeds frames, a millisecond apart, to a plan, and ends both directions."""
     engine = FaultEngine(plan, seed, 0)
     outputs: list[Output] = []
     for number, (direction, raw, newline) in enumerate(said):
@@ -50,13 +50,13 @@ def run(plan: Plan, said: Sequence[Frame], seed: int = 1) -> list[Output]:
 
 
 def arrived(outputs: Sequence[Output], direction: Direction) -> bytes:
-    """All bytes of a direction, in the order in which they are due."""
+    """Returns all bytes of a direction, in the order in which they are due."""
     sent = [o for o in outputs if isinstance(o, ScheduledWrite) and o.direction is direction]
     return b"".join(o.data for o in sorted(sent, key=lambda o: o.due))
 
 
 def lines_of(said: Sequence[Frame], direction: Direction) -> list[bytes]:
-    """The lines of a direction."""
+    """Returns the lines of a direction."""
     return [raw + newline for way, raw, newline in said if way is direction]
 
 
@@ -77,7 +77,7 @@ def test_a_plan_whose_rules_never_fire_is_transparent(kind: str, said: list[Fram
 
 @given(said=frames)
 def test_noop_is_transparent(said: list[Frame]) -> None:
-    """It fires and changes nothing."""
+    """A noop fault fires and changes nothing."""
     outputs = run(plan_of("noop"), said)
     for direction in Direction:
         assert arrived(outputs, direction) == b"".join(lines_of(said, direction))
@@ -127,7 +127,7 @@ def test_reordering_kinds_lose_and_repeat_nothing(rule: str, said: list[Frame]) 
 
 @given(said=frames, seed=st.integers(0, 9))
 def test_corrupt_keeps_the_number_of_lines(said: list[Frame], seed: int) -> None:
-    """In every mode."""
+    """A corrupt fault neither adds nor removes lines, in any of its modes."""
     for mode in ("flip", "bad-utf8", "bad-json", "nul", "bom", "crlf"):
         outputs = run(plan_of(f"corrupt mode={mode}"), said, seed)
         for direction in Direction:
@@ -158,14 +158,14 @@ RULES = [
 
 
 def scope(session: str, direction: Direction, count: int) -> list[Frame]:
-    """What is sent in one counter scope."""
+    """Draws the frames of one counter scope."""
     line = b'{"jsonrpc":"2.0","method":"session/%b","params":{"sessionId":"%b","n":%d}}'
     what = b"update" if direction is CLIENT else b"cancel"
     return [(direction, line % (what, session.encode(), n), b"\n") for n in range(count)]
 
 
 def what_fired(rules: Sequence[str], said: Sequence[Frame]) -> set[tuple[object, ...]]:
-    """Each rule that fired at a frame, and what arrived in its place."""
+    """Returns for each frame the rules that fired, and what arrived in its place."""
     outputs = run(plan_of(*rules), said, seed=42)
     return {
         (o.action, o.direction, o.received, o.delivered, said[o.frame - 1][1])
@@ -175,7 +175,7 @@ def what_fired(rules: Sequence[str], said: Sequence[Frame]) -> set[tuple[object,
 
 
 def interleaved(order: random.Random) -> list[Frame]:
-    """Frames of several counter scopes, each in its order."""
+    """Draws an interleaving of the frames of several counter scopes, each scope in its order."""
     scopes = [scope(session, direction, 12) for session in SESSIONS for direction in Direction]
     said: list[Frame] = []
     while scopes := [one for one in scopes if one]:

@@ -1,4 +1,4 @@
-"""Folding and cutting lose nothing, and the result fits."""
+"""Folding loses no row, and a text that is cut fits into its columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MESSAGES = st.one_of(
 
 @st.composite
 def timelines(draw: st.DrawFn) -> list[Row]:
-    """Rows as a reader gives them, of many chunks and some of everything else."""
+    """Draws rows as a reader returns them: many chunks, and some rows of every other kind."""
     rows: list[Row] = []
     t_ns = 0
     for seq, message in enumerate(draw(st.lists(MESSAGES, max_size=30)), 1):
@@ -61,7 +61,7 @@ def timelines(draw: st.DrawFn) -> list[Row]:
 
 @given(rows=timelines())
 def test_folding_loses_nothing(rows: list[Row]) -> None:
-    """Every row is in exactly one item, in order, and runs add up to what is in their frames."""
+    """Every row is in exactly one item, in order, and the totals of runs match their frames."""
     left = iter(rows)
     for item in fold(iter(rows)):
         if not isinstance(item, ChunkRun):
@@ -81,7 +81,7 @@ def test_folding_loses_nothing(rows: list[Row]) -> None:
 
 @given(rows=timelines(), alone=st.sets(st.integers(1, 30)))
 def test_folding_is_idempotent(rows: list[Row], alone: set[int]) -> None:
-    """A single item is in no run, and no two neighbours could have been one run."""
+    """No run contains a row that must stay alone, and every other item is one of the rows."""
     items = list(fold(rows, alone))
     for item in items:
         if isinstance(item, ChunkRun):
@@ -98,7 +98,7 @@ WIDE = st.text(
 
 @given(said=WIDE, columns=st.integers(1, 20))
 def test_cut_text_fits(said: str, columns: int) -> None:
-    """What is cut takes no more columns than there are, and is a beginning of the text."""
+    """A cut text is a beginning of the text, and no wider than the given columns."""
     shown = visible(said)
     cut = fit(shown, columns)
     assert sum(map(columns_of, clusters(cut))) <= columns

@@ -1,4 +1,4 @@
-"""Secrets that are added one by one are found as those that were known from the beginning."""
+"""Secrets that are added one by one are found like those that were known from the start."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ VALUES = st.lists(
     min_size=1,
     max_size=12,
 )
-"""Of few characters, so that they are parts and beginnings of each other."""
+"""Values of few distinct characters, so that some are parts and beginnings of others."""
 
 
 def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
-    """Texts with forms of the values, whole and cut, and with other characters."""
+    """Draws texts with whole and cut forms of the values, and with other characters."""
     piece = st.sampled_from([*known.forms])
     cut = st.builds(lambda form, end: form[:end], piece, st.integers(1, 12))
     parts = st.one_of(piece, cut, st.text("ab1é中", max_size=3))
@@ -34,7 +34,7 @@ def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
 def test_words_are_found_as_by_one_automaton(
     first: list[str], later: list[str], text: str, data: st.DataObject
 ) -> None:
-    """Whenever they come, and however often is searched in between."""
+    """Words that are added at any time, between any searches, are found as by one automaton."""
     begin = [word.encode() for word in first]
     needles = GrowingNeedles(Needles(begin)) if begin else GrowingNeedles()
     words = [word.lower() for word in begin]
@@ -52,7 +52,7 @@ def test_words_are_found_as_by_one_automaton(
 
 @given(VALUES, st.data())
 def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataObject) -> None:
-    """The longest at the first place, then the next behind it; so are beginnings at the end."""
+    """Matches do not overlap: leftmost first, then longest; so are partial matches at the end."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)
@@ -71,7 +71,7 @@ def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataO
 
 @given(VALUES, st.data())
 def test_pieces_are_found_as_by_new_values(values: list[str], data: st.DataObject) -> None:
-    """Also if they were looked for before."""
+    """Pieces of values are found the same whether or not they were searched for before."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)

@@ -39,7 +39,7 @@ random_chunks = st.lists(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> Chunks:
-    """Messages in every direction, in chunks that end anywhere, of streams that are interleaved."""
+    """Draws messages in all directions, with streams interleaved and cut into chunks anywhere."""
     waiting = {}
     for stream in (1, 2, 3):
         rest = b"\n".join(draw(st.lists(lines(), max_size=5)))
@@ -54,13 +54,13 @@ def conversations(draw: st.DrawFn) -> Chunks:
 
 
 def joined(chunks: Chunks, stream: int) -> bytes:
-    """All that one stream carried."""
+    """Returns all bytes of one stream."""
     return b"".join(chunk for s, chunk in chunks if s == stream)
 
 
 @contextlib.contextmanager
 def log_of(chunks: Chunks, ends: set[int]) -> Iterator[LogWriter]:
-    """A log of chunks, after which some streams end and the recorder may have been killed."""
+    """Returns a log of chunks, after which some streams end and the recorder may be killed."""
     with TemporaryDirectory() as directory, LogWriter(Path(directory, "x.db")) as recorder:
         for stream, chunk in chunks:
             recorder.chunk(stream, chunk)
@@ -81,7 +81,7 @@ def index(recorder: LogWriter, connection: sqlite3.Connection, limits: list[int]
 
 
 def rows_of(recorder: LogWriter, limits: list[int]) -> dict[str, list[Any]]:
-    """Every row that a log becomes."""
+    """Returns all rows of an indexed log."""
     with new_database() as connection:
         index(recorder, connection, limits)
         return dump(connection)
@@ -93,7 +93,7 @@ def rows_of(recorder: LogWriter, limits: list[int]) -> dict[str, list[Any]]:
     st.lists(st.sampled_from([1, 40, 100, 300, 1000]), min_size=1, max_size=4),
 )
 def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: list[int]) -> None:
-    """Whatever the batches and however often the indexer dies, nothing is lost or doubled."""
+    """Any batches and any restarts of the indexer give the same rows."""
     with log_of(chunks, ends) as recorder:
         assert rows_of(recorder, limits) == rows_of(recorder, [WHOLE])
 
@@ -157,7 +157,7 @@ def test_the_last_bytes_of_a_stream_are_undelivered(
 
 
 def lines_of(whole: bytes) -> list[bytes]:
-    """What stands between newline bytes."""
+    """Returns the bytes between newlines."""
     parts = [part + b"\n" for part in whole.split(b"\n")]
     return [*parts[:-1], parts[-1][:-1]] if parts[-1] != b"\n" else parts[:-1]
 
@@ -223,7 +223,7 @@ def test_commits_may_fail(
     )
 )  # fmt: skip
 def test_any_log_is_indexed(written: list[tuple[int, int, int, bytes]]) -> None:
-    """A log is untrusted: whatever its records contain, they become rows."""
+    """Records with any contents become rows, since logs are untrusted."""
     with log_of([(1, b"x\n")], set()) as recorder, new_database() as connection:
         with recorder.log_path.open("ab") as file:
             for kind, stream, t_ns, payload in written:

@@ -17,7 +17,7 @@ ODD = b'{"params":0,'
 
 
 def without_line(message: Message) -> Message:
-    """A message but for the bytes that it was read from."""
+    """Returns a message without the bytes that it was read from."""
     return evolve(message, raw=None)
 
 
@@ -25,7 +25,7 @@ def without_line(message: Message) -> Message:
 @example(b"\xed\xa0\x80")
 @example(b"[" * 3000)
 def test_any_bytes_are_read(raw: bytes) -> None:
-    """No bytes make it raise."""
+    """The reader accepts any bytes without raising."""
     message = read(raw)
     assert message.raw == raw
     assert (message.parse_error is not None) == (message.kind is Kind.INVALID) or raw.startswith(
@@ -35,13 +35,13 @@ def test_any_bytes_are_read(raw: bytes) -> None:
 
 @given(lines())
 def test_both_readers_agree_on_messages(raw: bytes) -> None:
-    """A line that the quick reader takes means the same to the tolerant one."""
+    """For each line that the quick reader accepts, the tolerant reader returns the same message."""
     assert without_line(read(raw)) == without_line(read(raw.strip().replace(b"{", ODD, 1)))
 
 
 @given(broken_lines())
 def test_both_readers_agree_on_invalid_json(raw: bytes) -> None:
-    """A line is JSON for both or for neither."""
+    """Both readers agree on whether a line is JSON."""
     text = raw.strip(b" \r")
     if text[:1] == b"{" and text.strip(b"{ \r\t")[:1] != b"}":
         assert read(raw).kind == read(text.replace(b"{", ODD, 1)).kind

@@ -1,4 +1,4 @@
-"""Any text at any place makes valid XML, and is read back with escapes for what XML lacks."""
+"""Any text at any place gives valid XML, with escapes for characters that XML cannot have."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ cases = st.builds(
 
 @given(texts, st.lists(cases, max_size=4))
 def test_a_suite_is_read_back(name: str, made: list[Case]) -> None:
-    """Names, reasons, times and outputs; a test runner counts the same numbers."""
+    """The XML has the names, reasons, times and outputs of all cases, and the right totals."""
     root = ET.fromstring(suite(name, made).encode())
     assert root.get("name") == visible(name)
     assert root.get("tests") == str(len(root)) == str(len(made))

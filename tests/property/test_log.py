@@ -1,4 +1,4 @@
-"""What is appended to a log is read from it, up to the place where it was torn."""
+"""Records that are appended to a log are read back, up to the position where it was cut."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ values = st.text(
     st.characters(codec="utf-8", exclude_characters="\0") | st.characters(min_codepoint=0xDC80,
     max_codepoint=0xDCFF)
 )  # fmt: skip
-"""What the system's bytes become, whatever their encoding."""
+"""Texts as the system's bytes are decoded, including bytes in unknown encodings."""
 
 
 def write(log: CaptureLog, appended: list[tuple[int, bytes]]) -> None:
@@ -41,7 +41,7 @@ def write(log: CaptureLog, appended: list[tuple[int, bytes]]) -> None:
 
 
 def told(found: list[LogRecord]) -> list[tuple[int, bytes]]:
-    """What records say, as it was given to the log."""
+    """Returns the contents of records in the form in which they were given to the log."""
     assert [record.t_ns for record in found] == sorted(record.t_ns for record in found)
     return [(record.stream, record.payload) for record in found]
 
@@ -90,7 +90,7 @@ def test_junk_between_records_is_skipped(
 
 @given(st.binary(max_size=200), st.binary(max_size=200))
 def test_any_bytes_are_read(before: bytes, after: bytes) -> None:
-    """No bytes make it raise."""
+    """The log reader accepts any bytes without raising."""
     with new_log() as log:
         os.write(log.fd, before)
         log.append(1, 1, b"x")
@@ -129,5 +129,5 @@ def test_fields_come_back(packed: dict[str, str | int | list[str]]) -> None:
 
 @given(st.binary())
 def test_any_bytes_are_unpacked(payload: bytes) -> None:
-    """Fields that another program wrote never raise."""
+    """Unpacking accepts any bytes without raising."""
     assert all(unpack_fields(payload).values())

@@ -53,7 +53,7 @@ environments = st.dictionaries(
 
 
 def by_click(args: list[str]) -> RecordOptions:
-    """What click makes of the arguments after ``record``."""
+    """Returns what click parses from the arguments after ``record``."""
     parent = click.Context(cli, info_name="acp-proxy", **cli.context_settings)
     values = dict(record.make_context("record", list(args), parent=parent).params)
     return RecordOptions(values.pop("command"), values)
@@ -61,9 +61,9 @@ def by_click(args: list[str]) -> RecordOptions:
 
 @given(arguments, environments)
 def test_both_read_the_same(args: list[str], environ: dict[str, str]) -> None:
-    """What the quick reader takes means the same to click.
+    """Whatever the quick reader accepts, click parses into the same options.
 
-    Click takes or refuses the rest. Refusing is one line on stderr and exit code 2; help is none.
+    Click accepts or refuses the rest. A refusal is one line on stderr and exit code 2.
     """
     quick = parse(args, environ)
     with mock.patch.dict(os.environ, environ, clear=True):

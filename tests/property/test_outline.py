@@ -21,7 +21,7 @@ PIECES = ("a", "\\", '"', "{", "}", "[", ",", ":", "\n", "é", "\U0001f600", "nu
 
 @st.composite
 def lines(draw: st.DrawFn) -> tuple[bytes, int]:
-    """A line with one large string somewhere, and a size of edges that the rest fits into."""
+    """Draws a line with one large string, and a size of edges that hold the rest of the line."""
     message = draw(messages)
     if isinstance(params := message.get("params"), dict):  # an id is a scalar
         assume(not isinstance(params.get("requestId"), dict | list))
@@ -51,14 +51,14 @@ def _containers(value: Any) -> list[Any]:
 
 @given(lines())
 def test_edges_give_the_labels_of_the_line(line: tuple[bytes, int]) -> None:
-    """For a message with one large string anywhere, both readers give the same labels."""
+    """The edges of a message with one large string give the same labels as the whole line."""
     raw, edge = line
     assert read_outline(raw[:edge], raw[-edge:]) == evolve(read(raw), raw=None)
 
 
 @given(st.binary(), st.binary())
 def test_any_bytes_are_read(head: bytes, tail: bytes) -> None:
-    """No bytes make it raise."""
+    """The reader accepts any bytes at the edges without raising."""
     read_outline(head, tail)
 
 
@@ -72,5 +72,5 @@ pieces = st.lists(st.sampled_from(TOKENS), max_size=30).map(b"".join)
 
 @given(pieces.map(b"{".__add__), pieces)
 def test_any_tokens_are_read(head: bytes, tail: bytes) -> None:
-    """Nor do tokens of messages, in any order."""
+    """The reader accepts the tokens of messages in any order without raising."""
     read_outline(head, tail)

@@ -24,7 +24,7 @@ def means(parts: tuple[str, ...], way: tuple[str, ...]) -> bool:
 @given(st.lists(st.tuples(patterns, st.booleans()), max_size=4), st.lists(keys, max_size=4))
 @example([(["**", "a"], True), (["a", "*"], False)], ["a", "a"])
 def test_a_state_agrees_with_the_rules(drawn: list[tuple[list[str], bool]], way: list[str]) -> None:
-    """Whether a place is left out, as everything below it is, and the name of a value there."""
+    """A state ignores a place, or names its value, exactly if a rule by itself says so."""
     rules = [PlaceRule(pointer(parts), None if out else "name") for parts, out in drawn if parts]
     state = compiled(tuple(rules))
     for key in way:
@@ -43,5 +43,5 @@ def test_a_state_agrees_with_the_rules(drawn: list[tuple[list[str], bool]], way:
 
 @given(st.lists(st.text(max_size=5), max_size=4))
 def test_a_pointer_is_read_as_it_was_written(parts: list[str]) -> None:
-    """RFC 6901: a tilde and a slash in a key are escaped."""
+    """Keys with a tilde or a slash are escaped in pointers, and read back (RFC 6901)."""
     assert parts_of(pointer(parts)) == tuple(parts)

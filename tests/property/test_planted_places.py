@@ -1,4 +1,4 @@
-"""Secrets of every shape and cut, and what only looks like one, in conversations."""
+"""Secrets of every shape are masked wherever they are cut; texts that look like them are not."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ STREAMS = {CLIENT: TO_AGENT, AGENT: TO_CLIENT, STDERR: TO_STDERR}
 
 
 def masking(path: Path, **start: Any) -> LogWriter:
-    """A log of a recorder that masks."""
+    """Makes the log of a recorder that masks secrets."""
     return LogWriter(path, **{"redaction": "secrets", MARKER_KEY: "00" * 16, **start})
 
 
 @pytest.mark.parametrize("dialect", ["draft-1.0", pytest.param("unstable", marks=pytest.mark.soak)])
 def test_no_cut_lets_a_secret_through(tmp_path: Path, dialect: str) -> None:
-    """Each secret is cut at each of its characters."""
+    """No secret leaks if it is cut into pieces at any of its characters."""
     made = conversation(dialect, every_cut=True, large=0)
     with masking(tmp_path / "x.db", arg=["agent", *made.command]) as recorder:
         for side, line in made.steps:
@@ -46,11 +46,11 @@ def _output(words: str) -> dict[str, Any]:
 
 
 AT_ONCE = 40
-"""Secrets in one recording, in which each is looked for in all that follows it."""
+"""Secrets in one recording; each is searched for in all lines that follow it."""
 
 
 def test_secrets_of_all_shapes_are_masked_in_output(tmp_path: Path) -> None:
-    """Whatever is around them; a third of all."""
+    """Secrets are masked in tool output with any text around them; a third of all is tested."""
     chosen = secrets()[::3]
     assert len(chosen) > 250
     for first in range(0, len(chosen), AT_ONCE):
@@ -63,7 +63,7 @@ def test_secrets_of_all_shapes_are_masked_in_output(tmp_path: Path) -> None:
 
 
 def test_look_alikes_stay_as_they_are(tmp_path: Path) -> None:
-    """All but one in two hundred, and all ids and methods."""
+    """Of texts that look like secrets, at most one in 200 is masked, and no id and no method."""
     lines = [_output(words) for words in look_alikes()]
     with masking(tmp_path / "x.db") as recorder:
         recorder.to_client(*lines)

@@ -1,4 +1,4 @@
-"""Anything has a preview."""
+"""Every frame has a preview, whatever it contains."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ METHODS = [*sorted(METHOD_TABLE), "unknown/method"]
 
 
 def is_plain(text: str) -> bool:
-    """Whether a line of text can be printed without commanding the terminal."""
+    """Whether a text is one line without characters that control the terminal."""
     return text.isprintable() and len(text) <= 2000
 
 
 @st.composite
 def spoiled(draw: st.DrawFn, value: Any) -> Any:
-    """A message of the documents with some of its values replaced by any JSON."""
+    """Draws a message of the documentation with some of its values replaced by any JSON."""
     if draw(st.integers(0, 9)) == 0:
         return draw(json_values)
     if isinstance(value, dict):
@@ -79,7 +79,7 @@ def spoiled(draw: st.DrawFn, value: Any) -> Any:
 def test_any_bytes_have_a_preview(
     raw: bytes, kind: str, method: str | None, error: str | None
 ) -> None:
-    """No bytes make it raise, whatever their labels."""
+    """Any bytes with any labels have a preview."""
     assert is_plain(preview(raw, kind, method, error))
 
 
@@ -96,14 +96,14 @@ def test_any_message_has_a_preview(method: str, value: Any) -> None:
 def test_any_json_has_a_preview(
     value: Any, kind: str, method: str | None, member: str | None
 ) -> None:
-    """No JSON makes it raise, wherever in a message it stands."""
+    """A message with any JSON at any place has a preview."""
     message = value if member is None else {member: value}
     assert is_plain(preview(json.dumps(message).encode(), kind, method))
 
 
 @given(st.sampled_from(EXAMPLES), st.data())
 def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> None:
-    """Nor does a message that is almost one of the documents'."""
+    """A message of the documentation with replaced values has a preview."""
     message = data.draw(spoiled(example.message))
     kind = "error" if "error" in example.message else example.kind
     assert is_plain(preview(json.dumps(message).encode(), kind, example.method))
@@ -112,7 +112,7 @@ def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> N
 @pytest.mark.parametrize("update", sorted(UPDATES))
 @given(value=st.dictionaries(WORDS, VALUES, max_size=6))
 def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
-    """It names its kind, whatever else stands in it."""
+    """The preview of an update names its kind, whatever else the update contains."""
     message = {"params": {"update": {**value, "sessionUpdate": update}}}
     shown = preview(json.dumps(message).encode(), "notification", "session/update")
     assert is_plain(shown)
@@ -121,19 +121,19 @@ def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
 
 @given(st.sampled_from(CASES))
 def test_an_example_has_a_preview(case: Case) -> None:
-    """Each example has a text."""
+    """The preview of each example is not empty."""
     assert case.preview.strip()
 
 
 @given(st.sampled_from(CASES), st.integers(0, 400))
 def test_the_beginning_of_an_example_has_a_preview(case: Case, size: int) -> None:
-    """Nor does a line that was cut off make it raise, in whichever place."""
+    """A line that is cut off at any place has a preview."""
     assert is_plain(preview(case.raw[:size], case.kind, case.method))
 
 
 @given(st.sampled_from(CASES), st.integers(0, 2**32), st.data())
 def test_no_preview_shows_base64(case: Case, seed: int, data: st.DataObject) -> None:
-    """Wherever in a message it stands, alone or with other text around."""
+    """A preview omits base64 at any place of a message, alone or within other text."""
     picture = base64.b64encode(random.Random(seed).randbytes(data.draw(st.integers(150, 4000))))
     around = data.draw(
         st.sampled_from(
@@ -156,7 +156,7 @@ def test_no_preview_shows_base64(case: Case, seed: int, data: st.DataObject) -> 
 
 
 def string_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The places of all strings in a value."""
+    """Yields the places of all strings in a value."""
     if isinstance(value, str):
         yield path
     members = value.items() if isinstance(value, dict) else ()
@@ -165,7 +165,7 @@ def string_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, 
 
 
 def replaced(value: Any, path: tuple[Any, ...], text: str) -> Any:
-    """A value with another string in one place."""
+    """Returns a value with the string at one place replaced."""
     if not path:
         return text
     copy = value.copy()

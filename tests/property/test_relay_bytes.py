@@ -34,20 +34,20 @@ ODD_LINES = [
     b'{"jsonrpc":"2.0","id":1,"method":"' + b"x" * 200_000 + b'"}',
     b'{"jsonrpc":"2.0","method":"half',
 ]
-"""Lines that something on the way might take for better than they are."""
+"""Lines that a decoder, a parser or a text stream might change."""
 
 MEMORY = 96 << 20
 
 
 def odd_bytes() -> st.SearchStrategy[bytes]:
-    """Streams of lines, odd and random ones, that may end without a newline."""
+    """Draws streams of odd and random lines that may end without a newline."""
     line = st.sampled_from(ODD_LINES) | st.binary(max_size=200)
     stream = st.tuples(st.lists(line, max_size=12), st.sampled_from([b"", b"\n"]))
     return stream.map(lambda s: b"\n".join(s[0]) + s[1])
 
 
 def cut(data: bytes, sizes: list[int]) -> list[bytes]:
-    """Cuts bytes into chunks of some sizes, over and over."""
+    """Cuts bytes into chunks of the given sizes, which are used in turn."""
     chunks: list[bytes] = []
     while data:
         size = sizes[len(chunks) % len(sizes)]
@@ -66,7 +66,7 @@ SIZES = st.lists(st.integers(1, 70_000) | st.integers(1000, 1100), min_size=1, m
 def test_any_bytes_pass_in_any_chunks(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Both peers receive what the other wrote, and the recording's lines are the very streams."""
+    """Both peers receive what the other wrote, and the recording has the same bytes."""
     expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
 
 
@@ -98,7 +98,7 @@ SECRET_LINES = [
     b"connecting with Zq81xplKsecR7tv, or Bearer \xff\xfe",
     b'{"apiKey":"Zq81xplKsecR7tv"',
 ]
-"""Lines in which something is masked where they are recorded."""
+"""Lines that are masked in the recording."""
 
 
 @settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -110,7 +110,7 @@ def test_no_level_of_masking_changes_what_is_forwarded(
     agent_sizes: list[int],
     client_sizes: list[int],
 ) -> None:
-    """Both peers receive under each level what the other wrote, as they do under none."""
+    """With every level of masking, both peers receive exactly what the other wrote."""
     planted = b"".join(secret + b"\n" for secret in [*SECRET_LINES, *secrets])
     to_agent, to_client = planted + to_agent, planted[::-1] + planted + to_client
     for level in ("none", "secrets", "private"):

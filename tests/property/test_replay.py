@@ -1,4 +1,4 @@
-"""What replay guarantees, for every recording and for generated conversations."""
+"""Tests the guarantees of replay for every recording and for generated conversations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def conversations(every_recording: list[Path]) -> Iterator[list[Conversation]]:
 
 
 def assert_faithful(played: Played, order: Order) -> None:
-    """The client received what was recorded, and nothing diverged."""
+    """Checks that the client received what was recorded, and that nothing diverged."""
     conversation = played.conversation
     assert [one for one in played.divergences if one.kind is not DivergenceKind.UNANSWERED] == []
     for lane in conversation.lanes:
@@ -61,21 +61,21 @@ def assert_faithful(played: Played, order: Order) -> None:
 def test_every_recording_replays_against_itself(
     conversations: list[Conversation], order: Order
 ) -> None:
-    """G0: a reactive client gets back the recorded bytes, per lane; in recorded order, all."""
+    """G0: a reactive client receives the recorded bytes of each lane; in recorded order, of all."""
     assert len(conversations) > 40
     for conversation in conversations:
         assert_faithful(play(conversation, order=order), order)
 
 
 def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
-    """The messages of a client that leaves one message out."""
+    """Returns the messages of a client that omits one message."""
     return [] if step.seq == number else [raw]
 
 
 def test_a_message_left_out_is_named_unless_it_is_optional(
     conversations: list[Conversation],
 ) -> None:
-    """For each message that a client may leave out, and for its last three."""
+    """If an omitted message does not count, the log names every request without an answer."""
     clean = 0
     for conversation in conversations:
         may_be = [say for say in conversation.frames if say.step.is_optional]
@@ -97,7 +97,7 @@ def test_a_message_left_out_is_named_unless_it_is_optional(
 
 
 def changed(step: Step, raw: bytes) -> bytes:
-    """A message, different in something that matching compares."""
+    """Returns a message that differs in a value that matching compares."""
     message = json.loads(raw)
     match step.kind:
         case "request" if step.method == "initialize":
@@ -112,17 +112,17 @@ def changed(step: Step, raw: bytes) -> bytes:
 
 
 def drops(_: Step, __: bytes) -> list[bytes]:
-    """Sends nothing."""
+    """Omits the message."""
     return []
 
 
 def doubles(_: Step, raw: bytes) -> list[bytes]:
-    """Sends it twice."""
+    """Sends the message twice."""
     return [raw, raw]
 
 
 def changes(step: Step, raw: bytes) -> list[bytes]:
-    """Sends another message."""
+    """Sends a different message instead."""
     return [changed(step, raw)]
 
 
@@ -140,11 +140,11 @@ MISTAKES: dict[Callable[[Step, bytes], list[bytes]], dict[str, str]] = {
         "error": "outcome-differs",
     },
 }
-"""What a client does wrong, and what that is called for each kind of message."""
+"""The mistakes of a client, and which divergence each is for a kind of message."""
 
 
 def twins(conversation: Conversation, step: Step) -> set[int]:
-    """The numbers of the messages that are equal to one, itself included.
+    """Returns the numbers of all messages that are equal to a message, its own included.
 
     Which of them is missing, or one too many, cannot be known; it is reported for the last.
     """
@@ -161,7 +161,7 @@ def twins(conversation: Conversation, step: Step) -> set[int]:
 
 
 def mistaken(step: Step, mistake: Callable[[Step, bytes], list[bytes]]) -> Any:
-    """A client with one mistake, at one message."""
+    """Returns the messages of a client that makes one mistake at one message."""
 
     def act(said: Step, raw: bytes) -> list[bytes]:
         return mistake(said, raw) if said.seq == step.seq else [raw]
@@ -173,7 +173,7 @@ Place = tuple["Conversation", "Step"]
 
 
 def first_of_each(places: list[Place]) -> list[Place]:
-    """The first message of each kind of each agent, and the last one of each recording."""
+    """Returns the first message of each kind of each agent, and the last one of each recording."""
     kept: dict[Any, Place] = {}
     for conversation, step in places:
         agent = conversation.path.stem.rpartition("-")[0]
@@ -192,7 +192,7 @@ def test_one_mistake_is_one_divergence(
     mistake: Callable[[Step, bytes], list[bytes]],
     chosen: Callable[[list[Place]], list[Place]],
 ) -> None:
-    """For a required message of a recording: one primary, at that frame, of the right kind.
+    """A mistake at a required message gives one primary divergence, of its kind, at that frame.
 
     There are two exceptions. Of equal
     requests it is unknown which one is missing or too many. And if the agent ended its output,
@@ -208,7 +208,7 @@ def test_one_mistake_is_one_divergence(
 def assert_one_divergence(
     conversation: Conversation, step: Step, mistake: Callable[[Step, bytes], list[bytes]]
 ) -> None:
-    """Makes a mistake, and checks what is found."""
+    """Replays with a client that makes a mistake, and checks that it is the only divergence."""
     played = play(conversation, mistaken(step, mistake))
     where = f"{conversation.path.name} {mistake.__name__} {step}"
     if mistake is drops and step.is_optional:
@@ -229,7 +229,7 @@ def assert_one_divergence(
 
 
 def is_last_word(conversation: Conversation, step: Step) -> bool:
-    """Whether the agent's output ended after this message, and no other one is expected."""
+    """Whether the agent's output ended after a message, and no further message is expected."""
     left_at = RecordedSteps(conversation.reader).agent_left_at
     return left_at is not None and all(
         other.seq <= step.seq or other.seq > left_at for other in conversation.required
@@ -239,7 +239,7 @@ def is_last_word(conversation: Conversation, step: Step) -> bool:
 def test_a_response_before_its_request_is_one_divergence(
     conversations: list[Conversation],
 ) -> None:
-    """For each reply of every recording, moved before the message that led to the request."""
+    """A reply that is sent before its request is one divergence; every recorded reply is tried."""
     made = 0
     for conversation in conversations:
         for reply in conversation.required:
@@ -259,7 +259,7 @@ def test_a_response_before_its_request_is_one_divergence(
 
 
 def moved(conversation: Conversation, reply: Step, to: int) -> Any:
-    """A client that sends a reply before another message."""
+    """Returns the messages of a client that sends a reply before another message."""
     (line,) = (say.raw for say in conversation.frames if say.step.seq == reply.seq)
 
     def act(said: Step, raw: bytes) -> list[bytes]:
@@ -298,7 +298,7 @@ def forgiven(step: Step, raw: bytes) -> list[bytes]:
 
 
 def without_ids(stream: bytes) -> list[Any]:
-    """The messages of a stream, replies without their ids."""
+    """Returns the messages of a stream, with the ids of replies removed."""
     messages = []
     for line in stream.splitlines():
         try:
@@ -314,12 +314,12 @@ def without_ids(stream: bytes) -> list[Any]:
 # Conversations that nobody had.
 
 Line = tuple[str, Any]
-"""A direction, and a message whose id is still to be given: None for a request's, or a key."""
+"""A direction, and a message without its final id: None for a request's, or a key."""
 
 
 @st.composite
 def sessions(draw: st.DrawFn, name: str) -> list[Line]:
-    """The messages of one session, in order; ``"->"`` is the client's."""
+    """Draws the messages of one session, in order; ``"->"`` marks the client's."""
     said: list[Line] = [("->", ("session/new", {"cwd": f"/{name}", "mcpServers": []}))]
     said += [("<-", update(name, "plan", n=n)) for n in range(draw(st.integers(0, 2)))]
     said.append(("<-", ("answer", {"sessionId": name})))
@@ -353,7 +353,7 @@ EVENTS: list[Callable[[str, int], list[Line]]] = [
 
 @st.composite
 def talks(draw: st.DrawFn) -> list[Line]:
-    """Several sessions and the connection's own requests, interleaved."""
+    """Draws several sessions, interleaved with requests that belong to no session."""
     lanes = [draw(sessions(name)) for name in ("a", "b", "c")[: draw(st.integers(1, 3))]]
     lists: list[Line] = [("->", ("session/list", {})), ("<-", ("answer", {"sessions": []}))]
     lanes.append([line for _ in range(draw(st.integers(0, 2))) for line in lists])
@@ -396,7 +396,7 @@ def record(said: list[Line], path: Path) -> None:
 
 
 def recorded(said: list[Line]) -> Iterator[Conversation]:
-    """Makes a recording of a talk for as long as it is needed."""
+    """Yields a recorded conversation; its file is deleted when the iteration ends."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "talk.db")
         record(said, path)
@@ -416,7 +416,7 @@ PACINGS = [Pacing(), Pacing(0.001), Pacing(fixed_ns=7)]
 
 @given(talks(), st.randoms(use_true_random=False))
 def test_the_interleaving_of_lanes_changes_no_lane(said: list[Line], chance: random.Random) -> None:
-    """G1: in whatever order and pace the client serves the lanes, each lane is the same."""
+    """G1: the order and the pace in which the client serves the lanes change no lane."""
     for conversation in recorded(said):
         for pacing in PACINGS:
             played = play(conversation, choose=chance.choice, pacing=pacing)
@@ -427,7 +427,7 @@ def test_the_interleaving_of_lanes_changes_no_lane(said: list[Line], chance: ran
 
 @given(talks(), st.integers(0, 2**32))
 def test_the_same_input_gives_the_same_output(said: list[Line], seed: int) -> None:
-    """G2: the whole stream is the same, byte for byte, for a client that misbehaves as well."""
+    """G2: the same input gives the same bytes again, even if the client makes mistakes."""
     for conversation in recorded(said):
         streams = set()
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""Whatever comes is judged, and in one way by the validator and by what explains its verdict."""
+"""Any message can be judged, and the explanation of a verdict agrees with the validator."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VALUES = json_values | st.sampled_from(["text", "form", "idle", "end_turn", "sel
 
 @st.composite
 def bodies(draw: st.DrawFn) -> tuple[Direction, str, bool, Any]:
-    """Params or a result of an example, changed in a few places."""
+    """Draws params or a result of an example, changed in a few places."""
     direction, method, is_params, body = draw(st.sampled_from(BODIES))
     box = {"": copy.deepcopy(body)}
     for _ in range(draw(st.integers(0, 3))):
@@ -56,7 +56,7 @@ def bodies(draw: st.DrawFn) -> tuple[Direction, str, bool, Any]:
 
 
 def places(value: Any) -> Any:
-    """Each place within a value, as the container and the key."""
+    """Yields each place within a value, as the container and the key."""
     keys = value if isinstance(value, dict) else range(len(value))
     for key in [*keys]:
         yield value, key
@@ -68,7 +68,7 @@ def places(value: Any) -> Any:
 def validators(
     name: str, part: str, direction: Direction, method: str
 ) -> tuple[Any, Explainer, Draft202012Validator, Draft202012Validator] | None:
-    """What judges params or results of a method: its type, and the type closed."""
+    """Returns the type of params or a result, its explainer, and its open and closed validators."""
     types: MessageTypes = DRAFT_TYPES if name == DRAFT else packaged(name)
     form = types.of(direction, method, part == "result")
     if form is None:
@@ -85,7 +85,7 @@ def validators(
 def test_the_explanation_agrees_with_the_validator(
     name: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
-    """There are problems exactly where it says so, and each is in the message."""
+    """The explainer finds problems exactly if the validator does, and names a place for each."""
     direction, method, is_params, value = body
     part = "params" if is_params else "result"
     found = validators(name, part, direction, method)
@@ -102,7 +102,7 @@ def test_the_explanation_agrees_with_the_validator(
 
 
 def value_is_ascii(value: Any) -> bool:
-    """Whether nothing in a value is beyond ASCII; pointers have names as they are."""
+    """Whether a value contains only ASCII; pointers contain member names without escapes."""
     return json.dumps(value, ensure_ascii=False).isascii()
 
 
@@ -114,7 +114,7 @@ METHODS = sorted({(direction, method) for direction, method, _, _ in BODIES})
 def test_any_json_is_judged(
     dialect: str, method: tuple[Direction, str], is_result: bool, value: Any
 ) -> None:
-    """Nothing raises, and nothing long is quoted."""
+    """Any JSON is judged without raising, and long values are not quoted in full."""
     schemas = SETS[dialect]
     judge = schemas.result if is_result else schemas.params
     for problem in judge(*method, value):
@@ -127,7 +127,7 @@ def test_any_json_is_judged(
 def test_any_change_of_an_example_is_judged(
     dialect: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
-    """Likewise."""
+    """A changed example is judged without raising."""
     direction, method, is_params, value = body
     schemas = SETS[dialect]
     judge = schemas.params if is_params else schemas.result

@@ -1,4 +1,4 @@
-"""Search finds exactly what a naive search finds, for any text, chunking and escaping."""
+"""Search finds the same as a naive search, for any text, chunking and escaping."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATTERNS = ("a+b", "[ab]é", "(a|b)(A|s)", "^a", "b$", r"a\Z", r"\n.", "b(?=a)",
 
 
 def escaped(value: str, choices: list[int]) -> str:
-    """Writes a JSON string with some characters as escapes that need not be."""
+    """Returns a JSON string with some characters escaped that need no escape."""
     written = []
     for n, character in enumerate(value):
         if choices[n % len(choices)]:
@@ -49,7 +49,7 @@ def found_by(pattern: Pattern, frames: list[Payload]) -> list[int]:
 
 
 def found_naively(pattern: Pattern, pieces: list[str], frames: list[Payload]) -> list[int]:
-    """Returns the frames in whose line or strings a match is, or in whose text one begins."""
+    """Returns the frames whose line or strings match, or in which a match in the message begins."""
     whole, found, start = "".join(pieces), [], 0
     for text, frame in zip(pieces, frames, strict=True):
         assert frame.raw is not None
@@ -68,7 +68,7 @@ def found_naively(pattern: Pattern, pieces: list[str], frames: list[Payload]) ->
 def test_a_text_is_found_exactly_where_it_is(
     pieces: list[str], needle: str, choices: list[int], ignore_case: bool
 ) -> None:
-    """Each frame in which an occurrence begins is a hit, and no other."""
+    """The hits are exactly the frames in which an occurrence of the text begins."""
     pattern = Pattern(needle, ignore_case=ignore_case)
     frames = [chunk(n, text, choices) for n, text in enumerate(pieces, 1)]
     assert found_by(pattern, frames) == found_naively(pattern, pieces, frames)
@@ -81,7 +81,7 @@ def test_a_text_is_found_exactly_where_it_is(
 def test_a_regular_expression_is_found_exactly_where_it_matches(
     pieces: list[str], source: str, choices: list[int], ignore_case: bool
 ) -> None:
-    """Also with anchors and lookaround."""
+    """Regular expressions, also with anchors and lookaround, have the hits of a naive search."""
     pattern = Pattern(source, is_regex=True, ignore_case=ignore_case)
     frames = [chunk(n, text, choices) for n, text in enumerate(pieces, 1)]
     assert found_by(pattern, frames) == found_naively(pattern, pieces, frames)
@@ -91,7 +91,7 @@ def test_a_regular_expression_is_found_exactly_where_it_matches(
 def test_the_size_of_the_search_window_does_not_matter(
     pieces: list[str], needle: str, full: int
 ) -> None:
-    """A message that is searched in parts has the same hits as one that is searched whole."""
+    """A message that is searched in parts has the same hits as if it were searched whole."""
     pattern = Pattern(needle, ignore_case=True)
     frames = [chunk(n, text, [0]) for n, text in enumerate(pieces, 1)]
     searcher = Searcher(pattern)

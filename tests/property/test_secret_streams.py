@@ -1,4 +1,4 @@
-"""Secrets are found in whatever pieces and escapes their text arrives."""
+"""Secrets are found however their text is cut into pieces and escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ escapes = st.sampled_from(["plain", "slashes", "unicode", "all"])
 
 
 def as_frame(text: str, how: str) -> bytes:
-    """A frame with a text as a peer may write it."""
+    """Returns a frame with a text, escaped in one of the ways that peers use."""
     inner = json.dumps(text, ensure_ascii=how != "plain")
     if how == "slashes":
         inner = inner.replace("/", "\\/")
@@ -34,14 +34,14 @@ def as_frame(text: str, how: str) -> bytes:
 def test_a_line_with_a_secret_is_not_passed_over(
     case: Planted, before: str, after: str, how: str
 ) -> None:
-    """In JSON with any escapes."""
+    """The quick check lets no line with a secret pass, whatever its JSON escapes are."""
     line = as_frame(before + case.text + " " + after, how)
     assert may_hold(line)
 
 
 @given(st.lists(st.sampled_from(look_alikes()), max_size=4).map(" ".join), st.booleans())
 def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> None:
-    """Where something is found, the check says that something may be."""
+    """If the search finds a secret in a text, the quick check says that it may hold one."""
     if find(text, loose=loose):
         assert may_hold(text.encode())
         assert may_hold(json.dumps(text).encode())
@@ -51,7 +51,7 @@ def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> N
 def test_a_secret_in_two_pieces_is_kept_back(
     case: Planted, before: str, data: st.DataObject
 ) -> None:
-    """Nothing of it is let go before it is found, from the third character of what it begins with.
+    """No part of a secret is released before it is found, once three characters of it are there.
 
     A text that was kept back is searched again with what follows.
     """
@@ -68,12 +68,12 @@ def test_a_secret_in_two_pieces_is_kept_back(
 
 
 def too_early(text: str) -> bool:
-    """Whether a text is cut where it cannot be known yet that a secret begins."""
+    """Whether a text ends before there is enough of a secret to recognize its beginning."""
     return re.search(r"(?:^|[^A-Za-z_])[A-Za-z_]{1,2}$|curl[^\n]*$", text) is not None
 
 
 def test_harmless_texts_are_seldom_kept_back() -> None:
-    """What agents wrote and the manual, cut after any word."""
+    """Little is kept back of the manual and of texts by agents when they are cut after any word."""
     cuts = kept = 0
     for text in list(written())[::5]:
         for place, character in enumerate(text):

@@ -1,4 +1,4 @@
-"""A recording without its secrets plays as the same recording with them does."""
+"""A recording with masked secrets is replayed like the same recording with its secrets."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ SECRETS = st.lists(
 WORDS = st.lists(
     st.tuples(st.sampled_from(["use", "and then", "é", ""]), st.integers(0, 2)), max_size=4
 )
-"""The texts of a prompt, and the secret behind each; 2 for none."""
+"""The texts of a prompt, each with the index of the secret that follows it; 2 for none."""
 
 
 def conversation(secrets: list[str], prompts: list[list[tuple[str, int]]]) -> str:
-    """A transcript: a session with a server that has both secrets, and prompts."""
+    """Returns a transcript of a session whose MCP server has both secrets, and of its prompts."""
     env = [{"name": f"TOKEN_{number}", "value": one} for number, one in enumerate(secrets)]
     server = {"name": "m", "command": "c", "args": [], "env": env}
     lines = [
@@ -62,7 +62,7 @@ def conversation(secrets: list[str], prompts: list[list[tuple[str, int]]]) -> st
 
 
 def replayed(recorded: RecordedTranscript, client: str) -> list[tuple[str, str]]:
-    """The divergences that count of a client."""
+    """Returns the divergences of a client that count."""
     live = recorded.replay()
     for line in client.splitlines():
         if line.startswith("-> "):
@@ -78,7 +78,7 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
     prompts: list[list[tuple[str, int]]],
     others: list[list[tuple[str, int]]],
 ) -> None:
-    """With the same secrets and with others; nor which other messages are divergences."""
+    """Masked or not, a recording has the same divergences, with its own and with other secrets."""
     own, live = secrets[:2], secrets[2:]
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         recordings = []
@@ -104,7 +104,7 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
 
 
 def test_every_recording_plays_without_its_secrets(every_recording: list[Path]) -> None:
-    """The client sends them as it did."""
+    """A client that sends the original secrets replays every masked recording cleanly."""
     for path in every_recording:
         with RecordingReader(path, unredacted=True) as whole, RecordingReader(path) as masked:
             loaded = Conversation.load(whole)

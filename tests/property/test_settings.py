@@ -1,4 +1,4 @@
-"""An entry is added to any settings and removed again, and no other byte changes."""
+"""Adding an entry to any settings and removing it again changes no other byte."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _NAMES = ("theme", "//", "/*", "command", "a,}", "OpenCode", "x", "é")
 
 
 def documents() -> st.SearchStrategy[bytes]:
-    """Settings as people write them, and as no person would."""
+    """Draws settings as people write them, and stranger ones."""
     return st.integers(0, 1 << 40).map(lambda seed: document_of(Random(seed)))
 
 
 def document_of(chance: Random) -> bytes:
-    """Makes settings."""
+    """Returns settings with random contents."""
     root = values_of(chance, 2)
     if chance.random() < 0.7:
         root[SECTION] = values_of(chance, 2)
@@ -53,13 +53,13 @@ def document_of(chance: Random) -> bytes:
 
 
 def values_of(chance: Random, depth: int) -> dict[str, Any]:
-    """Makes an object."""
+    """Returns an object with random members."""
     names = chance.sample(_NAMES, chance.randrange(4))
     return {name: value_by(chance, depth) for name in names}
 
 
 def value_by(chance: Random, depth: int) -> Any:
-    """Makes a value."""
+    """Returns a random value."""
     match chance.randrange(8) if depth else chance.randrange(5):
         case 0:
             return None
@@ -75,7 +75,7 @@ def value_by(chance: Random, depth: int) -> Any:
 
 
 class Writer:
-    """Writes JSON with blanks, comments and trailing commas wherever they may stand."""
+    """Writes JSON with blanks, comments and trailing commas at any place that allows them."""
 
     def __init__(self, chance: Random, newline: str, unit: str) -> None:
         self._chance = chance
@@ -87,7 +87,7 @@ class Writer:
         return self._chance.random() < 0.5
 
     def blank(self, depth: int) -> str:
-        """What stands between two parts."""
+        """Returns the blanks and comments between two parts."""
         line = self._newline + self._unit * depth
         if not self._is_wild:
             return line
@@ -95,7 +95,7 @@ class Writer:
         return "".join(self._chance.choices(parts, k=self._chance.randrange(3)))
 
     def value(self, value: Any, depth: int) -> str:
-        """A value as text."""
+        """Returns a value as text."""
         if isinstance(value, dict):
             members = [
                 json.dumps(name, ensure_ascii=self._decides())
@@ -119,7 +119,7 @@ class Writer:
 
 
 def value_or_nothing(data: bytes) -> Any:
-    """What the oracle reads, and an object where there is nothing."""
+    """Returns what the oracle reads, and an empty object for an empty text."""
     found = value_of(data)
     return {} if found is None else found
 
@@ -127,7 +127,7 @@ def value_or_nothing(data: bytes) -> Any:
 @settings(max_examples=200)
 @given(documents())
 def test_the_parser_reads_what_the_oracle_reads(data: bytes) -> None:
-    """Comments and trailing commas mean nothing, and each value is where it is said to be."""
+    """Comments and trailing commas are ignored, and each value is at its reported position."""
     root = parse(decode(data))
     assert (None if root is None else root.value) == value_of(data)
     text = decode(data)
@@ -138,7 +138,7 @@ def test_the_parser_reads_what_the_oracle_reads(data: bytes) -> None:
 @settings(max_examples=200)
 @given(documents())
 def test_an_entry_is_added_beside_the_others(data: bytes) -> None:
-    """The value is the old one and the entry; what was there is there, in one piece or two."""
+    """The new value is the old one with the entry; the old text remains in one piece or two."""
     change = insertion(data, SECTION, NAME, ENTRY)
     old = value_or_nothing(data)
     assert value_of(change.after) == {**old, SECTION: {**old.get(SECTION, {}), NAME: ENTRY}}
@@ -151,7 +151,7 @@ def test_an_entry_is_added_beside_the_others(data: bytes) -> None:
 
 @given(documents(), documents())
 def test_an_entry_is_removed_wherever_it_stands(data: bytes, other: bytes) -> None:
-    """Only the entry, its comma and its line go; the others keep their value and their order."""
+    """Only the entry, its comma and its line are removed; others keep their values and order."""
     agents = {"first": 1, NAME: ENTRY, "last": value_or_nothing(other)}
     for names in (["first", NAME, "last"], [NAME, "first"], ["first", NAME], [NAME]):
         some = json.dumps({SECTION: {name: agents[name] for name in names}}, indent=1)
@@ -169,7 +169,7 @@ def test_an_entry_is_removed_wherever_it_stands(data: bytes, other: bytes) -> No
 
 @given(documents(), st.sampled_from(["file", "link", "missing"]))
 def test_undo_restores_every_byte(data: bytes, kind: str) -> None:
-    """A file, the file behind a symbolic link, and no file are afterwards as they were before."""
+    """Undo restores a file, the target of a symbolic link, and the absence of a file."""
     with tempfile.TemporaryDirectory() as place:
         path = settings_in(Path(place), data, kind)
         before = surroundings(path)
@@ -187,7 +187,7 @@ def test_undo_restores_every_byte(data: bytes, kind: str) -> None:
 def test_undo_after_another_change_removes_the_entry_alone(
     data: bytes, where: int, value: Any
 ) -> None:
-    """What somebody adds before, behind or inside the section in between stays."""
+    """Text that was added before, after or inside the section in the meantime remains."""
     change = insertion(data, SECTION, NAME, ENTRY)
     edits = [
         change.after.rstrip() + b" // more\n",
@@ -220,7 +220,7 @@ def _added(data: bytes, section: str, name: str, value: Any) -> bytes:
 
 @given(documents())
 def test_a_change_in_between_is_refused(data: bytes) -> None:
-    """Nothing is written over what was not read, and nothing is left behind."""
+    """If the file changes after it was read, it is not overwritten, and no file is left over."""
     with tempfile.TemporaryDirectory() as place:
         path = settings_in(Path(place), data, "file")
         file = read(path)
@@ -234,7 +234,7 @@ def test_a_change_in_between_is_refused(data: bytes) -> None:
 
 @given(documents(), st.booleans())
 def test_read_only_is_refused(data: bytes, is_directory: bool) -> None:
-    """A file or a directory that may not be written stays as it is, also for the superuser."""
+    """A read-only file, or a file in a read-only directory, is not changed, even as superuser."""
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place, "config")
         directory.mkdir()
@@ -253,7 +253,7 @@ def test_read_only_is_refused(data: bytes, is_directory: bool) -> None:
 
 @given(documents(), documents())
 def test_undo_of_a_changed_entry_is_refused(data: bytes, other: bytes) -> None:
-    """An entry that somebody has changed since, or removed, is nobody's to remove."""
+    """Undo refuses an entry that was changed or removed since it was added."""
     file = SettingsFile(Path("x"), Path("x"), data)
     change = insertion(data, SECTION, NAME, ENTRY)
     with tempfile.TemporaryDirectory() as place:
@@ -282,7 +282,7 @@ def settings_in(directory: Path, data: bytes, kind: str) -> Path:
 
 
 def write(path: Path) -> bytes:
-    """Adds the entry to a file, and returns what it has then."""
+    """Adds the entry to a file, and returns the new contents."""
     file = read(path)
     change = insertion(file.data or b"", SECTION, NAME, ENTRY)
     add(log_of(path, file), file, change, SECTION, NAME)
@@ -290,12 +290,12 @@ def write(path: Path) -> bytes:
 
 
 def log_of(path: Path, file: SettingsFile) -> ChangeLog:
-    """The log of a file, beside it."""
+    """Returns the path of a file's log, which is in the same directory."""
     return ChangeLog(path.parent / "log", file)
 
 
 def surroundings(path: Path) -> tuple[bytes | None, int, str]:
-    """What a file has, its mode, and where its link leads."""
+    """Returns the contents of a file, its mode, and the target of its link."""
     if not path.exists():
         return None, 0, ""
     link = str(path.readlink()) if path.is_symlink() else ""

@@ -1,4 +1,4 @@
-"""Given all recordings of a real agent, each start finds the one that its client continues."""
+"""Given all recordings of a real agent, each start plays the recording of its client."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Client:
-    """A recorded client, which uses the session ids that it is given."""
+    """A recorded client that uses the session ids that the replay sends."""
 
     def __init__(self, conversation: Conversation, engine: RecordingChoice) -> None:
         self.heard: list[bytes] = []
@@ -38,7 +38,7 @@ class Client:
         self._answers: dict[str, str] = {}
 
     def play(self) -> None:
-        """Sends all that was recorded, in the recorded order, and leaves."""
+        """Sends all recorded messages in the recorded order, and closes the connection."""
         lines = {say.step.seq: say.raw for say in self._conversation.frames}
         for seq, line in sorted({**lines, **self._conversation.lines}.items()):
             if seq not in lines:
@@ -51,7 +51,7 @@ class Client:
 
     @property
     def recorded_lines(self) -> list[bytes]:
-        """What it received, with its own sessions' ids."""
+        """Returns the lines that it received, with the recorded session ids."""
         lines = self.heard
         for own, said in self.names.items():
             lines = [line.replace(said.encode(), own.encode()) for line in lines]
@@ -85,13 +85,13 @@ def conversations(every_recording: list[Path]) -> Iterator[list[Conversation]]:
 
 
 ASKED_ALIKE = {"gemini-0.61.0-perm_cancel": "perm_allow", "gemini-0.61.0-perm_reject": "perm_allow"}
-"""Clients that ask the same as an earlier one, and whose agent says something else at once: it
-gives its tool calls other ids. Nothing that they say before tells them apart."""
+"""Clients that send the same as an earlier one, although their agent answers differently: it
+uses other tool call ids. Nothing that the clients send before distinguishes them."""
 
 
 @pytest.mark.parametrize("agent", ["claude-code-acp", "gemini", "pysdk-echo"])
 def test_each_start_plays_its_own_recording(conversations: list[Conversation], agent: str) -> None:
-    """The output is byte for byte the recorded one, but for the session ids of earlier starts."""
+    """The output is byte for byte the recorded one, except for session ids of earlier starts."""
     of_agent = [one for one in conversations if one.path.name.startswith(agent)]
     assert len(of_agent) >= 5
     for conversation in of_agent:

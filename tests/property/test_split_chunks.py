@@ -1,4 +1,4 @@
-"""The cached splitter of chunks splits them as the plain one does."""
+"""The cached splitter of chunks returns the same as the plain one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(
 
 @st.composite
 def lines(draw: st.DrawFn) -> bytes:
-    """A chunk, or what comes near to one."""
+    """Draws a chunk, or a line that resembles a chunk."""
     content = {"type": "text", "text": draw(_WORDS)}
     update = {"sessionUpdate": draw(st.sampled_from(["agent_message_chunk", "plan"]))}
     if draw(st.booleans()):
@@ -32,7 +32,7 @@ def lines(draw: st.DrawFn) -> bytes:
 
 @given(st.lists(lines(), max_size=12))
 def test_the_cache_does_not_change_the_result(raws: list[bytes]) -> None:
-    """Also for a chunk whose beginning or end only resembles the one before."""
+    """Both splitters agree, also if a chunk only resembles the one before at an end."""
     splitter = ChunkSplitter()
     for raw in raws:
         assert splitter.split(raw) == split(raw)

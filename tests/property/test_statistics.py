@@ -46,14 +46,14 @@ _TALK = [
     (2, result(1, stopReason="end_turn")),
     (2, result(2, stopReason="cancelled")),
 ]
-"""What may be said in any order: by the client (1) or the agent (2)."""
+"""Messages that may come in any order, from the client (1) or the agent (2)."""
 
 moments = st.tuples(st.sampled_from(_TALK), st.integers(0, 3000))
 dialects = st.sampled_from(["v1", "v2", "draft-1.0"])
 
 
 def check(turn: TurnTime, fall: TurnWaterfall) -> None:
-    """Checks that parts add up and that no step is outside of its turn."""
+    """Checks that the parts of turns add up, and that no step is outside of its turn."""
     parts = [turn.part_ns(part) for part in Part]
     assert min(parts) >= 0
     assert sum(parts) == turn.duration_ns == turn.agent_ns + turn.client_ns
@@ -93,7 +93,7 @@ def test_the_parts_of_a_turn_make_up_the_turn(
 
 @given(st.lists(st.tuples(st.integers(1, 3), lines() | broken_lines()), max_size=12), dialects)
 def test_any_recording_has_statistics(talk: list[tuple[int, bytes]], dialect: str) -> None:
-    """Every form is printed, without control characters."""
+    """Statistics are printed in every output format, without control characters."""
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
             for stream, line in talk:
@@ -114,7 +114,7 @@ def test_a_percentile_is_by_nearest_rank(latencies: list[int], percent: int) -> 
 
 @given(st.lists(st.tuples(st.sampled_from(["said", *WAITING]), st.integers(-5, 5 * 10**9))))
 def test_a_turn_distributes_all_of_its_time(happened: list[tuple[str, int]]) -> None:
-    """The parts add up to the time that passed."""
+    """The parts of a turn add up to its duration."""
     turn, t_ns = RunningTurn(Turn(1, "s", 1, 0), 0, 0), 0
     asked = Exchange(1, "to-client", None, None, None, 1, 0)
     for what, pause in happened:

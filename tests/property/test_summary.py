@@ -1,4 +1,4 @@
-"""Every recording has a first screen."""
+"""`inspect show` prints a summary of any recording."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ STEPS = st.lists(st.tuples(st.integers(1, 3), LINES) | EVENTS, max_size=25)
 
 @given(steps=STEPS, is_closed=st.booleans(), pause=st.sampled_from([0, 70 * 10**9]))
 def test_any_recording_has_a_first_screen(steps: list[Any], is_closed: bool, pause: int) -> None:
-    """As text and as JSON, running and ended, without control characters."""
+    """The summary is printed as text and as JSON, running or ended, without control characters."""
     with tempfile.TemporaryDirectory() as directory:
         with LogWriter(Path(directory, "x.db")) as recorder:
             for step in steps:
@@ -102,7 +102,7 @@ def look_at(path: Path) -> None:
 
 @given(half=VALUES)
 def test_any_initialize_has_capabilities(half: Any) -> None:
-    """Whatever a peer sent, its capabilities are names."""
+    """Whatever a peer sent in ``initialize``, its capabilities are listed as names."""
     params = half if isinstance(half, dict) else {}
     demanded = capabilities(params, "requiredClientCapabilities")
     for names in (capabilities(params), demanded, auth_method_ids(params)):

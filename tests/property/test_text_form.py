@@ -1,4 +1,4 @@
-"""The text form of any recording gives the same rows again."""
+"""The text form of any recording is read back into the same rows."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ happenings = st.lists(
 
 @contextlib.contextmanager
 def recorded(happened: list[tuple[Any, int, Any]], closed: bool, dialect: str) -> Iterator[Path]:
-    """A recording of what happened."""
+    """Makes a recording of drawn reads and events."""
     names = ("", *Stream)
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory, "x.db"), dialect=dialect) as recorder:
@@ -87,7 +87,7 @@ def recorded(happened: list[tuple[Any, int, Any]], closed: bool, dialect: str) -
 def test_a_recording_comes_back_from_its_text(
     happened: list[tuple[Any, int, Any]], closed: bool, dialect: str
 ) -> None:
-    """Any bytes, in any order, with any events between, ended or killed."""
+    """Recordings of any bytes and events, ended or killed, are read back from their text."""
     with recorded(happened, closed, dialect) as path:
         assert_comes_back(path)
 
@@ -147,7 +147,7 @@ def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: 
 
 
 def add(write: RowWriter, frame: dict[str, Any]) -> None:
-    """Adds a frame some numbers further on, and the faults that fired there."""
+    """Adds a frame, with a gap in the numbers, and the faults that fired at it."""
     write.state.next_seq += frame.pop("seq") - 1
     seq, fired = write.state.next_seq, frame.pop("fired")
     stderr = frame["stream"] is Stream.STDERR
@@ -161,7 +161,7 @@ def add(write: RowWriter, frame: dict[str, Any]) -> None:
 def test_a_changed_text_is_refused_or_read(
     happened: list[tuple[Any, int, Any]], data: st.DataObject
 ) -> None:
-    """The answer is rows, or a complaint in one line."""
+    """A changed text is read into rows, or refused with a message of one line."""
     with recorded(happened, True, "auto") as path:
         text = bytearray(text_of(path))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -187,7 +187,7 @@ def test_a_changed_text_is_refused_or_read(
     )
 )
 def test_a_style_gives_the_line_again(line: bytes) -> None:
-    """A line in a known JSON style comes back exactly, also with escaped characters."""
+    """A line in a known JSON style is restored exactly, also with escaped characters."""
     found = find_style(line)
     if found is not None:
         message, style = found
@@ -196,7 +196,7 @@ def test_a_style_gives_the_line_again(line: bytes) -> None:
 
 @given(numbers)
 def test_milliseconds_are_exact(ns: int) -> None:
-    """A time comes back to the nanosecond; where a double would not do, it is a string."""
+    """Times are exact to the nanosecond; a time that a double cannot hold is a string."""
     text = milliseconds(ns)
     assert nanoseconds("after_ms", json.loads(text)) == ns
     assert text.startswith(b'"') == (abs(ns) >= 10**15)

@@ -25,7 +25,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @given(raw=st.binary())
 def test_any_bytes_have_a_first_prompt_or_none(raw: bytes) -> None:
-    """What is no prompt has no text, and nothing is raised."""
+    """Bytes that are not a prompt have no text, and nothing is raised."""
     assert first_prompt(raw).isprintable()
 
 

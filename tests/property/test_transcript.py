@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def markup(reader: RecordingReader) -> Iterator[str]:
-    """The lines of the transcript that are in no fence, without code spans."""
+    """Returns the lines of a transcript outside of code blocks, without code spans."""
     text = b"".join(transcript_parts(reader)).decode()
     assert text.replace("\n", "").replace("\t", "").isprintable()
     return outside_of_code(text.splitlines())
@@ -28,7 +28,7 @@ def markup(reader: RecordingReader) -> Iterator[str]:
 
 @given(steps=STEPS)
 def test_any_messages_have_a_transcript(steps: list[tuple[int, Any]]) -> None:
-    """Whatever their members are; with a filter as well."""
+    """Messages with any members have a transcript, with and without a filter."""
     with recorded(steps) as path, RecordingReader(path) as reader:
         assert all("](" not in line for line in markup(reader))
         for _ in TranscriptReader(reader, parse("kind:response|error or call:*")).read():

@@ -1,4 +1,4 @@
-"""A trimmed conversation replays, and has what was asked for and no more."""
+"""A trimmed conversation replays, and contains the requested turns and no others."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def turns_of(reader: RecordingReader) -> list[int]:
-    """The numbers of the turns."""
+    """Returns the numbers of the turns."""
     return [row["id"] for row in reader.query("SELECT id FROM turns ORDER BY id")]
 
 
 def payloads(reader: RecordingReader, where: str = "1") -> dict[int, bytes]:
-    """The frames that match a condition, by number."""
+    """Returns the frames that match a condition, by number."""
     rows = reader.query(f"SELECT seq, raw FROM frames WHERE {where}")
     return {row["seq"]: bytes(row["raw"]) for row in rows}
 
 
 @given(steps)
 def test_every_conversation_replays(words: list[tuple[str, int]]) -> None:
-    """The conversations that are trimmed by the other tests replay."""
+    """The conversations that the other tests trim can be replayed untrimmed."""
     with reader_of(lines_of(words)) as reader:
         found = rehearse(reader)
         assert found.verdict == "clean", text(found)

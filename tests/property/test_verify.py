@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 CAPTURES = captures.all_captures()
 NAMELESS = ("gemini-0.61.0-parallel.db", "gemini-0.61.0-perm_allow.db", "gemini-0.61.0-plan.db")
-"""Those in which leave is given that is asked for by a title alone, which only lenient repeats."""
+"""Recordings with a permission for a call that only a title names; only lenient repeats it."""
 
 
 @pytest.fixture(
     scope="module", params=[*HEALTHY, *CAPTURES], ids=lambda p: p.parent.name[:12] + "-" + p.name
 )
 def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Each healthy recording of the repository, and each captured conversation."""
+    """Returns one of the healthy recordings of the repository or of the captured conversations."""
     path: Path = request.param
     return path if path in HEALTHY else record_capture(path, tmp_path_factory.mktemp("capture"))
 
 
 def check(played: Verified) -> None:
-    """Everything was sent as it was recorded, and nothing diverged."""
+    """Checks that everything was sent as it was recorded, and that nothing diverged."""
     assert played.divergences == []
     assert played.engine.is_played_out
     assert {send.seq: send.data for send in played.sent} == played.recorded
@@ -45,7 +45,7 @@ def check(played: Verified) -> None:
 
 
 def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
-    """It receives byte for byte what was recorded, in the recorded order and without a wait."""
+    """The agent receives exactly the recorded bytes, in recorded order and without delay."""
     played = verify(recording, lenient=recording.name in NAMELESS)
     check(played)
     assert [send.seq for send in played.sent] == sorted(played.recorded)
@@ -57,12 +57,12 @@ def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
 def test_an_unchanged_agent_passes_with_all_options(
     recording: Path, options: dict[str, Any]
 ) -> None:
-    """However the client is played."""
+    """An unchanged agent passes in either order, and with a lenient client."""
     check(verify(recording, **{"lenient": recording.name in NAMELESS, **options}))
 
 
 def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
-    """Some agents name a command only in the title of its tool call; titles are not compared."""
+    """A call that only a title describes gets no permission, since titles are not compared."""
     found = 0
     for path in CAPTURES:
         name = f"{path.parent.name}-{path.stem}.db"
@@ -98,7 +98,7 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
         re.sub(rb'"result":\s*\{.*\}(?=\})', b'"error":{"code":1,"message":"n"}', raw)
     ],
 }
-"""What an agent says instead of a frame."""
+"""The faulty agents: each maps a frame to the lines that are sent instead."""
 
 
 @given(
@@ -108,7 +108,7 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
 def test_verification_ends_whatever_the_agent_sends(
     words: list[tuple[str, int]], acts: dict[int, str]
 ) -> None:
-    """The report says that not all was sent and answered; what was sent is what was recorded."""
+    """If not all was played, there is a primary divergence; frames are sent as recorded."""
     count = iter(range(1000))
 
     def act(_: Step, raw: bytes) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""A line that is not parsed is withheld exactly when it would be if it were."""
+"""The check without parsing withholds the same lines as the check of parsed messages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PIECES = [
 
 
 def withholding(*, parses: bool) -> Withholding:
-    """The withholding of a client that works in ``/p``; after a refusal every line is parsed."""
+    """Returns the withholding for a client in ``/p``; after a refusal every line is parsed."""
     bindings, effects = Bindings(), WithheldEffects(cast("Script", None))
     bindings.bind(Place.ROOT, "/p", "/p")
     if parses:
@@ -58,7 +58,7 @@ def withholding(*, parses: bool) -> Withholding:
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"terminal/create"', "}"])
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"session/update"', "}"])
 def test_any_line_is_withheld_as_if_parsed(wrap: str, parts: list[str]) -> None:
-    """However it is spelled, and whether it is a message or not."""
+    """Both checks agree on lines with any spelling, and on lines that are not messages."""
     text = "".join(parts)
     line = wrap.format(*[text] * wrap.count("{}")).encode()
     wire = Wire(line, "\n", 0, "notification", None)

@@ -1,4 +1,4 @@
-"""``faults sweep``: a client, once per plan."""
+"""Tests `faults sweep`, which runs a client once with each plan."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ agent.wait()
 
 @pytest.fixture
 def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The arguments of a sweep with a client that only initializes."""
+    """Returns the arguments of a sweep with a client that only initializes."""
     monkeypatch.chdir(tmp_path)
     Path("client.py").write_text(CLIENT)
     Path("plans").mkdir()
@@ -45,19 +45,19 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def plan(name: str, rule: str) -> None:
-    """Writes a plan of one rule on the answer to initialize."""
+    """Writes a plan with one rule for the answer to initialize."""
     text = f'[[fault]]\nwhere = "dir:to-client method:initialize"\n{rule}\n'
     Path("plans", f"{name}.toml").write_text(text)
 
 
 def client(mode: str) -> str:
-    """The command of a client."""
+    """Returns the command that starts the test client in a mode."""
     return f"{shlex.quote(sys.executable)} client.py {mode} {{agent}}"
 
 
 @pytest.mark.slow
 def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> None:
-    """Finished and crashed, with exit codes; and JUnit has one failure of three."""
+    """A sweep reports outcome and exit code of each run; JUnit has one failure of three cases."""
     plan("1-fine", 'kind = "slice"')
     plan("2-gone", 'kind = "exit"')
     options = ["--plans", "plans", "--timeout", "60", "--junit", "out.xml", "--json"]
@@ -77,7 +77,7 @@ def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> Non
 
 @pytest.mark.slow
 def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
-    """It hung, it has no exit code, and the sweep has failed."""
+    """A client that never ends is reported as hung, without an exit code, and the sweep fails."""
     plan("hangs", 'kind = "drop"')
     options = ["--plans", "plans", "--timeout", "3", "--json"]
     result = run(*sweep, *options, "--client", client("plain"))
@@ -113,7 +113,7 @@ UNTESTED = (
 @pytest.mark.slow
 @pytest.mark.parametrize(("code", "answer"), UNTESTED, ids=["no-agent", "silent-client"])
 def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: str) -> None:
-    """It ends after its first run with exit code 2, one line with the reason, and a failed case."""
+    """A sweep ends after its first run, with exit code 2, a reason and a failed case."""
     Path("idle.py").write_text(code)
     command = f"{shlex.quote(sys.executable)} idle.py {{agent}}"
     result = run(*sweep, "--plans", "@all", "--junit", "out.xml", "--json", "--client", command)
@@ -126,7 +126,7 @@ def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: s
 
 @pytest.mark.slow
 def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> None:
-    """No plan is tried, and the exit code is 2."""
+    """If the client fails without faults, no plan is tried, and the exit code is 2."""
     fails = CLIENT + "sys.exit(3)"
     Path("client.py").write_text(fails)
     result = run(*sweep, "--plans", "@all", "--client", client("plain"))
@@ -137,7 +137,7 @@ def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> N
 
 
 def test_a_run_that_starts_no_agent_tests_nothing() -> None:
-    """With faults as without; but with them, a client that fails is what is looked for."""
+    """A run without an agent is untested; a failing client is untested only if it has no plan."""
     took_it = ClientRun("@x", "error shown", 1, 0.1, None, "", started=True, received=None)
     assert took_it.untested is None
     assert "never started" in str(evolve(took_it, started=False).untested)
@@ -146,7 +146,7 @@ def test_a_run_that_starts_no_agent_tests_nothing() -> None:
 
 
 def test_the_agent_command_takes_the_place_in_the_client_command() -> None:
-    """As words, or as one quoted text that a shell would split."""
+    """``{agent}`` is replaced by separate words, or within a word by one shell-quoted text."""
     agent = ["acp", "replay", "a b.db"]
     assert client_command("c {agent} -v", agent) == ["c", *agent, "-v"]
     assert client_command("c '--agent={agent}'", agent) == ["c", "--agent=acp replay 'a b.db'"]
@@ -154,7 +154,7 @@ def test_the_agent_command_takes_the_place_in_the_client_command() -> None:
 
 
 def test_a_sweep_refuses_wrong_use(sweep: list[str]) -> None:
-    """No plans, a wrong plan, an unknown client, a report that cannot be written."""
+    """A sweep refuses missing or bad plans, an unknown client, and an unwritable report."""
     words = [*sweep, "--client", f"{sys.executable} {{agent}}"]
     assert complaint(*words, "--plans", "plans") == "expected plans (*.toml) in plans"
     plan("bad", 'kind = "dorp"')
@@ -184,7 +184,7 @@ def test_a_sweep_refuses_wrong_use(sweep: list[str]) -> None:
     ],
 )
 def test_a_caught_error_is_not_a_crash(complaints: bytes, outcome: str) -> None:
-    """A program that logs a traceback has not crashed; one that ends with its own has."""
+    """A client that logs a traceback has not crashed; a client that dies of one has."""
     assert outcome_of(1, complaints, is_silent=False) == outcome
     assert outcome_of(0, complaints, is_silent=False) == "finished"
     assert outcome_of(-11, b"", is_silent=True) == "crashed"
@@ -192,7 +192,7 @@ def test_a_caught_error_is_not_a_crash(complaints: bytes, outcome: str) -> None:
 
 @pytest.mark.slow
 def test_a_sweep_shows_no_secret_of_a_client(sweep: list[str]) -> None:
-    """What the client wrote is in reports without its secrets."""
+    """Secrets in the output of a client are masked in reports."""
     Path("client.py").write_text(f"import sys\nsys.exit('refused: {KEY}')\n")
     options = ["--plans", "@agent-hangs", "--timeout", "60", "--junit", "out.xml", "--json"]
     result = run(*sweep, *options, "--client", client("plain"))
