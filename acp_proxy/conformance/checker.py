@@ -146,9 +146,9 @@ class Checker:
 
     def _take_event(self, event: RecordedEvent) -> None:
         if is_client_ending(event):
-            self._conversation.peer_left(CLIENT, event.seq, self._hung(event.t_ns))
+            self._conversation.peer_left(CLIENT, self._hung(event.t_ns))
         elif is_agent_leaving(event):
-            self._conversation.peer_left(AGENT, event.seq, self._hung(event.t_ns))
+            self._conversation.peer_left(AGENT, self._hung(event.t_ns))
         self._waits.note(event)
         if event.kind == "eof" and (ended := _DIRECTIONS.get(event.data.get("stream", ""))):
             self._conversation.ended_streams[ended] = event.seq

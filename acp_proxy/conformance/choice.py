@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable
 
 from acp_proxy.conformance.catalogue import left_out, rules
-from acp_proxy.conformance.rules import load
 from acp_proxy.errors import NoSuchRule
 from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import did_you_mean
@@ -31,6 +30,8 @@ def looked_at(chosen: Collection[str], dialect: str | None) -> list[str]:
         chosen: those that are to be reported.
         dialect: that of the recording; None if it is not known, when the rules of v1 hold.
     """
+    from acp_proxy.conformance.rules import load  # late: it takes a while, and names need no rule
+
     found = {*load().ids()}
     return [
         rule.id

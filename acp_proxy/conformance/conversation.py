@@ -95,7 +95,6 @@ class Conversation:
     """Whether something passed that was not recorded, so that nothing missing can be judged."""
     left: str | None = None
     """Who left first, client or agent, once one has."""
-    left_seq: int | None = None
     is_over: bool = False
     """Whether the recording has ended; while it has not, what is missing may still come."""
     open_at_leaving: list[CheckedMessage] = field(factory=list)
@@ -197,16 +196,15 @@ class Conversation:
 
     # What passes
 
-    def peer_left(self, side: str, seq: int, hung: Iterable[int]) -> None:
+    def peer_left(self, side: str, hung: Iterable[int]) -> None:
         """Notes that a peer has left; only the first one counts.
 
         Args:
             side: client or agent.
-            seq: the number of the event.
             hung: the frames of open requests whose receiver has been silent for too long.
         """
         if self.left is None:
-            self.left, self.left_seq = side, seq
+            self.left = side
             self.open_at_leaving, self.hung = self._all_open(), {*hung}
 
     def end(self, hung: Iterable[int], *, is_over: bool) -> None:

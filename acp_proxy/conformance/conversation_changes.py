@@ -10,6 +10,7 @@ from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import integer, items
 from acp_proxy.conformance.session_record import (
+    MESSAGES,
     WORK,
     CallRecord,
     EndedTurn,
@@ -165,8 +166,6 @@ def _answer(talk: Conversation, seen: CheckedMessage) -> None:
         talk.is_logged_in = seen.result.get("success") is not False
     elif method in ("logout", "auth/logout"):
         talk.is_logged_in = False
-    elif method == "session/set_mode":
-        _mode_set(talk, seen, exchange)
     elif method == "session/set_config_option":
         if (session := talk.session(exchange.session)) is not None:
             _set_options(session, seen.result, seen)
@@ -188,15 +187,12 @@ def _open(talk: Conversation, seen: CheckedMessage, exchange: Exchange) -> None:
     session.is_readable = seen.value is not None
     cwd = params.get("cwd", params.get("workingDirectory"))
     if isinstance(cwd, str):
-        session.cwd = cwd
         others = items(params.get("additionalDirectories"), None)
         session.roots = [cwd, *(one for one in others if isinstance(one, str))]
     session.servers = items(params.get("mcpServers"))
     modes = seen.result.get("modes")
     if isinstance(modes, dict):
-        session.modes, session.mode = _ids(modes.get("availableModes")), None
-        if isinstance(current := modes.get("currentModeId"), str):
-            session.mode = current
+        session.modes = _ids(modes.get("availableModes"))
     _set_options(session, seen.result, seen)
     talk.sessions.add(name, session)
 
@@ -207,13 +203,6 @@ def _listed(talk: Conversation, seen: CheckedMessage) -> None:
             talk.listed.add(name, seen.seq)
     if isinstance(cursor := seen.result.get("nextCursor"), str):
         talk.cursors.add(cursor, seen.seq)
-
-
-def _mode_set(talk: Conversation, seen: CheckedMessage, exchange: Exchange) -> None:
-    params = seen.request.params if seen.request is not None else {}
-    wanted = params.get("modeId", params.get("mode"))
-    if (session := talk.session(exchange.session)) is not None and isinstance(wanted, str):
-        session.mode = wanted
 
 
 def _permission_answered(talk: Conversation, seen: CheckedMessage, exchange: Exchange) -> None:
@@ -270,7 +259,6 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
     kind, update = seen.update_kind, seen.update
     if turn is not None:
         turn.updates += 1
-        turn.work += kind in WORK
         if talk.dialect == V2:
             _progress(talk, seen)
     if session is None:
@@ -289,15 +277,12 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
     elif kind in ("available_commands_update", "available_commands"):
         found = update.get("availableCommands", update.get("commands"))
         session.commands = _ids(found, "name")
-    elif kind == "current_mode_update":
-        mode = update.get("currentModeId", update.get("currentMode", update.get("modeId")))
-        session.mode = mode if isinstance(mode, str) else session.mode
     elif kind == "config_option_update":
         _set_options(session, update, seen)
     elif kind == "state_update":
         state = update.get("state")
         session.state = state if isinstance(state, str) else session.state
-    elif isinstance(message_id := update.get("messageId"), str):
+    elif kind in MESSAGES and isinstance(message_id := update.get("messageId"), str):
         before = session.message_ids.get(kind)
         if before is not None and before != message_id:
             session.past_message_ids.add(f"{kind} {before}", None)

@@ -164,6 +164,15 @@ def worst_first(findings: Iterable[ReportedFinding]) -> list[ReportedFinding]:
     return sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), one.seq))
 
 
+def by_rule(findings: Iterable[ReportedFinding]) -> list[list[ReportedFinding]]:
+    """Returns findings that are not known, by the rule and the side, the worst first."""
+    groups: dict[tuple[str, str], list[ReportedFinding]] = {}
+    for finding in worst_first(findings):
+        if not finding.known:
+            groups.setdefault((finding.rule, finding.by), []).append(finding)
+    return [*groups.values()]
+
+
 def _labelled(reader: RecordingReader, findings: list[CheckFinding]) -> list[CheckFinding]:
     """Gives a finding about an earlier frame the method, the session and the turn of that."""
     bare = {one.seq for one in findings if one.method is None}

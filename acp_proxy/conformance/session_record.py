@@ -72,8 +72,6 @@ class TurnRecord:
     """Messages of the agent since the cancel, in any session."""
     updates: int = 0
     """Session updates."""
-    work: int = 0
-    """Those that are its work."""
     calls: dict[str, CallRecord] = field(factory=dict)
     """The tool calls that it has named, of the first thousand."""
     is_joining: bool = False
@@ -137,14 +135,12 @@ class SessionRecord:
     """The answer that opened it."""
     is_readable: bool = True
     """Whether that answer could be decoded, so that what it lacks was not announced."""
-    cwd: str | None = None
     roots: list[str] = field(factory=list)
     """Its working directory and the additional ones."""
     servers: list[Any] = field(factory=list)
     """The MCP servers that its client named."""
     modes: list[str] | None = None
     """The ids of its modes; None if it announced none."""
-    mode: str | None = None
     options: dict[str, dict[str, Any]] | None = None
     """Its configuration options by id, None if it announced none."""
     options_seq: int | None = None

@@ -1,8 +1,6 @@
 """What a check found, in a few lines of text: for stderr and for the reports of tests."""
 
-from collections.abc import Iterable
-
-from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, worst_first
+from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, by_rule
 from acp_proxy.conformance.values import SEVERITIES, Severity
 from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import counted
@@ -24,7 +22,7 @@ def short_text(one: CheckedRecording, most: int = MOST) -> list[str]:
     totals = severities(one.counts) or "no rule is broken"
     lines = [f"{totals}: {looked} {counted(one.frames, 'frame')}"]
     lines += one.notes
-    groups = _groups(finding for finding in one.findings if not finding.known)
+    groups = by_rule(one.findings)
     lines += [_group(findings) for findings in groups[:most]]
     if len(groups) > most:
         lines.append(f"and {counted(len(groups) - most, 'more broken rule')}")
@@ -49,13 +47,6 @@ def severity_text(severity: Severity, counts: dict[str, int]) -> str:
     """
     count = counts[severity]
     return f"{count:,} {severity.value if count == 1 else _PLURALS[severity]}"
-
-
-def _groups(findings: Iterable[ReportedFinding]) -> list[list[ReportedFinding]]:
-    groups: dict[tuple[str, str], list[ReportedFinding]] = {}
-    for finding in worst_first(findings):
-        groups.setdefault((finding.rule, finding.by), []).append(finding)
-    return [*groups.values()]
 
 
 def _group(findings: list[ReportedFinding]) -> str:

@@ -11,7 +11,14 @@ from acp_proxy.cli.render.recording_page import RecordingPage
 from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, piece
 from acp_proxy.cli.render.table import aligned
 from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.report import CheckedRecording, CheckReport, ReportedFinding, worst_first
+from acp_proxy.conformance.report import (
+    CheckedRecording,
+    CheckReport,
+    ReportedFinding,
+    by_rule,
+    worst_first,
+)
+from acp_proxy.conformance.short_text import severity_text
 from acp_proxy.conformance.values import SEVERITIES, Severity
 from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import counted
@@ -26,7 +33,6 @@ _MARKS = {
     Severity.WARNING: ("!", Ink.STDERR),
     Severity.INFO: ("-", Ink.FAINT),
 }
-_PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
 
 
 def show_report(
@@ -97,11 +103,7 @@ def show_recording(page: RecordingPage, one: CheckedRecording, most: int | None)
     page.row("dialect", f"{dialect}{why}")
     page.row("checked", f"{counted(one.rules, 'rule')}, {counted(one.frames, 'frame')}")
     _limits(page, one)
-    groups: dict[tuple[str, str], list[ReportedFinding]] = {}
-    for finding in worst_first(one.findings):
-        if not finding.known:
-            groups.setdefault((finding.rule, finding.by), []).append(finding)
-    for findings in groups.values():
+    for findings in by_rule(one.findings):
         _group(page, one, findings, most)
 
 
@@ -114,11 +116,11 @@ def _total(report: CheckReport) -> list[Piece]:
 def _verdict(counts: dict[str, int], known: int, if_none: str = _CLEAN) -> list[Piece]:
     pieces: list[Piece] = []
     for severity in SEVERITIES:
-        if count := counts.get(severity.value, 0):
-            noun = severity.value if count == 1 else _PLURALS[severity]
+        if counts.get(severity.value):
             mark, ink = _MARKS[severity]
             lead = ", " if pieces else f"{mark} " if severity is Severity.ERROR else ""
-            pieces.append(piece(f"{lead}{count:,} {noun}", ink, bold=severity is Severity.ERROR))
+            text = f"{lead}{severity_text(severity, counts)}"
+            pieces.append(piece(text, ink, bold=severity is Severity.ERROR))
     if not pieces:
         pieces.append(piece(if_none, Ink.TO_CLIENT))
     if known:

@@ -13,7 +13,6 @@ from acp_proxy.cli.render.junit import Case, Failure, failure_of, lane_cases, su
 from acp_proxy.cli.render.output import progress, say, stdout_screen, warn
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.checked_message import AGENT
-from acp_proxy.conformance.checker import check
 from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, reported, worst_first
 from acp_proxy.conformance.short_text import short_text
 from acp_proxy.conformance.values import Severity
@@ -178,6 +177,8 @@ def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[s
 
 
 def _checked(new: RecordingReader) -> CheckedRecording:
+    from acp_proxy.conformance.checker import check  # late: it takes a while, and is rarely wanted
+
     return reported(new, check(new), rules())
 
 
