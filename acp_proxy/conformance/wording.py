@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+
 _LONGEST = 60
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 _KINDS: dict[type, str] = {
@@ -11,6 +13,23 @@ _KINDS: dict[type, str] = {
     bool: "a boolean",
     type(None): "null",
 }
+_DIALECTS = {V1: "version 1", V2: "version 2", DRAFT: "the 1.0 draft"}
+
+
+def dialect_name(dialect: str | None) -> str:
+    """Returns the name of a dialect in a sentence; that of v1 where the dialect is not known."""
+    return _DIALECTS[dialect or V1]
+
+
+def not_offered(what: str, capability: str, side: str) -> str:
+    """Returns the sentence that something needs a capability that the other side does not have.
+
+    Args:
+        what: what needs it, such as a method.
+        capability: its path.
+        side: client or agent.
+    """
+    return f"{what} needs the capability {capability}, which the {side} does not offer"
 
 
 def is_relative(path: Any) -> bool:
@@ -22,5 +41,7 @@ def shown(value: Any) -> str:
     """Returns a string in quotes or a number, shortened; of other values what they are."""
     if (kind := _KINDS.get(type(value))) is not None:
         return kind
-    text = f'"{value}"' if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return f'"{value[:_LONGEST]}…"' if len(value) > _LONGEST else f'"{value}"'
+    text = str(value)
     return f"{text[:_LONGEST]}…" if len(text) > _LONGEST else text

@@ -35,7 +35,7 @@ def cancel_is_confirmed(ended: EndedTurn, talk: Conversation) -> Iterator[Breach
     if is_first and took_ns <= IN_FLIGHT_NS:
         return
     is_crossing = is_first or took_ns <= MOMENT_NS
-    text = f"the turn was cancelled, and ends with {ended.stop_reason}"
+    text = f"the turn was cancelled, but ends with {ended.stop_reason}"
     yield Breach(text, _cancel_of(ended), severity=Severity.WARNING if is_crossing else None)
 
 
@@ -51,7 +51,8 @@ def errors_are_caught(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
     if is_first and took_ns <= IN_FLIGHT_NS:
         return
     is_crossing = took_ns <= MOMENT_NS
-    yield Breach("the turn was cancelled, and ends with an error", _cancel_of(ended),
+    text = f"the turn was cancelled, but ends with {_error(ended.error_code)}"
+    yield Breach(text, _cancel_of(ended),
                  severity=Severity.WARNING if is_crossing else None)  # fmt: skip
 
 
@@ -106,10 +107,11 @@ def permissions_are_cancelled(seen: CheckedMessage, talk: Conversation) -> Itera
     answer = read_answer(options_of(request.value), seen.value)
     related = (request.seq, cancel)
     if isinstance(answer.option_id, str) and not answer.is_cancelled:
-        text = f"the client has cancelled the turn, and selects {shown(answer.option_id)}"
+        text = f"the client has cancelled the turn, but selects {shown(answer.option_id)}"
         yield Breach(text, related)
     elif was_pending and seen.is_error and seen.message.error_code != _CANCELLED_CODE:
-        text = "the client has cancelled the turn, and answers a permission request with an error"
+        error = _error(seen.message.error_code)
+        text = f"the client has cancelled the turn, but answers a permission request with {error}"
         yield Breach(text, related)
 
 
@@ -123,7 +125,7 @@ def outcome_follows_a_cancel(ended: EndedTurn, talk: Conversation) -> Iterator[B
     if talk.dialect != V1 or turn.dropped is None or turn.cancel_seq is not None or talk.left:
         return
     asked, answered = turn.dropped
-    text = "a permission request is answered as cancelled, and the turn was not cancelled"
+    text = "a permission request is answered as cancelled, but the turn was not cancelled"
     yield Breach(text, (asked,), by=CLIENT, seq=answered)
 
 
@@ -138,7 +140,7 @@ def reason_follows_a_cancel(ended: EndedTurn, talk: Conversation) -> Iterator[Br
         return
     was_refused = any(call.refused_seq is not None for call in turn.calls.values())
     if turn.dropped is None and not turn.was_cancelling and not was_refused:
-        text = "the turn ends as cancelled, and the client has not cancelled it"
+        text = "the turn ends as cancelled, but the client has not cancelled it"
         yield Breach(text, (turn.prompt_seq,))
 
 
@@ -162,7 +164,7 @@ def work_stops(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     if turn is None or turn.cancel_seq is None or not turn.must_confirm or seen.sender != AGENT:
         return
     if turn.from_agent and seen.t_ns - turn.cancel_ns > MOMENT_NS:
-        text = f"the agent asks for {seen.method} in a turn that was cancelled"
+        text = f"the agent calls {seen.method} in a turn that was cancelled"
         yield Breach(text, (turn.cancel_seq,))
 
 
@@ -173,8 +175,13 @@ def tools_are_settled(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
         return
     for call in ended.turn.calls.values():
         if call.status in RUNNING:
-            text = f"the turn ends as cancelled, and the tool call {call.id[:40]} is {call.status}"
+            name = shown(call.id)
+            text = f"the turn ends as cancelled, but the tool call {name} is {call.status}"
             yield Breach(text, (call.status_seq or call.seq,))
+
+
+def _error(code: int | None) -> str:
+    return "an error" if code is None else f"error {code}"
 
 
 def _cancel_of(ended: EndedTurn) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
+from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.methods import METHODS
@@ -12,7 +12,7 @@ from acp_proxy.conformance.registry import ANY, end_rule, rule
 from acp_proxy.conformance.rules.conditions import has_metadata
 from acp_proxy.conformance.rules.json_rpc import unanswered
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.conformance.wording import is_relative, shown
+from acp_proxy.conformance.wording import is_relative, not_offered, shown
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION
 from acp_proxy.protocol.json_text import member, pointer
 from acp_proxy.protocol.jsonrpc import Kind
@@ -77,10 +77,10 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 @rule("meta.type", messages=True, when=has_metadata, alone=True)
 def metadata_is_an_object(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds metadata that is no object; null stands for none."""
+    """Finds metadata that is not an object; null stands for none."""
     for path, value in _metadata(seen):
         if value is not None and not isinstance(value, dict):
-            yield Breach(f"_meta is {shown(value)}, no object", place=pointer(path))
+            yield Breach(f"_meta is {shown(value)}, not an object", place=pointer(path))
 
 
 @rule("meta.trace", messages=True, when=has_metadata, alone=True)
@@ -94,10 +94,10 @@ def trace_is_w3c(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
             if found is None or (isinstance(found, str) and MARKER.search(found)):
                 continue
             if not isinstance(found, str):
-                text = f"{name} is {shown(found)}, no string"
+                text = f"{name} is {shown(found)}, not a string"
                 yield Breach(text, place=pointer((*path, name)))
             elif name == "traceparent" and not _is_traceparent(found):
-                text = f"the traceparent {shown(found)} has not the form of the W3C"
+                text = f"the traceparent {shown(found)} does not have the form of the W3C"
                 yield Breach(text, place=pointer((*path, name)))
 
 
@@ -143,7 +143,7 @@ def extensions_are_announced(seen: CheckedMessage, talk: Conversation) -> Iterat
 def custom_names_have_a_namespace(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Reports custom methods whose name has no namespace."""
     if talk.dialect == DRAFT and _is_custom(seen) and "/" not in (seen.method or ""):
-        yield Breach(f"{_method(seen)} has no namespace, as in _example/name")
+        yield Breach(f"{_method(seen)} has no namespace, such as example in _example/name")
 
 
 @rule("path.absolute", requests=tuple(_PATHS), results=tuple(_RESULT_PATHS),
@@ -169,7 +169,7 @@ def mode_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
         return
     if not talk.client.offers("elicitation", mode):
         related = frames_of(talk.client)
-        text = f"elicitation by {mode} needs elicitation.{mode}, which the client does not offer"
+        text = not_offered("elicitation/create", f"elicitation.{mode}", CLIENT)
         yield Breach(text, related, place="/params/mode")
 
 
@@ -202,7 +202,7 @@ def completes_an_open_one(seen: CheckedMessage, talk: Conversation) -> Iterator[
         yield Breach(f"the elicitation {shown(name)} is completed already", (completed,),
                      place="/params/elicitationId")  # fmt: skip
     elif known.lacks(name):
-        yield Breach(f"no elicitation by URL has the id {shown(name)}",
+        yield Breach(f"the elicitation {shown(name)} was not begun",
                      place="/params/elicitationId")  # fmt: skip
     else:
         known.add(name, seen.seq)

@@ -13,7 +13,7 @@ from acp_proxy.conformance.registry import ANY, rule, turn_rule
 from acp_proxy.conformance.rules.mcp_servers import servers_of
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.values import Breach, frames_of
-from acp_proxy.conformance.wording import shown
+from acp_proxy.conformance.wording import not_offered, shown
 from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 from acp_proxy.protocol.json_text import member, pointer
 from acp_proxy.protocol.updates import TOOL_CALLS
@@ -48,7 +48,7 @@ def requirements_are_met(seen: CheckedMessage, talk: Conversation) -> Iterator[B
         if not talk.client.offers(*path):
             related = frames_of(talk.client)
             place = pointer(("result", "requiredClientCapabilities", *path))
-            text = f"the agent requires {'.'.join(path)[:200]} and accepts a client without it"
+            text = f"the agent requires {'.'.join(path)[:200]}, but accepts a client without it"
             yield Breach(text, related, place=place)
 
 
@@ -57,7 +57,7 @@ def operation_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
     """Finds operations that the draft does not list."""
     operation = seen.params.get("operation")
     if isinstance(operation, str) and operation not in _OPERATIONS:
-        yield Breach(f"{shown(operation)} is no operation", place="/params/operation")
+        yield Breach(f"the operation {shown(operation)} is not defined", place="/params/operation")
 
 
 @rule("s4.permission-scope", results=(PERMISSION,), alone=True)
@@ -65,7 +65,7 @@ def scope_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
     """Finds scopes that the draft does not list."""
     scope = seen.result.get("scope")
     if isinstance(scope, str) and scope not in _SCOPES:
-        yield Breach(f"{shown(scope)} is no scope", place="/result/scope")
+        yield Breach(f"the scope {shown(scope)} is not defined", place="/result/scope")
 
 
 @rule("s4.permission-scope-again", results=(PERMISSION,))
@@ -86,8 +86,8 @@ def grants_are_used(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
         key = _asked(seen, session)
         granted = None if key is None else talk.memory.grants.get(key)
         if granted is not None:
-            operation = shown(seen.params.get("operation"))
-            yield Breach(f"{operation} is granted already for this resource", (granted,))
+            operation, resource = (shown(seen.params.get(one)) for one in ("operation", "resource"))
+            yield Breach(f"{operation} of {resource} is granted already", (granted,))
             return
 
 
@@ -99,7 +99,7 @@ def refused_is_denied(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
     for call in ended.turn.calls.values():
         if call.refused_seq is not None and call.status not in _SETTLED:
             status = "has no status" if call.status is None else f"is {call.status}"
-            text = f"the tool call {shown(call.id)} was refused, and {status}, not denied,"
+            text = f"the tool call {shown(call.id)} was refused, but {status}, not denied,"
             yield Breach(f"{text} at the end of the turn", (call.refused_seq,))
 
 
@@ -135,7 +135,7 @@ def terminals_are_few(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
         if one.release_seq is None and one.exit is None and one.id not in leaving | {name}
     ]
     if len(open_) >= most:
-        text = f"{len(open_) + 1} terminals are open, and the client allows {most}"
+        text = f"{len(open_) + 1} terminals are open, but the client allows {most}"
         yield Breach(text, (seen.seq,), by=AGENT, seq=seen.request.seq)
 
 
@@ -155,7 +155,7 @@ def transport_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[B
         return
     related = frames_of(talk.agent)
     if not talk.agent.offers("mcpCapabilities", "servers"):
-        text = "MCP servers need mcpCapabilities.servers, which the agent does not offer"
+        text = not_offered("a list of MCP servers", "mcpCapabilities.servers", AGENT)
         yield Breach(text, related, place="/params/mcpServers")
         return
     offered = talk.agent.capability("mcpCapabilities", "transport")
@@ -172,7 +172,7 @@ def attachments_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterato
     is_offered = talk.agent.offers("promptCapabilities", "attachments")
     if seen.params.get("attachments") and talk.agent.is_known and not is_offered:
         related = frames_of(talk.agent)
-        text = "attachments need promptCapabilities.attachments, which the agent does not offer"
+        text = not_offered("a prompt with attachments", "promptCapabilities.attachments", AGENT)
         yield Breach(text, related, place="/params/attachments")
 
 
@@ -204,7 +204,7 @@ def modes_are_reported(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]
     seq = None if name is None else talk.memory.set_modes.get(name)
     if name is not None and seq is not None and seq < turn.prompt_seq:
         talk.memory.set_modes.remove(name)
-        text = "no current_mode_update follows, though another turn does"
+        text = "the mode was set, but no current_mode_update has followed"
         yield Breach(text, (ended.seq,), by=AGENT, seq=seq)
 
 
@@ -219,7 +219,7 @@ def code_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         return
     is_opening = talk.is_opening(name, *_SETUP)
     if talk.agent.is_known and talk.sessions.lacks(name) and not is_opening:
-        text = f"the session {shown(name)} is not known; the code for that is -32000, not {code}"
+        text = f"the session {shown(name)} was not opened; the code for that is -32000, not {code}"
         yield Breach(text, (request.seq,), place="/error/code")
 
 
@@ -229,7 +229,8 @@ def remote_http_is_encrypted(seen: CheckedMessage, talk: Conversation) -> Iterat
     for at, server in servers_of(seen):
         url = member(server, "transport", "url")
         if isinstance(url, str) and _is_remote_http(url):
-            text = f"the MCP server {shown(member(server, 'name'))} is remote, and has no TLS"
+            name = shown(member(server, "name"))
+            text = f"the MCP server {name} is on another machine, but is used without TLS"
             yield Breach(text, place=f"/params/mcpServers/{at}/transport/url")
 
 

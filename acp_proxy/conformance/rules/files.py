@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import integer
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.values import Breach, frames_of
-from acp_proxy.conformance.wording import is_relative, shown
+from acp_proxy.conformance.wording import is_relative, not_offered, shown
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.peers import Direction
 
@@ -54,7 +54,7 @@ def no_more_than_asked(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
         return
     lines = content.count("\n") + bool(content and not content.endswith("\n"))
     if lines > limit:
-        text = f"{lines:,} lines came, and {limit:,} were asked for"
+        text = f"{lines:,} lines were returned, but the limit is {limit:,}"
         yield Breach(text, (request.seq,), place="/result/content")
 
 
@@ -63,7 +63,8 @@ def writing_makes_files(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
     """Finds files that are not written since they do not exist."""
     if seen.is_error and seen.message.error_code == _NOT_FOUND and talk.dialect == V1:
         related = frames_of(seen.request)
-        yield Breach("a file is not written since it was not found", related)
+        path = "a file" if seen.request is None else shown(seen.request.params.get("path"))
+        yield Breach(f"{path} was not written, since it does not exist", related)
 
 
 @rule("fs.read-after-write", results=(_READ, _WRITE))
@@ -86,14 +87,14 @@ def reads_what_was_written(seen: CheckedMessage, talk: Conversation) -> Iterator
         return
     seq, text_hash = known
     if hash(content) != text_hash and not _is_written(path, talk) and request.seq > seq:
-        what = f"{shown(path)} is read with another text than was written"
+        what = f"the text of {shown(path)} is not the one that was written"
         yield Breach(what, (seq,), place="/result/content")
 
 
 def _without(seen: CheckedMessage, talk: Conversation, name: str) -> Iterator[Breach]:
     if talk.dialect != V2 and talk.client.is_known and not talk.client.offers("fs", name):
         related = frames_of(talk.client)
-        yield Breach(f"{seen.method} needs fs.{name}, which the client does not offer", related)
+        yield Breach(not_offered(seen.method or "", f"fs.{name}", CLIENT), related)
 
 
 def _is_written(path: str, talk: Conversation) -> bool:

@@ -25,12 +25,12 @@ _encode = msgspec.json.Encoder().encode
 
 @rule("frame.not-json", odd_lines=True, alone=True)
 def line_is_json(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds lines that are no JSON, but for those that another rule explains."""
+    """Finds lines that are not JSON, but for those that another rule explains."""
     raw = seen.message.raw
     if seen.message.kind is not Kind.INVALID or seen.value is not None or raw is None:
         return
     if not (_is_lsp(raw) or _is_bad_utf8(raw) or _is_non_finite(seen) or _is_null(raw)):
-        yield Breach(f"a line is no JSON: {_shown(raw)}")
+        yield Breach(f"a line is not JSON: {_shown(raw)}")
 
 
 @rule("frame.lsp-header", odd_lines=True, alone=True)
@@ -92,7 +92,7 @@ def is_object(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         return
     is_scalar = seen.value is not None and not isinstance(seen.value, dict | list)
     if is_scalar or _is_null(raw):
-        yield Breach(f"a line is JSON, but no message: {_shown(raw)}")
+        yield Breach(f"a line is JSON, but not a message: {_cut(raw)}")
 
 
 @rule("frame.batch", odd_lines=True, alone=True)
@@ -102,12 +102,14 @@ def batches(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         return
     members = seen.message.members
     if talk.dialect != V2:
-        yield Breach(f"a batch of {len(members)} messages was sent, which v1 does not have")
+        yield Breach(f"a batch of {len(members)} messages was sent; version 1 has no batches")
     elif not members:
-        yield Breach("a batch is empty")
+        yield Breach("an empty batch was sent")
     else:
         for method in {one.method for one in members if one.method in _BATCH_ALONE}:
-            yield Breach(f"{method} is in a batch", severity=Severity.WARNING)
+            yield Breach(
+                f"{method} is in a batch, and should be sent by itself", severity=Severity.WARNING
+            )
 
 
 @rule("frame.duplicate-key", lines=True, alone=True)
@@ -137,7 +139,8 @@ def names_do_not_repeat(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
 def numbers_are_finite(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds NaN and Infinity, which are no numbers of JSON."""
     if seen.message.kind is Kind.INVALID and _is_non_finite(seen):
-        yield Breach(f"{(seen.message.parse_error or '').removeprefix('not JSON: ')}")
+        name = (seen.message.parse_error or "").removeprefix("not JSON: ").partition(" ")[0]
+        yield Breach(f"a number is {name}, which JSON does not have")
 
 
 @rule("frame.after-exit", lines=True, when=has_stream_ended)
@@ -200,5 +203,9 @@ def _is_spelled_once(raw: bytes, value: Any) -> bool:
 
 
 def _shown(raw: bytes) -> str:
-    text = raw[:200].decode(errors="replace").strip()
-    return f'"{text[:80]}…"' if len(text) > 80 else f'"{text}"'
+    return f'"{_cut(raw)}"'
+
+
+def _cut(raw: bytes) -> str:
+    text = raw[:400].decode(errors="replace").strip()
+    return f"{text[:80]}…" if len(text) > 80 else text

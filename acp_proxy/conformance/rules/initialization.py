@@ -9,7 +9,7 @@ from acp_proxy.conformance.json_values import integer, items
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.rules.conditions import is_early
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.conformance.wording import shown
+from acp_proxy.conformance.wording import not_offered, shown
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
@@ -77,7 +77,7 @@ def only_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
             one.request_seq == first.seq for one in talk.connection.open_requests(seen.direction)
         )
         if talk.agent.is_known or is_open:
-            yield Breach("initialize was called again", (first.seq,))
+            yield Breach("initialize is called again", (first.seq,))
 
 
 @rule("init.version-missing", requests=INITIALIZE, alone=True)
@@ -89,7 +89,7 @@ def names_a_version(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
 
 @rule("init.version-type", requests=INITIALIZE, results=INITIALIZE, alone=True)
 def version_is_an_integer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds versions that are no integer from 0 to 65535."""
+    """Finds versions that are not an integer from 0 to 65535."""
     root, holder = ("/result", seen.result) if seen.is_result else ("/params", seen.params)
     place = f"{root}/protocolVersion"
     if "protocolVersion" not in holder:
@@ -100,7 +100,8 @@ def version_is_an_integer(seen: CheckedMessage, talk: Conversation) -> Iterator[
     is_integer = isinstance(version, int) and not isinstance(version, bool)
     if not is_integer or not 0 <= version <= _MOST_VERSION:
         hint = "; MCP writes such versions" if isinstance(version, str) and "-" in version else ""
-        yield Breach(f"protocolVersion is {shown(version)}{hint}", place=place)
+        text = f"protocolVersion is {shown(version)}, not an integer from 0 to {_MOST_VERSION}"
+        yield Breach(f"{text}{hint}", place=place)
 
 
 @rule("init.version-higher", results=INITIALIZE)
@@ -108,7 +109,7 @@ def version_is_not_higher(seen: CheckedMessage, talk: Conversation) -> Iterator[
     """Finds an answer with a newer version than the client asked for."""
     asked, answered = _versions(seen)
     if asked is not None and answered is not None and answered > asked and seen.request is not None:
-        text = f"version {asked} was asked for, and {answered} is the answer"
+        text = f"the client asks for version {asked}, but the agent answers with version {answered}"
         yield Breach(text, (seen.request.seq,))
 
 
@@ -117,7 +118,7 @@ def version_is_negotiated(seen: CheckedMessage, talk: Conversation) -> Iterator[
     """Reports an older version than the client asked for."""
     asked, answered = _versions(seen)
     if asked is not None and answered is not None and answered < asked and seen.request is not None:
-        text = f"version {asked} was asked for; both peers go on with version {answered}"
+        text = f"the client asks for version {asked}, and the agent answers with version {answered}"
         yield Breach(text, (seen.request.seq,))
 
 
@@ -132,7 +133,8 @@ def version_is_no_error(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
     schemas = talk.schemas_of(request)
     if schemas is not None and not schemas.params(_TO_AGENT, "initialize", request.params):
         version = shown(request.params.get("protocolVersion"))
-        text = f"version {version} was asked for, and an error is the answer"
+        code = seen.message.error_code
+        text = f"the client asks for version {version}, but the agent answers with error {code}"
         yield Breach(text, (request.seq,))
 
 
@@ -146,7 +148,7 @@ def client_knows_the_version(seen: CheckedMessage, talk: Conversation) -> Iterat
     is_unknown = asked is not None and answered is not None and answered > asked
     if is_unknown and not talk.memory.is_version_ignored:
         talk.memory.is_version_ignored = True
-        text = f"the client goes on, though the agent speaks version {answered}, and not {asked}"
+        text = f"the client goes on, though the agent answered with version {answered}, not {asked}"
         yield Breach(text, frames_of(talk.agent))
 
 
@@ -182,7 +184,8 @@ def peers_name_themselves(seen: CheckedMessage, talk: Conversation) -> Iterator[
     if name in holder and holder[name] is not None:
         return  # the schema says that it is no object
     severity = Severity.INFO if dialect == V1 else Severity.ERROR
-    yield Breach(f"the {seen.sender} gives no {name}", severity=severity, place=f"{root}/{name}")
+    what = "the answer to initialize" if seen.is_result else "initialize"
+    yield Breach(f"{what} has no {name}", severity=severity, place=f"{root}/{name}")
 
 
 @rule("init.capability-name", requests=INITIALIZE, results=INITIALIZE, alone=True)
@@ -206,7 +209,7 @@ def capabilities_are_spelled_right(seen: CheckedMessage, talk: Conversation) -> 
 def login_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds logins with an agent that offers no way to log in."""
     if talk.dialect == V1 and talk.agent.is_known and not _auth_methods(talk):
-        yield Breach(f"{seen.method} was called, and the agent offers no authMethods",
+        yield Breach(f"{seen.method} is called, but the agent offers no login method",
                      frames_of(talk.agent))  # fmt: skip
 
 
@@ -216,7 +219,7 @@ def login_names_an_offer(seen: CheckedMessage, talk: Conversation) -> Iterator[B
     wanted, offered = seen.params.get("methodId"), _auth_methods(talk)
     if talk.agent.is_known and offered and isinstance(wanted, str) and wanted not in offered:
         listed = ", ".join(sorted(offered))[:200]
-        text = f"the method {shown(wanted)} is not offered; the agent offers {listed}"
+        text = f"the login method {shown(wanted)} was not offered; the agent offers {listed}"
         yield Breach(text, frames_of(talk.agent))
 
 
@@ -226,7 +229,8 @@ def terminal_methods_are_run(seen: CheckedMessage, talk: Conversation) -> Iterat
     wanted = seen.params.get("methodId")
     offer = _auth_methods(talk).get(wanted) if isinstance(wanted, str) else None
     if member(offer, "type") == "terminal":
-        yield Breach(f"{shown(wanted)} is a method to run in a terminal", frames_of(talk.agent))
+        text = f"the login method {shown(wanted)} is one to run in a terminal"
+        yield Breach(text, frames_of(talk.agent))
 
 
 @rule("auth.terminal-offered", results=INITIALIZE)
@@ -238,8 +242,8 @@ def terminal_methods_are_asked_for(seen: CheckedMessage, talk: Conversation) -> 
     for one in items(methods, None):
         if member(one, "type") == "terminal":
             name = shown(member(one, "id") or member(one, "methodId"))
-            text = f"the method {name} is for a terminal, and the client has not announced"
-            yield Breach(f"{text} auth.terminal", frames_of(talk.client))
+            text = not_offered(f"the login method {name}", "auth.terminal", CLIENT)
+            yield Breach(text, frames_of(talk.client))
 
 
 @rule("auth.duplicate", results=INITIALIZE, alone=True)
@@ -251,7 +255,7 @@ def methods_are_unique(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
         key = "methodId" if talk.dialect_of(seen) == V2 else "id"
         name = member(one, key)
         if isinstance(name, str) and name in known:
-            text = f"there are several methods {shown(name)}"
+            text = f"several login methods have the id {shown(name)}"
             yield Breach(text, place=f"/result/authMethods/{at}/{key}")
         elif isinstance(name, str):
             known.add(name)
@@ -264,7 +268,7 @@ def logs_in_before_it_tries_again(seen: CheckedMessage, talk: Conversation) -> I
     if refused is None or refused.method != "session/new" or talk.is_logged_in:
         return  # after a login it is the agent that is to blame
     if _auth_methods(talk):
-        yield Breach("session/new is tried again without a login", (refused.seq,))
+        yield Breach("session/new is called again without a login", (refused.seq,))
 
 
 @rule("auth.still-required", answers=("session/new",))
@@ -272,15 +276,14 @@ def login_is_enough(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
     """Finds sessions that are refused for a login that has succeeded."""
     code = -32001 if talk.dialect == DRAFT else _AUTH_REQUIRED
     if seen.is_error and talk.is_logged_in and seen.message.error_code == code:
-        yield Breach("session/new is refused for want of a login, which has succeeded")
+        yield Breach("session/new is refused since a login is needed, but one has succeeded")
 
 
 @rule("auth.logout-capability", requests=("logout",))
 def logout_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds logouts from an agent that does not offer them."""
     if talk.dialect == V1 and talk.agent.is_known and not talk.agent.offers("auth", "logout"):
-        yield Breach("logout was called, and the agent does not offer auth.logout",
-                     frames_of(talk.agent))  # fmt: skip
+        yield Breach(not_offered("logout", "auth.logout", AGENT), frames_of(talk.agent))
 
 
 _TO_AGENT = Direction.TO_AGENT

@@ -1,6 +1,7 @@
 """Rules on envelopes, ids and answers (JSON-RPC 2.0, sections 4 to 6)."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
@@ -14,7 +15,7 @@ from acp_proxy.conformance.methods import (
 )
 from acp_proxy.conformance.registry import ANY, end_rule, rule
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.conformance.wording import shown
+from acp_proxy.conformance.wording import dialect_name, shown
 from acp_proxy.protocol.dialects import CANCEL_REQUEST, DRAFT, PERMISSION, PROMPT
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Direction
@@ -72,11 +73,11 @@ def is_a_message(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     if isinstance(value.get("method"), str):
         for name in ("result", "error"):
             if name in value:
-                yield Breach(f'a request has a "{name}" beside its method')
+                yield Breach(f'a message has a "{name}" beside its method')
     elif "method" in value:
-        yield Breach(f'"method" is {shown(value["method"])}, which is no string')
+        yield Breach(f'"method" is {shown(value["method"])}, which is not a string')
     elif value.keys().isdisjoint(("id", "result", "error")):
-        yield Breach("an object is no message: it has neither method, result nor error")
+        yield Breach("an object has no method, id, result or error")
 
 
 @rule("rpc.result-and-error", odd_objects=True, alone=True)
@@ -86,7 +87,8 @@ def not_both(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     if isinstance(value, dict) and "method" not in value and {"result", "error"} <= value.keys():
         is_null = value["result"] is None or value["error"] is None
         severity = Severity.WARNING if is_null else None
-        yield Breach("an answer has both a result and an error", severity=severity)
+        name = shown(value.get("id"))
+        yield Breach(f"the answer with id {name} has both a result and an error", severity=severity)
 
 
 @rule("rpc.no-result-or-error", odd_objects=True, alone=True)
@@ -95,7 +97,7 @@ def has_one(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     value = seen.value
     is_answer = isinstance(value, dict) and "id" in value and "method" not in value
     if is_answer and value.keys().isdisjoint(("result", "error")):
-        yield Breach(f"a message with id {shown(value['id'])} has neither a result nor an error")
+        yield Breach(f"the answer with id {shown(value['id'])} has neither a result nor an error")
 
 
 @rule("rpc.id-type", odd_objects=True, alone=True)
@@ -121,7 +123,7 @@ def ids_are_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     open_ = talk.connection.state.open[seen.direction].get(token, [])
     if len(open_) > 1:
         first = open_[0]
-        yield Breach(f"the id {token} is that of {first.method}, which is open",
+        yield Breach(f"the id {token} is that of {first.method}, which is still open",
                      (first.request_seq,))  # fmt: skip
     elif (answer := talk.answered[seen.direction].get(token)) is not None:
         text = f"the id {token} was used before, by a request that is answered"
@@ -133,7 +135,7 @@ def answers_a_request(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     """Finds answers to what was not asked, was answered before, or has another id."""
     kind = _stray(seen, talk)
     if kind == "unknown":
-        text = f"an answer with id {_id(seen)} belongs to no open request"
+        text = f"no request has the id {_id(seen)} of this answer"
         yield Breach(text)
 
 
@@ -153,7 +155,7 @@ def answers_with_its_id(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
         other = _retyped(seen.message.rpc_id or "")
         request = talk.connection.oldest(seen.direction.other, other)
         related = () if request is None else (request.request_seq,)
-        yield Breach(f"the answer has the id {_id(seen)}, its request {other}", related)
+        yield Breach(f"the answer has the id {_id(seen)}, and its request the id {other}", related)
 
 
 @rule("rpc.notification-answered", answers=(ANY,))
@@ -163,17 +165,17 @@ def notifications_have_no_answer(seen: CheckedMessage, talk: Conversation) -> It
         return
     code = seen.message.error_code
     if not seen.is_error or code not in (-32700, -32600):
-        yield Breach("an answer has no id, and no request has none")
+        yield Breach("an answer has no id, and so no request")
 
 
 @rule("rpc.params-type", odd_objects=True, alone=True)
 def params_are_named(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds params that are no object; null or none at all stand for empty ones."""
+    """Finds params that are not an object; null or none at all stand for empty ones."""
     value = seen.value
     if isinstance(value, dict) and isinstance(value.get("method"), str):
         params = value.get("params")
         if params is not None and not isinstance(params, dict):
-            text = f"the params of {value['method']} are {shown(params)}, no object"
+            text = f"the params of {value['method']} are {shown(params)}, not an object"
             yield Breach(text, place="/params")
 
 
@@ -185,13 +187,13 @@ def errors_have_code_and_message(seen: CheckedMessage, talk: Conversation) -> It
         return
     error = value["error"]
     if not isinstance(error, dict):
-        yield Breach(f"an error is {shown(error)}, no object")
+        yield Breach(f"an error is {shown(error)}, not an object")
         return
     code, text = error.get("code"), error.get("message")
     if isinstance(code, bool) or not isinstance(code, int):
-        yield Breach(f"the code of an error is {shown(code)}, no integer")
+        yield Breach(_wrong(error, "code", "an integer"))
     if not isinstance(text, str):
-        yield Breach(f"the message of an error is {shown(text)}, no string")
+        yield Breach(_wrong(error, "message", "a string"))
 
 
 @rule("rpc.error-code-reserved", answers=(ANY,), alone=True)
@@ -201,7 +203,9 @@ def codes_are_defined(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     if code is None or not -32768 <= code <= -32000:
         return
     if code not in _DEFINED and code not in _CODES.get(talk.dialect or "", _OFFICIAL_CODES):
-        yield Breach(f"error code {code} is reserved, and {talk.dialect} does not define it")
+        yield Breach(
+            f"error code {code} is reserved, and {dialect_name(talk.dialect)} does not define it"
+        )
 
 
 @rule("rpc.envelope-field", odd_objects=True, alone=True)
@@ -211,7 +215,9 @@ def envelope_has_its_members(seen: CheckedMessage, talk: Conversation) -> Iterat
     if isinstance(value, dict) and not value.keys() <= _FIELDS:
         others = sorted(name for name in value if name not in _FIELDS)
         if seen.message.kind not in (Kind.INVALID, Kind.BLANK):
-            yield Breach(f"the envelope has other members: {', '.join(others)[:200]}")
+            yield Breach(
+                f"the message has members beside those of JSON-RPC: {', '.join(others)[:200]}"
+            )
 
 
 @rule("rpc.wrong-direction", requests=(ANY,), notifications=(ANY,), odd=True)
@@ -242,8 +248,8 @@ def method_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
         # Another rule tells of methods of the other version of the official protocol.
         if talk.dialect != DRAFT and any(name != DRAFT for name in elsewhere):
             return
-        where = f"; {elsewhere[0]} has it" if elsewhere else ""
-        yield Breach(f"{talk.dialect} has no method {method[:80]}{where}")
+        where = f"; {dialect_name(elsewhere[0])} has it" if elsewhere else ""
+        yield Breach(f"{dialect_name(talk.dialect)} has no method {method[:80]}{where}")
 
 
 @rule("rpc.request-without-id", notifications=(ANY,), odd=True, alone=True)
@@ -251,7 +257,7 @@ def requests_have_ids(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     """Finds requests that are sent as notifications."""
     method = seen.message.method or ""
     if kind_of(talk.dialect, seen.direction, method) == REQUEST and method not in EITHER_KIND:
-        yield Breach(f"{method} is a request, and has no id")
+        yield Breach(f"{method} is a request, but has no id")
 
 
 @rule("rpc.notification-with-id", requests=(ANY,), odd=True, alone=True)
@@ -259,7 +265,7 @@ def notifications_have_none(seen: CheckedMessage, talk: Conversation) -> Iterato
     """Finds notifications that are sent as requests."""
     method = seen.message.method or ""
     if kind_of(talk.dialect, seen.direction, method) == NOTIFICATION:
-        yield Breach(f"{method} is a notification, and has an id")
+        yield Breach(f"{method} is a notification, but has an id")
 
 
 @rule("rpc.advertised-missing", answers=(ANY,))
@@ -270,11 +276,11 @@ def offered_methods_exist(seen: CheckedMessage, talk: Conversation) -> Iterator[
         return
     path = _OFFERS.get((talk.dialect, method))
     if path is not None and talk.peer(seen.sender).offers(*path):
-        yield Breach(f"the {seen.sender} offers {'.'.join(path)}, and has no {method}")
+        yield Breach(f"the {seen.sender} offers {'.'.join(path)}, but does not know {method}")
     elif method in _BASELINE.get(talk.dialect, ()):
         direction = seen.direction.other
         if kind_of(talk.dialect, direction, method) == REQUEST:
-            yield Breach(f"{method} is a method that every {seen.sender} has")
+            yield Breach(f"every {seen.sender} has {method}, but this one does not know it")
 
 
 @rule("rpc.cancel-request-target", notifications=(CANCEL_REQUEST,))
@@ -284,10 +290,10 @@ def cancels_its_own(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
     if target is None or seen.done.cancelled is not None:
         return
     if (answer := talk.answered[seen.direction].get(target)) is not None:
-        text = f"the request {target} is answered already"
+        text = f"the request with id {target[:80]} was answered before"
         yield Breach(text, (answer,), severity=Severity.INFO)
     elif not talk.answered[seen.direction].has_forgotten:
-        yield Breach(f"the {seen.sender} has sent no request with the id {target[:80]}")
+        yield Breach(f"the {seen.sender} has sent no request with id {target[:80]}")
 
 
 @rule("rpc.cancel-request-answer", answers=(ANY,))
@@ -297,7 +303,7 @@ def cancelled_with_its_code(seen: CheckedMessage, talk: Conversation) -> Iterato
     if seen.is_error and exchange is not None and exchange.cancelled:
         code = seen.message.error_code
         if code not in (-32800, -32601):
-            text = f"{seen.method} was cancelled, and is answered with error {code}"
+            text = f"{seen.method} was cancelled, but is answered with error {code}"
             yield Breach(text, (exchange.request_seq,))
 
 
@@ -328,7 +334,7 @@ def unanswered(talk: Conversation) -> Iterator[tuple[CheckedMessage, Breach]]:
         elif request.seq in talk.hung:
             yield request, Breach(f"{method} was never answered", by=by, seq=request.seq)
         elif method == PROMPT and _has_answered_later(request, talk):
-            text = f"{method} was never answered, and a later one was"
+            text = f"{method} was never answered, but a later one was"
             yield request, Breach(text, by=by, seq=request.seq)
 
 
@@ -360,6 +366,12 @@ def _retyped(token: str) -> str | None:
         inner = token[1:-1]
         return inner if inner.lstrip("-").isdigit() else None
     return f'"{token}"'
+
+
+def _wrong(error: dict[str, Any], name: str, kind: str) -> str:
+    if name not in error:
+        return f"an error has no {name}"
+    return f"the {name} of an error is {shown(error[name])}, not {kind}"
 
 
 def _id(seen: CheckedMessage) -> str:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.values import Breach, frames_of
-from acp_proxy.conformance.wording import is_relative, shown
+from acp_proxy.conformance.wording import is_relative, not_offered, shown
 from acp_proxy.protocol.dialects import OPENING, V1, V2
 from acp_proxy.protocol.json_text import member
 
@@ -36,7 +36,9 @@ def sse_is_deprecated(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     """Reports servers of the transport that the protocol gives up."""
     for at, server in servers_of(seen):
         if member(server, "type") == "sse":
-            yield Breach(f"the MCP server {_name(server)} is used by SSE", place=_place(at, "type"))
+            yield Breach(
+                f"the MCP server {_name(server)} has the type sse", place=_place(at, "type")
+            )
 
 
 @rule("mcp.acp-capability", requests=OPENING)
@@ -55,7 +57,9 @@ def type_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
             continue  # a rule of v2
         is_custom = talk.dialect == V2 and isinstance(kind, str) and kind.startswith("_")
         if "type" in server and kind not in _TYPES and not is_custom:
-            text = f"the MCP server {_name(server)} has the type {shown(kind)}"
+            text = (
+                f"the MCP server {_name(server)} has the type {shown(kind)}, which is not defined"
+            )
             yield Breach(text, place=f"/params/mcpServers/{at}")
 
 
@@ -133,7 +137,7 @@ def server_is_declared(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
         if isinstance(found := member(server, key), str)
     }
     if name not in ids:
-        yield Breach(f"no session declares the MCP server {shown(name)}")
+        yield Breach(f"the MCP server {shown(name)} was not declared")
 
 
 def servers_of(seen: CheckedMessage) -> list[tuple[int, dict[str, Any]]]:
@@ -149,7 +153,7 @@ def _without(seen: CheckedMessage, talk: Conversation, kind: str, *path: str) ->
     related = frames_of(talk.agent)
     for at, server in servers_of(seen):
         if server.get("type") == kind:
-            text = f"the MCP server {_name(server)} needs {'.'.join(path)}, which is not offered"
+            text = not_offered(f"the MCP server {_name(server)}", ".".join(path), AGENT)
             yield Breach(text, related, place=_place(at, "type"))
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.crossing import MOMENT_NS
 from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.session_record import SessionRecord, options_by_id
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.conformance.wording import shown
+from acp_proxy.conformance.wording import not_offered, shown
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.protocol.dialects import DRAFT, OPENING, V1
 from acp_proxy.protocol.json_text import member
@@ -31,7 +31,7 @@ def mode_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
     if modes is not None and isinstance(wanted, str) and wanted not in modes:
         text = f"the mode {shown(wanted)} is not listed"
         if not modes:
-            text = f"the client sets the mode {shown(wanted)}, and there are no modes"
+            text = f"the mode {shown(wanted)} is set, but there are no modes"
         yield Breach(text, _opened(seen, talk), place=f"/params/{name}")
 
 
@@ -75,7 +75,7 @@ def modes_are_unique(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     for at, name in enumerate(_listed_modes(seen) or ()):
         if name in known:
             place = f"/result/modes/availableModes/{at}/id"
-            yield Breach(f"there are several modes {shown(name)}", place=place)
+            yield Breach(f"several modes have the id {shown(name)}", place=place)
         known.add(name)
 
 
@@ -88,7 +88,7 @@ def option_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
         return
     text = f"the option {shown(wanted)} is not listed"
     if not options:
-        text = f"the client sets the option {shown(wanted)}, and there are no options"
+        text = f"the option {shown(wanted)} is set, but there are no options"
     yield Breach(text, _opened(seen, talk), place=f"/params/{name}")
 
 
@@ -103,9 +103,9 @@ def value_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
         return
     value, kind = seen.params["value"], option.get("type")
     if kind == "boolean" and not isinstance(value, bool):
-        text = f"the option {shown(name)} is a boolean, and is set to {shown(value)}"
+        text = f"the option {shown(name)} is a boolean, but is set to {shown(value)}"
     elif kind == "select" and not isinstance(value, str):
-        text = f"the option {shown(name)} is a selection, and is set to {shown(value)}"
+        text = f"the option {shown(name)} is a selection, but is set to {shown(value)}"
     elif kind == "select" and (values := _values(option)) is not None and value not in values:
         text = f"the option {shown(name)} has no value {shown(value)}"
     else:
@@ -123,7 +123,8 @@ def current_value_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterato
             continue
         value, values = option.get("currentValue"), _values(option)
         if values and isinstance(value, str) and value not in values:
-            text = f"the current value {shown(value)} of an option is not one of its values"
+            name = shown(option.get("configId", option.get("id")))
+            text = f"the current value {shown(value)} of the option {name} is not listed"
             yield Breach(text, place=f"{place}/{at}/currentValue")
 
 
@@ -143,7 +144,8 @@ def all_options_are_listed(seen: CheckedMessage, talk: Conversation) -> Iterator
     elif missing:
         named = ", ".join(shown(name) for name in missing[:_LISTED])
         more = f" and {len(missing) - _LISTED} others" if len(missing) > _LISTED else ""
-        text = f"the list lacks {named}{more}, which it had before"
+        noun = "option" if len(missing) == 1 else "options"
+        text = f"the list lacks the {noun} {named}{more}, which it had before"
         yield Breach(text, severity=Severity.INFO, place=place)
 
 
@@ -156,7 +158,7 @@ def booleans_are_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
     for at, option in enumerate(items(options)):
         if member(option, "type") == "boolean":
             name = shown(member(option, "id"))
-            yield Breach(f"the option {name} is a boolean, which the client does not take",
+            yield Breach(not_offered(f"the option {name}", ".".join(_BOOLEAN), CLIENT),
                          frames_of(talk.client),
                          place=f"{place}/{at}/type")  # fmt: skip
             return

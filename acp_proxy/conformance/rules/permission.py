@@ -54,14 +54,18 @@ def answer_has_an_outcome(seen: CheckedMessage, talk: Conversation) -> Iterator[
         return
     outcome = seen.result.get("outcome")
     if not isinstance(outcome, dict):
-        got = "is missing" if "outcome" not in seen.result else f"is {shown(outcome)}, no object"
-        yield Breach(f'"outcome" {got}', place="/result")
+        got = f'"outcome" is {shown(outcome)}, not an object'
+        text = got if "outcome" in seen.result else 'the answer has no "outcome"'
+        yield Breach(text, place="/result")
         return
     word = outcome.get("outcome")
     if word == "selected" and not isinstance(outcome.get("optionId"), str):
-        yield Breach("an option is selected, and not named", place="/result/outcome/optionId")
+        yield Breach(
+            "the outcome is selected, but has no optionId", place="/result/outcome/optionId"
+        )
     elif word not in _OUTCOMES and not (isinstance(word, str) and word.startswith("_")):
-        yield Breach(f"the outcome is {shown(word)}", place="/result/outcome/outcome")
+        text = f"the outcome is {shown(word)}, neither selected nor cancelled"
+        yield Breach(text, place="/result/outcome/outcome")
 
 
 @end_rule("perm.unanswered")
@@ -78,7 +82,7 @@ def all_are_answered(talk: Conversation) -> Iterator[Breach]:
             continue
         is_turn_over = request.done.turn is not None and talk.turn(request.done.turn) is None
         if is_turn_over:
-            text = "a permission request was not answered, and its turn is over"
+            text = "a permission request was never answered, but its turn has ended"
             yield Breach(text, by=CLIENT, seq=request.seq)
         elif talk.left == CLIENT:
             text = "the client left without an answer to a permission request"

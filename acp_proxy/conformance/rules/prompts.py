@@ -9,7 +9,7 @@ from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import rule, turn_rule
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.values import Breach, frames_of
-from acp_proxy.conformance.wording import shown
+from acp_proxy.conformance.wording import not_offered, shown
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import member
@@ -83,7 +83,7 @@ def prompts_wait_for_the_end(seen: CheckedMessage, talk: Conversation) -> Iterat
     if talk.dialect == V2 or seen.session is None:
         return
     if (older := talk.other_turn(seen.session, seen.done.turn)) is not None:
-        yield Breach("the turn before is not over", (older.prompt_seq,))
+        yield Breach("the turn before has not ended", (older.prompt_seq,))
 
 
 @rule("prompt.stop-reason", results=(PROMPT,), alone=True)
@@ -95,7 +95,8 @@ def stop_reason_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[B
     reason = seen.result.get("stopReason")
     if not isinstance(reason, str) or reason not in known:
         is_there = "stopReason" in seen.result
-        text = f"{shown(reason)} is no stop reason" if is_there else "the turn has no stop reason"
+        text = f"the stop reason {shown(reason)} is not defined"
+        text = text if is_there else "the answer has no stopReason"
         yield Breach(text, place="/result/stopReason")
 
 
@@ -117,7 +118,7 @@ def binary_content_is_base64(seen: CheckedMessage, talk: Conversation) -> Iterat
             place, block = f"{place}/content", member(block, "content")
         for name, data in _binary(block):
             if not _is_base64(data):
-                text = f"the data of {shown(member(block, 'type'))} is not base64"
+                text = f"the data of a block of type {member(block, 'type')} is not base64"
                 yield Breach(text, place=f"{place}/{name}")
 
 
@@ -148,7 +149,7 @@ def tools_are_done(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
         return
     open_ = [call for call in ended.turn.calls.values() if call.status in RUNNING]
     if open_:
-        named = ", ".join(f"{call.id[:40]} is {call.status}" for call in open_[:_LISTED])
+        named = ", ".join(f"{shown(call.id)} is {call.status}" for call in open_[:_LISTED])
         more = f", and {len(open_) - _LISTED} others are open" if len(open_) > _LISTED else ""
         seqs = tuple(call.status_seq or call.seq for call in open_[:_LISTED])
         yield Breach(f"the turn ends while the tool call {named}{more}", seqs)
@@ -231,7 +232,7 @@ def _not_taken(
     if at is not None and not talk.agent.offers(*above, capability):
         path = ".".join((*above, capability))
         related = frames_of(talk.agent)
-        yield Breach(f"the prompt has a block of type {kind}, and the agent does not offer {path}",
+        yield Breach(not_offered(f"a block of type {kind}", path, AGENT),
                      related, place=f"/params/prompt/{at}/type")  # fmt: skip
 
 

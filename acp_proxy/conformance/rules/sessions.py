@@ -10,7 +10,7 @@ from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.rules.conditions import is_while_opening
 from acp_proxy.conformance.session_record import MESSAGES, TOOLS
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.conformance.wording import is_relative, shown
+from acp_proxy.conformance.wording import is_relative, not_offered, shown
 from acp_proxy.protocol.dialects import DRAFT, FORK, OPENING, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.redaction.markers import MARKER
@@ -57,7 +57,9 @@ def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         return  # sessions of an earlier connection can be loaded, and deleted
     if seen.sender == CLIENT and len(made_up) < 1_000:
         made_up.add(name)
-    yield Breach(f"the session {shown(name)} is not known", place="/params/sessionId")
+    yield Breach(
+        f"the session {shown(name)} was neither opened nor listed", place="/params/sessionId"
+    )
 
 
 @rule("session.update-early", results=("session/new", FORK))
@@ -66,8 +68,8 @@ def updates_follow_the_answer(seen: CheckedMessage, talk: Conversation) -> Itera
     name = seen.result.get("sessionId")
     seq = talk.memory.early_updates.get(name) if isinstance(name, str) else None
     if seq is not None and (seen.request is None or seq > seen.request.seq):
-        yield Breach("an update of a session comes before the answer that names it", (seen.seq,),
-                     seq=seq)  # fmt: skip
+        text = f"an update of the session {shown(name)} comes before the answer with its id"
+        yield Breach(text, (seen.seq,), seq=seq)
 
 
 @rule("session.update-early", notifications=("session/update",), when=is_while_opening)
@@ -114,7 +116,7 @@ def load_replays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     if talk.memory.replays.remove(seen.request.seq) is None:
         had_turns = talk.last_ends.get(seen.session or "") is not None
         severity = None if had_turns else Severity.INFO
-        yield Breach("the session was loaded, and no message of it replayed", (seen.request.seq,),
+        yield Breach("the session was loaded, but nothing of it was replayed", (seen.request.seq,),
                      severity=severity)  # fmt: skip
 
 
@@ -153,7 +155,7 @@ def resume_does_not_replay(seen: CheckedMessage, talk: Conversation) -> Iterator
         return
     replayed = talk.memory.replays.remove(request.seq)
     if replayed is not None and request.params.get("replayFrom") is None:
-        text = "a resumed session was replayed"
+        text = f"the session {shown(seen.session)} was resumed, but its history is replayed"
         yield Breach(text, (request.seq, seen.seq), seq=replayed)
 
 
@@ -185,7 +187,7 @@ def close_ends_turns(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     """Finds a closed session with a turn that is still open."""
     turn = talk.turn_of(seen.session)
     if seen.session is not None and turn is not None:
-        yield Breach("the session is closed, and its turn is not over", (turn.prompt_seq,))
+        yield Breach("the session is closed, but its turn has not ended", (turn.prompt_seq,))
 
 
 @rule("session.list-capability", requests=("session/list",))
@@ -199,7 +201,9 @@ def cursors_are_given(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     """Finds cursors that no answer has given."""
     cursor = seen.params.get("cursor")
     if isinstance(cursor, str) and talk.cursors.lacks(cursor):
-        yield Breach(f"no answer has given the cursor {shown(cursor)}", place="/params/cursor")
+        yield Breach(
+            f"the cursor {shown(cursor)} was not given by the agent", place="/params/cursor"
+        )
 
 
 @rule("session.list-filter", results=("session/list",))
@@ -216,7 +220,7 @@ def list_keeps_to_the_directory(seen: CheckedMessage, talk: Conversation) -> Ite
         cwd = member(one, "cwd")
         if not isinstance(cwd, str) or _name(cwd) == _name(wanted) or MARKER.search(cwd + wanted):
             continue
-        text = f"sessions in {shown(wanted)} were asked for, and one in {shown(cwd)} is listed"
+        text = f"sessions in {shown(wanted)} were asked for, but one in {shown(cwd)} is listed"
         yield Breach(text, (seen.request.seq,), place=f"/result/sessions/{at}/cwd")
         return
 
@@ -254,7 +258,7 @@ def deleted_are_gone(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
         name = member(one, "sessionId")
         seq = deleted.get(name) if isinstance(name, str) else None
         if seq is not None and seq < seen.request.seq:
-            text = f"the session {shown(name)} was deleted, and is listed"
+            text = f"the session {shown(name)} was deleted, but is listed"
             yield Breach(text, (seq,), place=f"/result/sessions/{at}/sessionId")
 
 
@@ -306,7 +310,7 @@ def _v2_capability(seen: CheckedMessage, talk: Conversation, name: str) -> Itera
 
 def _not_offered(seen: CheckedMessage, talk: Conversation, path: str) -> Breach:
     related = frames_of(talk.agent)
-    return Breach(f"{seen.method} needs {path}, which the agent does not offer", related)
+    return Breach(not_offered(seen.method or "", path, AGENT), related)
 
 
 def _is_known(name: str, seen: CheckedMessage, talk: Conversation) -> bool:

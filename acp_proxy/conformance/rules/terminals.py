@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
+from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import end_rule, rule, turn_rule
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.terminal_record import TerminalRecord
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.conformance.wording import is_relative, shown
+from acp_proxy.conformance.wording import is_relative, not_offered, shown
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.redaction.markers import MARKER
 
@@ -29,8 +29,7 @@ def terminals_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[
         return
     if not talk.client.offers(*path):
         related = frames_of(talk.client)
-        text = f"{seen.method} needs {'.'.join(path)}, which the client does not offer"
-        yield Breach(text, related)
+        yield Breach(not_offered(seen.method or "", ".".join(path), CLIENT), related)
 
 
 @rule("term.id-unique", results=(_CREATE,))
@@ -117,7 +116,7 @@ def output_is_limited(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
         return
     size = len(output.encode(errors="surrogatepass"))
     if size > terminal.limit and MARKER.search(output) is None:
-        text = f"the output has {size:,} bytes, and {terminal.limit:,} are allowed"
+        text = f"the output has {size:,} bytes, but {terminal.limit:,} are allowed"
         yield Breach(text, (terminal.seq,), place="/result/output")
 
 
@@ -133,7 +132,7 @@ def truncation_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator
         and not output.startswith(terminal.output)
         and not _is_masked(terminal, output)
     ):
-        text = "the output does not begin as before, and truncated is false"
+        text = "the output does not begin as before, but truncated is false"
         yield Breach(text, frames_of(terminal.output_seq), place="/result/truncated")
 
 
@@ -144,7 +143,7 @@ def truncation_has_a_reason(seen: CheckedMessage, talk: Conversation) -> Iterato
     if terminal is None or seen.result.get("truncated") is not True or terminal.was_truncated:
         return
     if terminal.limit is None:
-        yield Breach("the output is truncated, and no limit was set", (terminal.seq,),
+        yield Breach("the output is truncated, but no limit was set", (terminal.seq,),
                      place="/result/truncated")  # fmt: skip
     elif isinstance(output, str) and MARKER.search(output) is None:
         size = len(output.encode(errors="surrogatepass"))
@@ -185,7 +184,7 @@ def exit_stays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     if terminal is None or terminal.exit_seq is None or seen.request is None:
         return
     if seen.result.get("exitStatus") is None and seen.request.seq > terminal.exit_seq:
-        text = "the command has ended, and its exit status is missing"
+        text = "the command has ended, but its exit status is missing"
         yield Breach(text, (terminal.exit_seq,), place="/result/exitStatus")
 
 
@@ -198,7 +197,7 @@ def exits_agree(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         return
     now, before = _ending(status), _ending(terminal.exit)
     if now != before:
-        text = f"the command has ended by {now}, and before it was {before}"
+        text = f"the command ended with {now}, but {before} was reported before"
         yield Breach(text, frames_of(terminal.exit_seq))
 
 
@@ -243,7 +242,7 @@ def creation_does_not_wait(seen: CheckedMessage, talk: Conversation) -> Iterator
     terminal = _read(seen, talk)
     seq = None if terminal is None else talk.memory.slow_terminals.remove(terminal.id)
     if seq is not None and seen.result.get("exitStatus") is not None:
-        text = "terminal/create was answered when its command had ended"
+        text = "terminal/create was answered only when its command had ended"
         yield Breach(text, (seen.seq,), seq=seq)
 
 

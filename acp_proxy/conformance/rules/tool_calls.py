@@ -27,7 +27,8 @@ def call_was_announced(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
     if session is None or name is None or talk.dialect == V2 or not session.calls.lacks(name):
         return
     if not talk.is_opening(seen.session, *OPENING):
-        yield Breach(f"no tool_call has announced {shown(name)}", place=_place(talk, "toolCallId"))
+        text = f"the tool call {shown(name)} was not announced"
+        yield Breach(text, place=_place(talk, "toolCallId"))
 
 
 @rule("tool.id-reused", updates=(_CALL,))
@@ -37,7 +38,7 @@ def call_is_new(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     if call is None or call.announced_seq is None or talk.dialect == V2:
         return
     if not talk.is_opening(seen.session, *OPENING):
-        text = f"tool_call announces {shown(call.id)} again"
+        text = f"the tool call {shown(call.id)} is announced again"
         yield Breach(text, (call.announced_seq,), place=_place(talk, "toolCallId"))
 
 
@@ -46,7 +47,7 @@ def call_comes_before_permission(seen: CheckedMessage, talk: Conversation) -> It
     """Reports a permission that is asked for a tool call that nothing has announced."""
     session, name = talk.session(seen.session), seen.message.tool_call
     if session is not None and name is not None and session.calls.lacks(name):
-        yield Breach(f"permission is asked for {shown(name)} before it is announced")
+        yield Breach(f"permission is asked for the tool call {shown(name)} before it is announced")
 
 
 @rule("tool.final-changed", updates=TOOL_CALLS)
@@ -56,7 +57,7 @@ def final_is_final(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
     if call is None or status is None or not call.is_over or status == call.status:
         return
     if not talk.is_opening(seen.session, *OPENING):
-        text = f"{shown(call.id)} was {call.status}, and becomes {status}"
+        text = f"the tool call {shown(call.id)} was {call.status}, but becomes {status}"
         yield Breach(text, frames_of(call.status_seq))
 
 
@@ -66,7 +67,7 @@ def status_goes_on(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
     call = _known(seen, talk)
     is_back = seen.message.status == "pending" and "status" in seen.update
     if call is not None and call.status == "in_progress" and is_back:
-        text = f"{shown(call.id)} was in_progress, and becomes pending"
+        text = f"the tool call {shown(call.id)} was in_progress, but becomes pending"
         yield Breach(text, frames_of(call.status_seq))
 
 
@@ -79,14 +80,15 @@ def progress_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator[B
     if talk.is_opening(seen.session, *OPENING):
         return
     if seen.message.status in ("completed", "failed"):
-        yield Breach(f"{shown(call.id)} was never in_progress", frames_of(call.status_seq))
+        text = f"the tool call {shown(call.id)} was never in_progress"
+        yield Breach(text, frames_of(call.status_seq))
 
 
 @rule("tool.update-empty", updates=(_UPDATE,), alone=True)
 def update_changes_something(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Reports updates that name the tool call alone."""
     if seen.update.keys() <= {"sessionUpdate", "toolCallId", "id"} and seen.update:
-        yield Breach("an update of a tool call changes nothing")
+        yield Breach(f"the update of the tool call {shown(seen.message.tool_call)} changes nothing")
 
 
 @rule("tool.content-form", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
@@ -157,7 +159,7 @@ def terminal_is_not_released(seen: CheckedMessage, talk: Conversation) -> Iterat
         terminal = talk.terminals.get(name)
         is_shown = call is not None and name in call.terminals
         if terminal is not None and terminal.release_seq is not None and not is_shown:
-            text = f"the terminal {shown(name)} is shown first after its release"
+            text = f"the terminal {shown(name)} is shown for the first time after its release"
             yield Breach(text, (terminal.release_seq,), place=place)
 
 
@@ -172,7 +174,7 @@ def refused_does_not_run(seen: CheckedMessage, talk: Conversation) -> Iterator[B
     if call is None or call.refused_seq is None or status not in _RUNNING or call.is_over:
         return
     severity = Severity.INFO if status == "in_progress" else None
-    text = f"{shown(call.id)} was refused, and is {status}"
+    text = f"the tool call {shown(call.id)} was refused, but is {status}"
     yield Breach(text, (call.refused_seq,), severity=severity)
 
 

@@ -11,7 +11,7 @@ from acp_proxy.conformance.methods import UPDATE_KINDS
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.session_record import PlanRecord, plan_of
 from acp_proxy.conformance.values import Breach
-from acp_proxy.conformance.wording import shown
+from acp_proxy.conformance.wording import dialect_name, shown
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.protocol.dialects import DRAFT, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import member
@@ -47,7 +47,7 @@ def kind_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         return
     if ("update" in seen.params) == (talk.dialect != DRAFT):
         place = "/params/type" if talk.dialect == DRAFT else "/params/update/sessionUpdate"
-        yield Breach(f"{talk.dialect} has no update {shown(kind)}", place=place)
+        yield Breach(f"{dialect_name(talk.dialect)} has no update {shown(kind)}", place=place)
 
 
 @rule("update.wrong-dialect", last=True, alone=True)
@@ -56,9 +56,10 @@ def form_is_of_the_dialect(seen: CheckedMessage, talk: Conversation) -> Iterator
     if talk.dialect is None or not seen.update_kind:
         return
     if ("update" in seen.params) == (talk.dialect == DRAFT):
-        forms = ["`type` and `data`", "`update.sessionUpdate`"]
+        forms = ["type and data", "update.sessionUpdate"]
         got, expected = reversed(forms) if talk.dialect == DRAFT else forms
-        yield Breach(f"expected {expected} as in {talk.dialect}, got {got}", place="/params")
+        text = f"the update has {got}; {dialect_name(talk.dialect)} has {expected}"
+        yield Breach(text, place="/params")
 
 
 @rule("update.message-id", updates=_CHUNKS)
@@ -90,8 +91,9 @@ def entries_are_whole(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
             if not isinstance(entry, dict):
                 yield Breach(f"an entry of the plan is {shown(entry)}", place=place)
                 break
-            what = f"as {name} {shown(value)}" if name in entry else f"no {name}"
-            yield Breach(f"an entry of the plan has {what}", place=f"{place}/{name}")
+            text = f"the {name} of an entry of the plan is {shown(value)}"
+            text = text if name in entry else f"an entry of the plan has no {name}"
+            yield Breach(text, place=f"{place}/{name}")
 
 
 @rule("plan.partial", updates=_PLANS)
@@ -119,7 +121,7 @@ def states_move_on(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
     for at, text in enumerate(texts):
         was_done = text is not None and before.entries.get(text) == "completed"
         if was_done and member(entries[at], "status") == "pending" and texts.count(text) == 1:
-            yield Breach(f"{shown(text)} was completed, and is pending", (before.seq,),
+            yield Breach(f"the entry {shown(text)} was completed, but is pending", (before.seq,),
                          place=f"{_plan_place(seen)}/{at}/status")  # fmt: skip
 
 
@@ -128,7 +130,7 @@ def names_have_no_slash(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
     """Finds names of commands that begin with a slash."""
     for place, name in _names(seen):
         if name.startswith("/"):
-            yield Breach(f"the name of a command is {shown(name)}", place=place)
+            yield Breach(f"the command {shown(name)} is named with a slash", place=place)
 
 
 @rule("commands.duplicate", updates=_COMMANDS, alone=True)
@@ -137,7 +139,7 @@ def names_are_unique(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     known: set[str] = set()
     for place, name in _names(seen):
         if name in known:
-            yield Breach(f"there are several commands {shown(name)}", place=place)
+            yield Breach(f"several commands have the name {shown(name)}", place=place)
         known.add(name)
 
 
@@ -153,7 +155,7 @@ def command_is_advertised(seen: CheckedMessage, talk: Conversation) -> Iterator[
     text = member(first, "text") if member(first, "type") == "text" else None
     command = _COMMAND.match(text) if isinstance(text, str) else None
     if command is not None and command[1] not in (one.lstrip("/") for one in session.commands):
-        yield Breach(f"the agent has advertised no command {shown(command[1])}",
+        yield Breach(f"the command {shown(command[1])} is not listed",
                      place=f"/params/{name}/0/text")  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from acp_proxy.conformance.registry import ANY, end_rule, rule, turn_rule
 from acp_proxy.conformance.rules.mcp_servers import servers_of
 from acp_proxy.conformance.session_record import MESSAGES, EndedTurn, TurnRecord
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.conformance.wording import shown
+from acp_proxy.conformance.wording import not_offered, shown
 from acp_proxy.protocol.dialects import OPENING, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import member, parts_of
 from acp_proxy.protocol.peers import Direction
@@ -36,7 +36,10 @@ def removed_is_not_used(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
 def prompt_is_only_accepted(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds prompts whose answer names a stop reason."""
     if "stopReason" in seen.result:
-        text = "the answer to a prompt names a stop reason, which a state_update has to name"
+        reason = shown(seen.result["stopReason"])
+        text = (
+            f"the answer to a prompt has the stop reason {reason}, which belongs in a state_update"
+        )
         yield Breach(text, place="/result/stopReason")
 
 
@@ -46,7 +49,7 @@ def prompt_is_reported(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]
     turn = ended.turn
     if _is_by_update(ended, talk) and not turn.has_user_message and not turn.is_joining:
         severity = None if turn.cancel_seq is None else Severity.WARNING
-        yield Breach("the session is idle, and the prompt was not reported as a user message",
+        yield Breach("the session is idle, but the prompt was not reported as a user message",
                      (turn.prompt_seq,), severity=severity)  # fmt: skip
 
 
@@ -57,7 +60,7 @@ def work_begins_with_running(ended: EndedTurn, talk: Conversation) -> Iterator[B
     if not _is_by_update(ended, talk) or ended.stop_reason is None or turn.is_running:
         return
     if turn.output_seq is not None and not turn.is_joining:
-        text = "the agent works on a prompt, and never says that the session is running"
+        text = "the agent works on a prompt, but never says that the session is running"
         yield Breach(text, (turn.prompt_seq, ended.seq), seq=turn.output_seq)
 
 
@@ -68,7 +71,7 @@ def idle_has_a_reason(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     if session is None or seen.update.get("state") != "idle" or session.state not in _WORKING:
         return
     if seen.update.get("stopReason") is None:
-        text = f"the session was {session.state}, and is idle without a stop reason"
+        text = f"the session was {session.state}, but is idle without a stop reason"
         yield Breach(text, place="/params/update/stopReason")
 
 
@@ -82,7 +85,7 @@ def cancel_is_confirmed(ended: EndedTurn, talk: Conversation) -> Iterator[Breach
     if turn.cancel_seq is None or (is_first and took_ns <= IN_FLIGHT_NS):
         return
     severity = Severity.WARNING if is_first or took_ns <= MOMENT_NS else None
-    text = f"the work was cancelled, and ends with {shown(reason)}"
+    text = f"the work was cancelled, but ends with {shown(reason)}"
     yield Breach(text, (turn.cancel_seq,), severity=severity)
 
 
@@ -93,7 +96,7 @@ def cancelled_work_ends(talk: Conversation) -> Iterator[Breach]:
         return
     for turn in talk.turns.values():
         if turn.must_confirm and turn.cancel_seq is not None and not _is_waiting(turn, talk):
-            text = "the work was cancelled, and the agent ended before the session was idle"
+            text = "the work was cancelled, but the agent ended before the session was idle"
             yield Breach(text, (turn.prompt_seq,), by=AGENT, seq=turn.cancel_seq)
 
 
@@ -114,7 +117,9 @@ def custom_names_have_an_underscore(seen: CheckedMessage, talk: Conversation) ->
         if not name.startswith("_") and MARKER.fullmatch(name) is None and not _is_elsewhere(place)
     ]
     for place, name in found[:_LISTED]:
-        text = f"{parts_of(place)[-1]} {shown(name)} is not defined; a custom one has an underscore"
+        text = (
+            f"the {parts_of(place)[-1]} {shown(name)} is not defined, and custom ones begin with _"
+        )
         yield Breach(text, place=place)
 
 
@@ -124,7 +129,7 @@ def login_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     methods = member(talk.agent.announced, "authMethods")
     if seen.sender == CLIENT and talk.agent.is_known and not methods:
         related = frames_of(talk.agent)
-        yield Breach(f"{seen.method} was called, and the agent offers no authMethods", related)
+        yield Breach(f"{seen.method} is called, but the agent offers no login method", related)
 
 
 @rule("v2.mcp-type", requests=OPENING)
@@ -137,7 +142,7 @@ def servers_name_their_type(seen: CheckedMessage, talk: Conversation) -> Iterato
         if server.get("type") is None:
             yield Breach(f"the MCP server {name} has no type", place=place)
         elif server["type"] == "stdio" and not is_offered:
-            text = f"the MCP server {name} needs session.mcp.stdio, which is not offered"
+            text = not_offered(f"the MCP server {name}", "session.mcp.stdio", AGENT)
             yield Breach(text, related, place=place)
 
 
