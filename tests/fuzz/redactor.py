@@ -311,7 +311,7 @@ def _check_text(raw: bytes) -> None:
     assert redactor.text(once) == once
     assert redactor.text(once, loose=False) == once
     words = shown.split(" ")
-    command = redactor.command(words)
+    command = redactor.command(redactor.command(words))
     assert len(command) == len(words)
     assert redactor.command(command) == command
     assert len(MARKER.findall(once)) <= len(MARKER.findall(shown)) + redactor.count
