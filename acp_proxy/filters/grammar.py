@@ -35,7 +35,7 @@ def parse(text: str, known: Known | None = SEVERAL) -> Filter:
 
     Args:
         text: the filter.
-        known: what is known of the recording that it is for. None for frames that pass, as in a
+        known: what is known of the recording to filter. None for live frames, as in a
             plan of faults: then names are written out, and each term has its key.
 
     Raises:
@@ -54,7 +54,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def terms_of(text: str) -> list[str]:
-    """Returns the keys in a filter, in order; of a path its first part.
+    """Returns the keys in a filter, in order; for a path, its first part.
 
     Raises:
         BadFilter: the text is not a filter.
@@ -152,7 +152,7 @@ class _Parser:
             raise self._wrong(at, str(e), e.nearest) from None
 
     def _bare(self, token: str, column: int) -> Filter:
-        """Parses a term without a key, which is a text where frames are looked for."""
+        """Parses a term without a key, which is a text to search for in recordings."""
         if self._known is None:
             raise self._wrong(
                 column,

@@ -1,4 +1,4 @@
-"""What a filter has to know of the recording that it is for."""
+"""What the parser of filters has to know of the recording."""
 
 from collections.abc import Callable
 

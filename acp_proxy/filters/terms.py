@@ -54,12 +54,12 @@ class Filter:
     """A parsed filter, or a part of one."""
 
     condition: Condition
-    """What every match fulfils; the store looks frames up by it."""
+    """A condition that every match fulfils; the store selects frames by it."""
     matches: Callable[[Row], bool]
     """Whether a row of `frames` (with ``latency_ns``) or of `events` matches exactly."""
 
     def finds(self, row: Row) -> bool:
-        """Whether a row matches, or, of a batch that has its ``members``, one of them."""
+        """Whether a row matches, or one of the ``members`` of a batch."""
         members = row.get("members")
         return any(map(self.matches, members)) if members else self.matches(row)
 
@@ -93,7 +93,7 @@ _Parse = Callable[[str, Known | None], Filter]
 
 
 class BadValue(Exception):
-    """Raised when a term does not accept a value; has the nearest word that it accepts."""
+    """Raised when a term does not accept a value; suggests the nearest word that it accepts."""
 
     def __init__(self, problem: str, nearest: str = "") -> None:
         super().__init__(problem)
@@ -156,7 +156,7 @@ def _in(column: str, chosen: list[str]) -> Filter:
 
 
 def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
-    """Tests a column, and the column of `NAMED_BY_ANSWER`, if there is one."""
+    """Tests a column, and its column in `NAMED_BY_ANSWER`, if there is one."""
     columns = [column, NAMED_BY_ANSWER[column]] if column in NAMED_BY_ANSWER else [column]
 
     def test(row: Row) -> bool:
@@ -166,18 +166,18 @@ def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
 
 
 _NAMES = ("*/", "*_")
-"""What may stand before a word in the name of a method."""
+"""Patterns of what may precede a word in the name of a method."""
 
 
 def _label(column: str, words_after: tuple[str, ...] = ()) -> _Parse:
-    """A text that is equal, begins so, or matches a pattern with ``*`` and ``?``.
+    """Makes a term for texts that are equal, begin with the value, or match a pattern with ``*``.
 
-    A text that the recording has is that text alone, although others may begin so. In a plan of
-    faults, and in quotes, there are no beginnings.
+    If the recording has exactly this text, only that matches, not longer ones. In a plan of
+    faults, and in quotes, beginnings do not match.
 
     Args:
-        column: which has the text.
-        words_after: patterns of what may be before the beginning.
+        column: the column that has the text.
+        words_after: patterns of what may precede the beginning.
     """
 
     def term(value: str, known: Known | None) -> Filter:
@@ -256,23 +256,23 @@ def _turn(value: str, known: Known | None) -> Filter:
 
 
 def _is(value: str, known: Known | None) -> Filter:
-    """What a frame is, or what became of it: a kind, unanswered, or failed."""
+    """Makes the filter for a kind of frame, for unanswered requests, or for failures."""
     return any_of([_STATES[word](known) for word in _one_of(value, IS, "state")])
 
 
 def _unanswered(_known: Known | None) -> Filter:
-    """A request without an answer."""
+    """Returns the filter for requests without an answer."""
     condition = Every((Among("kind", ("request",)), No(Present("response_seq"))))
     return Filter(condition, lambda r: r["kind"] == "request" and r.get("response_seq") is None)
 
 
 def _failed(known: Known | None) -> Filter:
-    """An error, or a tool call that has failed."""
+    """Returns the filter for errors, and for tool calls that have failed."""
     return any_of([_kind("error", known), _status("failed", known)])
 
 
 def _status(value: str, _known: Known | None) -> Filter:
-    """A tool call's new status."""
+    """Returns the filter for frames that give a tool call a new status."""
     chosen = _one_of(value, STATUSES, "status of a tool call")
     status = any_of([path_term("params.update.status", word) for word in chosen])
     is_call = Filter(Present("tool_call"), lambda row: row.get("tool_call") is not None)
@@ -290,7 +290,7 @@ def bare_term(word: str, known: Known) -> Filter:
 
 
 def _text(value: str, _known: Known | None) -> Filter:
-    """A text that occurs in the line, in upper or lower case."""
+    """Returns the filter for lines that contain a text, in upper or lower case."""
     wanted = unquoted(value).casefold()
 
     def test(row: Row) -> bool:
@@ -337,7 +337,7 @@ def _members(value: Any) -> list[Any]:
 
 
 def _reaches(value: Any, keys: list[str], fits: Callable[[str], bool]) -> bool:
-    """Whether a path leads to a value that fits; a list on the way offers all of its items."""
+    """Whether a path leads to a matching value; in a list, all items are tried."""
     if isinstance(value, list) and not (keys and _INDEX.fullmatch(keys[0])):
         return any(_reaches(item, keys, fits) for item in value)
     if not keys:
@@ -363,7 +363,7 @@ class Term:
     """Makes a filter of a value, and of what is known of the recording; raises `BadValue`. Nothing
     is known where frames pass, as they do in a plan of faults: None."""
     values: tuple[str, ...] = ()
-    """What completion offers after the key; for methods, where no recording offers its own."""
+    """The values that completion offers after the key; for methods, only without a recording."""
 
 
 TERMS: dict[str, Term] = {

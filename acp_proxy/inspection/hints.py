@@ -1,4 +1,4 @@
-"""Looks up facts in other frames: the title of a tool call, the options of an answer.
+"""Looks up facts about a frame in other frames: the title of a tool call, an answer's options.
 
 A line of the timeline describes one frame. But an update of a tool call often has only the id of
 the call, and an answer to a permission request only the id of an option.
@@ -19,15 +19,15 @@ from acp_proxy.store.reader import RecordingReader
 _KEPT = 10_000
 """Titles that are remembered."""
 _SEARCHED = 20
-"""Updates of a tool call in which its title is looked for."""
+"""The most updates of a tool call that are searched for its title."""
 
 
 @frozen
 class Hints:
-    """What is known of a frame besides its own text."""
+    """What other frames say about a frame."""
 
     dialect: str | None = None
-    """Names error codes."""
+    """The dialect whose names for error codes are used."""
     title: str = ""
     """The announced title of its tool call."""
     asked: dict[str, Any] | None = None
@@ -35,7 +35,7 @@ class Hints:
 
 
 NONE = Hints()
-"""Nothing but the frame is known."""
+"""No hints."""
 
 
 @define
@@ -46,7 +46,7 @@ class HintReader:
     _titles: dict[tuple[str | None, str], str] = field(factory=dict)
 
     def of(self, frame: Row) -> Hints:
-        """Returns the hints for a row of `frames`, or for a message of a batch."""
+        """Returns hints for a row of `frames`, or for a message of a batch."""
         kind, method = frame["kind"], frame["method"]
         asked = None
         if method == PERMISSION and kind == "response" and frame.get("request_seq") is not None:
@@ -64,9 +64,9 @@ class HintReader:
         """Returns the title with which a tool call was announced; empty if it has none.
 
         Args:
-            session: of the tool call.
-            tool_call: its id.
-            upto: the last number that counts.
+            session: the session of the tool call.
+            tool_call: the id of the tool call.
+            upto: the number of the last frame to search.
         """
         key = (session, tool_call)
         found = self._titles.get(key)

@@ -52,15 +52,15 @@ class Party(StrEnum):
 
 
 LONG_NS = {Party.AGENT: 60 * 10**9, Party.CLIENT: 10 * 10**9}
-"""From here on the silence of a peer is a hang: a model thinks, a client only looks into a file."""
+"""A longer silence of a peer is a hang: a model may think, but a client only reads a file."""
 
 
 def answering_party(direction: str, method: str | None) -> Party:
-    """Returns who has to act: the receiver of a request, unless it waits for another itself.
+    """Returns who has to act on a request: its receiver, or a person or program that it waits for.
 
     Args:
-        direction: of the request.
-        method: its method.
+        direction: the direction of the request.
+        method: the method of the request.
     """
     if method in _PERSON:
         return Party.PERSON
@@ -110,7 +110,7 @@ class Silence:
 
 @frozen
 class OpenWait:
-    """A request that is still open, with how long it has waited and whether its peer is silent."""
+    """An open request, how long it has waited, and how long the peer that has to act was silent."""
 
     request: PendingRequest
     waited_ns: int
@@ -147,7 +147,7 @@ class SilenceLog:
         return sorted((silence for _, _, silence in self._long), key=lambda s: s.t_ns)
 
     def add(self, silence: Silence) -> None:
-        """Keeps a silence as far as it is a hang or the longest so far."""
+        """Keeps a silence if it is a hang or the longest so far."""
         if self.longest is None or silence.length_ns > self.longest.length_ns:
             self.longest = silence
         if silence.is_long:
@@ -169,9 +169,9 @@ class _SessionWaits:
 
     pending: dict[object, PendingRequest] = field(factory=dict)
     counts: Counter[tuple[str, Party]] = field(factory=Counter)
-    """How many of them there are, by direction and by who has to act."""
+    """How many requests and turns are open, by direction and by who has to act."""
     terminals: set[str] = field(factory=set)
-    """Those that run."""
+    """The terminals that run."""
     silent: dict[Party, _Moment] = field(factory=dict)
     """The peers that have to act, and since when."""
 
@@ -193,7 +193,7 @@ class _SessionWaits:
 
 
 class WaitTracker:
-    """Knows who has to act in each session, and how long nothing came.
+    """Tracks who has to act in each session, and how long that peer has been silent.
 
     Args:
         connection: the state machine whose transitions are fed.
@@ -212,9 +212,9 @@ class WaitTracker:
         """Takes the next message; a batch comes as its members, one after the other.
 
         Args:
-            run: its frame, or the run of which it is the first.
+            run: the frame of the message, or the run of frames that it begins.
             message: the message.
-            done: what it has changed.
+            done: the transitions that the message has caused.
         """
         now = _Moment(run.t_ns, run.seq)
         waits: _SessionWaits | None
@@ -264,12 +264,12 @@ class WaitTracker:
                 self._settle_all(now)
 
     def open(self, t_ns: int) -> list[OpenWait]:
-        """Returns all that is open at some time, oldest first."""
+        """Returns all open requests and turns at a given time, oldest first."""
         found = [wait for waits in self._sessions.values() for wait in _open_waits(waits, t_ns)]
         return sorted(found, key=lambda wait: wait.request.seq)
 
     def finish(self, t_ns: int) -> None:
-        """Ends the silences that last, since nothing more will be fed."""
+        """Ends the silences that still last; nothing may be fed afterwards."""
         for waits in self._sessions.values():
             for party in LONG_NS:
                 self._record(waits, party, None, t_ns)
@@ -320,7 +320,7 @@ class WaitTracker:
             waits.silent[party] = now
 
     def _settle(self, waits: _SessionWaits, now: _Moment) -> None:
-        """Finds out who has to act in a session, now that something has changed."""
+        """Determines who has to act in a session after a change."""
         if waits is self._connection and len(self._sessions) > 1:
             self._settle_all(now)
         else:

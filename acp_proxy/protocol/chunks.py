@@ -1,4 +1,4 @@
-"""Reads the text of the pieces of streamed messages and thoughts, perhaps a million of them.
+"""Reads the text in the chunks of streamed messages and thoughts, quickly, for there are many.
 
 Some agents cut between the two escapes of one character; such a piece ends in half of a surrogate
 pair. All but the text is the same for all chunks of a message, byte for byte; so a chunk that
@@ -27,10 +27,10 @@ class Chunk(NamedTuple):
     update: str
     """The kind of the session update."""
     message_id: str | None
-    """What the pieces of one message have in common, if the agent sends it; for a piece of a
+    """The id that all pieces of one message share, if the agent sends one; for a piece of a
     compaction's summary the id of the compaction."""
     text: str
-    """As it was sent: may be empty, and may end in half of a surrogate pair."""
+    """The text as it was sent; it may be empty, and may end in half of a surrogate pair."""
 
 
 def chunk_of(raw: bytes) -> Chunk | None:
@@ -89,19 +89,19 @@ _LITERAL = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 _EMPTY = b'""'
 _PLAIN = re.compile(rb'"[^"\\\x00-\x1f]*"')
-"""A text that is spelled as it is."""
+"""A JSON string without escapes."""
 _KEYS = {place: re.compile(rb'"%s"\s*:\s*' % place[-1].encode()) for place in TEXT_PLACES}
 
 
 class SplitChunk(NamedTuple):
-    """A frame with an empty text, else as it was written, and its text."""
+    """A frame as it was written but with an empty text, and the text that was removed."""
 
     update: str
     place: TextPlace
-    """The path of its text in the message."""
+    """The path of the text in the message."""
     rest: bytes
     at: int
-    """The place of its empty text in the line."""
+    """The position of the empty text in the line."""
     text: str
 
 
@@ -153,7 +153,7 @@ def split(raw: bytes) -> SplitChunk | None:
 
 
 def _split_half(raw: bytes) -> SplitChunk | None:
-    """Splits a chunk with half of a character, which the decoder does not take."""
+    """Splits a chunk with half of a surrogate pair, which the decoder refuses."""
     for place, key in _KEYS.items():
         keys = [*key.finditer(raw)]
         literal = _LITERAL.match(raw, keys[0].end()) if len(keys) == 1 else None
@@ -167,7 +167,7 @@ def _split_half(raw: bytes) -> SplitChunk | None:
 
 
 def _text_in(params: Params) -> tuple[str | None, str | None, TextPlace]:
-    """What kind of chunk it may be, its text, and the path of the text."""
+    """Returns the kind of update, its text, and the path of the text."""
     update = params.update
     if update is not None:
         content = update.content

@@ -30,7 +30,7 @@ def is_within(path: object, roots: Iterable[str]) -> bool:
 
 
 def local_path(path: str) -> str | None:
-    """Returns a path, or that which a URI names; None if that is on another machine, or no file."""
+    """Returns a path, or the path in a URI; None for another machine, or if it is no file."""
     if _DRIVE.match(path) or not _SCHEME.match(path):
         return path
     try:
@@ -57,12 +57,12 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def is_windows(root: str) -> bool:
-    """Whether an absolute path is one of Windows: with a drive, or of another machine."""
+    """Whether an absolute path is a Windows path: with a drive, or on another machine."""
     return _DRIVE.match(root) is not None or root.startswith("\\\\")
 
 
 def _parts(path: str, separators: str) -> tuple[str, ...] | None:
-    """The names on the way, without ``.`` and ``..``; None for a path that leads above its start.
+    """Returns the names in a path, with ``..`` resolved; None if the path leads above its start.
 
     The first of them is empty for an absolute path.
     """

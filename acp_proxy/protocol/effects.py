@@ -1,4 +1,4 @@
-"""What each message of an agent makes its client do: one table.
+"""A table of what a client does when it receives each message of an agent.
 
 An unlisted method may do anything. Below ``fs/`` it counts as a change of files, and below
 ``terminal/`` as a command, since planned methods of the 1.0 draft have such names.
@@ -21,7 +21,7 @@ class ClientEffect(StrEnum):
     WRITES = "writes"
     """Changes files or directories."""
     RUNS = "runs"
-    """Runs a command, or does something with one that runs."""
+    """Runs a command, or acts on a running one."""
     OTHER = "other"
     """Anything else, or unknown."""
 
@@ -63,7 +63,7 @@ def effect_of(method: str | None, dialect: str | None = None) -> ClientEffect:
     """Returns what a client does at a request or a notification of its agent.
 
     Args:
-        method: its method.
+        method: the method of the message.
         dialect: the dialect that is spoken; None if it is unknown.
     """
     row = _BY_METHOD.get(method or "")

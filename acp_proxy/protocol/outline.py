@@ -1,4 +1,4 @@
-"""Reads the header of a line that is too large to hold, from its first and its last bytes.
+"""Reads the labels of a line that is too large for memory, from its first and last bytes.
 
 A frame of 64 MB is one enormous string in a small envelope. The head is scanned token by token, and
 the scan goes on in the tail, after the end of that string. What the tail has is used if the
@@ -16,7 +16,7 @@ from acp_proxy.protocol.json_text import tokens
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
 EDGE = 65536
-"""Bytes to look at, at either end."""
+"""Bytes that are read at either end."""
 
 _SCALAR = re.compile(rb"-?[0-9][0-9.eE+-]*|true|false|null")
 _REST_OF_STRING = re.compile(rb'(?:[^"\\]|\\.)*"(?=\s*[,\]}])', re.DOTALL)
@@ -64,12 +64,12 @@ _WANTED = {
     ("result", "currentMode"),
 }
 _ID, _TARGET = ("id",), ("params", "requestId")
-"""These are kept as they are written."""
+"""Paths of ids, which are kept as they are written."""
 _DEEPEST = 4
 """Parts of the longest path of interest."""
 
 Scalar = tuple[tuple[str, ...], bytes]
-"""The path and the text of a scalar; the bracket where a container opens; nothing for a key."""
+"""A path, and the text there: a scalar, the opening bracket of a container, or empty for a key."""
 
 
 def read_outline(head: bytes, tail: bytes) -> Message:
@@ -143,14 +143,14 @@ def _scalars(head: bytes, tail: bytes) -> Iterator[Scalar]:
 
 @define
 class _Scanner:
-    """Follows the brackets from token to token, as far as they are whole."""
+    """Follows the brackets from token to token, up to the first token that is cut off."""
 
     path: list[str | None] = field(factory=list)
     """The keys of the open containers; None in an array, and the outermost has an empty one."""
     key: str | None = None
     expect_key: bool = False
     place: int = 0
-    """Where the scan has come to."""
+    """The position that the scan has reached."""
 
     def feed(self, text: bytes) -> Iterator[Scalar]:
         for token in tokens(text, self.place):

@@ -1,6 +1,6 @@
 """Finds typed values in a line of JSON, so that one can be replaced and nothing else changes.
 
-The places of all dialects are looked for at once. A line is never serialized again, because
+The places of all dialects are searched together. A line is never serialized again, because
 ``1e3``, escapes, the order of keys and repeated keys must be preserved. A replacement is inserted
 at the character range of its place.
 """
@@ -25,7 +25,7 @@ class Place(Enum):
     ROOT = "root"
     """A directory that the client chose: the working directory, or an additional one."""
     ROOT_URI = "root-uri"
-    """Such a directory, as a URI."""
+    """A directory that the client chose, as a URI."""
     PATH = "path"
     URI = "uri"
     TERMINAL = "terminal"
@@ -64,7 +64,7 @@ _OWN_ID = "/id"
 
 @cache
 def places_of(kind: str, method: str | None, *roles: Role) -> Places:
-    """Returns the places of a message, without its own id.
+    """Returns the places of a message, except that of its id.
 
     Args:
         kind: request, notification, response or error; other kinds have no places.
@@ -106,7 +106,7 @@ def spans(text: str, places: Places) -> list[Span]:
 
     Args:
         text: the line.
-        places: what is looked for.
+        places: the places to find.
     """
     found: list[Span] = []
     try:

@@ -15,9 +15,9 @@ from acp_proxy.protocol.dialects import DRAFT, OPENING, V1, V2
 from acp_proxy.protocol.updates import WHOLE_MESSAGES
 
 UNSTABLE = "v1-unstable"
-"""What v1 allows after both peers agreed to try it."""
+"""The parts of v1 that are allowed after both peers agreed to try them."""
 AGENTS = "agents"
-"""No dialect: what real agents add of their own."""
+"""Not a dialect: additions of real agents."""
 
 
 class Role(Enum):
@@ -55,15 +55,15 @@ class Position(NamedTuple):
     role: Role
     pointer: str
     methods: tuple[str, ...] = ()
-    """Of the messages that have it, or that a response answers; one that ends in a slash stands for
-    all that begin with it, none for every method."""
+    """The methods of the messages with this place, or of the requests that they answer; one that
+    ends in a slash stands for all that begin with it, none for every method."""
     dialects: tuple[str, ...] = (V1, V2, DRAFT)
     updates: tuple[str, ...] = ()
     """Kinds of session updates; none stands for every kind."""
 
     @property
     def is_in_response(self) -> bool:
-        """Whether only responses have it."""
+        """Whether only responses have this place."""
         return self.pointer.startswith(("/result", "/error"))
 
 
@@ -85,7 +85,7 @@ _PERMISSION = ("session/request_permission",)
 
 
 def _at(pointer: str, rows: Iterable[Position]) -> Iterator[Position]:
-    """Puts rows below a place."""
+    """Returns rows whose places are moved below another place."""
     return (row._replace(pointer=pointer + row.pointer) for row in rows)
 
 
@@ -109,8 +109,8 @@ _PART = (
     Position(Role.PATH, "/changes/*/newPath", (), (V2,)),
     *_BLOCK[:3],
 )
-"""What a tool call has done: an item of its content, or the draft's output. The official document
-itself once puts a bare content block there."""
+"""An item of a tool call's content, or the draft's output. The official document
+contains one example with a bare content block there."""
 _CALL = (
     Position(Role.CALL, "/toolCallId"),
     *_at("/content/*", _PART),

@@ -1,4 +1,4 @@
-"""The recordings of a directory: which there are, of what files each consists, and its one row.
+"""Lists the recordings of a directory, the files of each recording, and its row.
 
 A recording is a database, or a log that will become one, or a text form.
 """
@@ -19,11 +19,11 @@ from acp_proxy.store.rows import Rows
 from acp_proxy.store.side_files import SUFFIXES, has_files_beside
 
 TEXT_SUFFIX = ".jsonl"
-"""Of the text form; a file that is named so and does not begin so is something else."""
+"""The suffix of text forms; a file with this suffix and another beginning is something else."""
 
 
 def paths(directory: Path) -> list[Path]:
-    """Returns the recordings of a directory; one that is only a log, by its database."""
+    """Returns the recordings of a directory; for a log without database, the database's path."""
     found = set()
     with contextlib.suppress(OSError):
         for entry in os.scandir(directory):
@@ -38,7 +38,7 @@ def paths(directory: Path) -> list[Path]:
 
 
 def read_recording(path: Path) -> Recording:
-    """Reads a recording's one row, or raises `UnreadableRecording`; of a text only the header."""
+    """Reads the row of a recording, of a text only the header; may raise `UnreadableRecording`."""
     if is_text(path):
         from acp_proxy.store.text_import import header_of
 
@@ -53,14 +53,14 @@ def read_recording(path: Path) -> Recording:
 
 
 def started_at(path: Path) -> str:
-    """Returns the start of a recording, for sorting; of an unreadable one, the empty string."""
+    """Returns the start of a recording, for sorting; an empty string if it is unreadable."""
     with contextlib.suppress(UnreadableRecording):
         return read_recording(path).started_at
     return ""
 
 
 def recording_at(path: Path) -> Path | None:
-    """Returns the recording that a path leads to: its file, or its log; None if there is none."""
+    """Returns the file or the log of the recording at a path; None if there is none."""
     if path.name.endswith(LOG_SUFFIX) and is_plain(path):
         return path.with_name(path.name.removesuffix(LOG_SUFFIX))
     has_log = path.suffix != TEXT_SUFFIX and is_plain(Path(f"{path}{LOG_SUFFIX}"))
@@ -68,7 +68,7 @@ def recording_at(path: Path) -> Path | None:
 
 
 def recording_files(path: Path) -> list[Path]:
-    """Returns the files that a recording may consist of; a text is alone."""
+    """Returns the files that a recording may consist of; a text form is a single file."""
     return [Path(name) for name in _names(path)]
 
 
@@ -86,14 +86,14 @@ def disk_size(path: Path) -> int:
 
 
 def statuses(path: Path) -> Iterator[os.stat_result]:
-    """Yields what the system knows of each file of a recording that is there."""
+    """Yields the `os.stat_result` of each existing file of a recording."""
     for name in _names(path):
         with contextlib.suppress(OSError):
             yield os.stat(name)  # noqa: PTH116
 
 
 def read_id_and_note(path: Path) -> tuple[str, str | None] | None:
-    """Reads the id and the note of a recording; None if that is not quick.
+    """Reads the id and the note of a recording; returns None if that would take long.
 
     The log is not read, so a recording without rows has neither.
     """

@@ -28,9 +28,9 @@ from acp_proxy.store.views import LEVELS
 Mapped = Callable[
     [Callable[[Path], "ListedRecording"], Iterable[Path]], Iterator["ListedRecording"]
 ]
-"""Does the same for many paths."""
+"""A function like `map`, from paths to listed recordings."""
 ProblemCheck = Callable[[RecordingReader], bool]
-"""Whether anything went wrong in a conversation; may raise `UnreadableRecording`."""
+"""Tells whether a conversation has a problem; may raise `UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
 """Bytes of a prompt that are read for a list."""
@@ -51,7 +51,7 @@ class ListedRecording:
     has_problem: bool | None = None
     """Whether the conversation has a problem; None if it was not checked or could not be read."""
     has_faults: bool = False
-    """Whether a fault has done anything in it."""
+    """Whether a fault fired in the conversation."""
     frames: int = 0
     turns: int = 0
     first_prompt: bytes | None = None
@@ -59,13 +59,13 @@ class ListedRecording:
     size: int = 0
     """Bytes on disk, its log included."""
     masked: int = 0
-    """How many secrets are masked in this that the file holds."""
+    """How many secrets that are in the file are masked in this value."""
     damaged: tuple[Path, ...] = ()
     """The files with what could not be read of its log."""
 
     @property
     def started_at(self) -> str:
-        """When it began, for sorting; unreadable ones sort last."""
+        """The start of the recording, for sorting; unreadable recordings sort last."""
         return self.recording.started_at if self.recording else ""
 
 
@@ -82,7 +82,7 @@ def list_recordings(
         recordings: their paths.
         has_problem: checks each conversation; without it, none is checked.
         unredacted: whether to show secrets that are in the files.
-        mapped: does the work for each; `map`, or what does it in several processes.
+        mapped: reads each path; `map`, or a version of it that uses several processes.
     """
     work = partial(read_listed, has_problem=has_problem, unredacted=unredacted)
     found = mapped(work, recordings)
@@ -92,7 +92,7 @@ def list_recordings(
 def read_listed(
     path: Path, has_problem: ProblemCheck | None = None, *, unredacted: bool = False
 ) -> ListedRecording:
-    """Reads what a list shows of one recording; a broken one has a problem in place of its row.
+    """Reads what a list shows of a recording; a broken one has a problem in place of its row.
 
     Args:
         path: the recording.
@@ -130,7 +130,7 @@ def read_listed(
 
 
 def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | None, int]:
-    """Masks what a list shows of a recording; reads only how it begins.
+    """Masks what a list shows of a recording; reads only its beginning.
 
     Args:
         rows: the recording, as it is stored.
@@ -217,7 +217,7 @@ def prunable(
 
 
 def delete(path: Path) -> bool:
-    """Deletes a recording, unless it runs or cannot be read; returns whether it is gone."""
+    """Deletes a recording, unless it runs or cannot be read; returns whether it was deleted."""
     # A recorder may have started since `prunable` looked: its lock is asked for once more.
     if not _is_over(path):
         return False

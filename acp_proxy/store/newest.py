@@ -2,8 +2,8 @@
 
 A file is changed last when its recording has begun already, so the time of its last change is a
 bound: the newest recording that was read is the newest of all once it began later than any other
-file was changed. Clocks are set and files are copied, so the bound is a day late; and a file that
-seems older than any recording can be has lost its time, and is read first.
+file was changed. Clocks are set and files are copied, so the bound gets another day. A file that
+seems older than any recording can be has a wrong time, and is read first.
 """
 
 import contextlib
@@ -24,9 +24,9 @@ from acp_proxy.store.side_files import has_files_beside
 
 _SLACK_S = 86400.0
 _SMALL = 4 << 20
-"""Bytes of a file that is too large to be looked through."""
+"""The largest file, in bytes, whose contents are searched."""
 _UTF_8 = b"\0\0\0\1"
-"""In the header of a database: how its texts are written."""
+"""The text encoding in the header of a database."""
 _FIRST_S = 1_577_836_800.0
 """The year 2020, before which nothing was recorded."""
 
@@ -47,7 +47,7 @@ def newest_first(
         directory: where they are.
         made_in: leaves out recordings of other directories than this one, as far as a look at the
             file can tell.
-        order: what `in_reading_order` returned, if it was asked already.
+        order: the result of `in_reading_order`, if it was called already.
     """
     known: list[tuple[float, Path, Recording]] = []
     unreadable = []
@@ -69,15 +69,15 @@ def newest_first(
 
 
 def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
-    """Whether a text can be in a recording's row, as a look at the bytes of a small file shows.
+    """Whether a recording's row may have a text; searches the bytes of small files only.
 
     SQLite writes a text as it is. To find it in the bytes takes a tenth of the time that it takes
     to open the database.
 
     Args:
         path: the recording.
-        text: what its row may have.
-        is_directory: whether it is a directory itself that is looked for, not one below it.
+        text: the text to search for.
+        is_directory: whether the text is a whole directory, so that longer paths do not match.
     """
     if has_files_beside(path):
         return True
@@ -111,7 +111,7 @@ def _is_divided(data: bytes, wanted: bytes) -> bool:
 
 
 def _bound(path: Path) -> float:
-    """Seconds from 1970 to a time before which a recording has begun."""
+    """Returns a time, in seconds since 1970, before which a recording has begun."""
     changed = 0.0
     for file in (path, f"{path}{LOG_SUFFIX}"):  # as text, since a path takes its time
         with contextlib.suppress(OSError):

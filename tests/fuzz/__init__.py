@@ -1,4 +1,4 @@
-"""Fuzzers: a module a target, each a function of bytes that raises where a guarantee is violated.
+"""Fuzzers. Each module has a target: a function of bytes that raises if a guarantee is violated.
 
 ``make fuzz`` runs each for ten minutes, with Hypothesis and, where it is installed, with atheris,
 which looks for bytes that reach new code. The suite runs a fixed number of examples of each.

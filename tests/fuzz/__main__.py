@@ -38,7 +38,7 @@ class Run:
 @click.option("--rerun", type=click.Path(exists=True, path_type=Path), help="An input of TARGET.")
 @click.option("--engine", type=click.Choice((_HYPOTHESIS, _ATHERIS)), help="By default both.")
 def main(names: tuple[str, ...], seconds: float, rerun: Path | None, engine: str | None) -> None:
-    """Runs each target for some time with each engine that there is."""
+    """Runs each target for some time with each engine that is installed."""
     os.chdir(ROOT)
     if rerun is not None:
         for name in names:
@@ -63,7 +63,7 @@ def main(names: tuple[str, ...], seconds: float, rerun: Path | None, engine: str
 
 
 def _run(name: str, engine: str, seconds: float) -> Run:
-    """Runs a target in a process of its own, which may be killed by what it finds."""
+    """Runs a target in a separate process, because an input may kill it."""
     directory = CACHE / name
     directory.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", f"tests.fuzz.with_{engine}", name]
@@ -84,7 +84,7 @@ def _run(name: str, engine: str, seconds: float) -> Run:
 
 
 def _kept(path: Path, directory: Path) -> Path:
-    """Keeps an input under a name made of its bytes."""
+    """Stores an input in a file whose name is a hash of its bytes."""
     data = path.read_bytes()
     kept = directory / f"crash-{hashlib.sha1(data).hexdigest()[:12]}"
     kept.write_bytes(data)

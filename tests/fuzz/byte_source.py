@@ -1,4 +1,4 @@
-"""Takes choices from bytes, so that every mutation of the bytes is another choice."""
+"""Derives choices from bytes, so that a mutation of the bytes changes the choices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class ByteSource:
-    """Bytes that are used up from the front; zeros follow their end."""
+    """Bytes that are consumed from the front; after their end, numbers are zero."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -21,23 +21,23 @@ class ByteSource:
         return self._at < len(self._data)
 
     def take(self, size: int) -> bytes:
-        """Takes bytes; fewer at the end."""
+        """Consumes a number of bytes; fewer at the end."""
         self._at += size
         return self._data[self._at - size : self._at]
 
     def rest(self) -> bytes:
-        """Takes all that is left."""
+        """Consumes all remaining bytes."""
         return self.take(max(0, len(self._data) - self._at))
 
     def number(self, most: int) -> int:
-        """Takes a number from 0 to ``most``."""
+        """Returns a number from 0 to ``most``."""
         size = (most.bit_length() + 7) // 8
         return int.from_bytes(self.take(size), "little") % (most + 1)
 
     def choice(self, options: Sequence[T]) -> T:
-        """Takes one of several."""
+        """Returns one of several values."""
         return options[self.number(len(options) - 1)]
 
     def short(self, most: int = 255) -> bytes:
-        """Takes a few bytes, whose number comes first."""
+        """Consumes a length, and then as many bytes."""
         return self.take(self.number(most))

@@ -1,4 +1,4 @@
-"""Classification: any line is read, and all readers of a line agree."""
+"""Fuzzes classification: any line can be read, and all readers of a line agree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FILLING = b'x\\"{[,:\\u00e9\\\\ '
 
 
 def check(data: bytes) -> None:
-    """Checks what is read of a line, by itself, tolerantly, in a batch and by its edges."""
+    """Checks that a line is read the same by itself, tolerantly, in a batch and by its edges."""
     source = ByteSource(data)
     place = source.number(255)
     raw = source.rest().replace(b"\n", b"")
@@ -35,7 +35,7 @@ def check(data: bytes) -> None:
 
 
 def _check_labels(message: Message) -> None:
-    """A line without a kind has a reason, and each label can be stored."""
+    """Checks that a line without a kind has a reason, and that each label can be stored."""
     has_reason = message.parse_error is not None
     assert has_reason == (message.kind is Kind.INVALID) or message.kind is Kind.BATCH
     for label in (message.method, message.rpc_id, message.session, message.update, message.mode,
@@ -54,14 +54,14 @@ def _check_labels(message: Message) -> None:
 
 
 def _check_beginning(raw: bytes) -> None:
-    """Broken JSON is a text, and its beginning is JSON or nothing."""
+    """Checks that broken JSON is returned as text, and that reading its beginning never raises."""
     if json_or_none(raw) is None:
         assert raw.strip() == b"null" or isinstance(json_or_text(raw), str)
     parse_or_begin(raw, len(raw) // 2)
 
 
 def _check_tolerant(raw: bytes, message: Message) -> None:
-    """What the quick reader takes means the same to the tolerant one."""
+    """Checks that the tolerant reader returns the same as the quick one."""
     text = raw.strip(b" \t\r")
     if text[:1] != b"{" or text[1:].lstrip(b" \t\r")[:1] == b"}":
         return
@@ -73,7 +73,7 @@ def _check_tolerant(raw: bytes, message: Message) -> None:
 
 
 def _check_member(raw: bytes, message: Message) -> None:
-    """A message of a batch is read as if it were alone."""
+    """Checks that a message of a batch is read as on a line by itself."""
     if message.kind in (Kind.INVALID, Kind.BLANK, Kind.BATCH):
         return
     batch = read(b"[" + raw + b" , 7]")
@@ -82,7 +82,7 @@ def _check_member(raw: bytes, message: Message) -> None:
 
 
 def _check_outline(raw: bytes, place: int) -> None:
-    """A line with one large string is read by its edges as it is read whole."""
+    """Checks that the edges of a line with one large string give the labels of the whole line."""
     message = read(raw)
     if message.kind in (Kind.INVALID, Kind.BLANK, Kind.BATCH) or not _is_plain(raw):
         return

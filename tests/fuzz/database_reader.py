@@ -1,4 +1,4 @@
-"""The database reader: a recording with wrong values or bytes is read, or called what it is."""
+"""Fuzzes the database reader: a damaged recording is read, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _TEXTS = ("", "x", "null", "{}", "[]", '["\\ud800"]', "9" * 30, "9999-12-31T23:5
 
 
 def check(data: bytes) -> None:
-    """Changes a recording as the bytes say, and asks all that can be asked of it."""
+    """Damages a recording as the bytes say, and calls all that reads recordings."""
     source = ByteSource(data)
     recording = source.choice(_recordings())
     command = source.choice([*_COMMANDS, *[None] * 9])
@@ -108,7 +108,7 @@ def _value(kind: int, source: ByteSource) -> object:
 
 
 def _read(path: Path) -> None:
-    """Asks the store everything; each answer is one, or names the file and what is wrong."""
+    """Calls every query of the store; each returns, or names the file and what is wrong."""
     for question in _QUESTIONS:
         try:
             with RecordingReader(path) as reader:
@@ -189,7 +189,7 @@ _QUESTIONS: tuple[Callable[[RecordingReader], None], ...] = (
 
 
 def _run(path: Path, command: tuple[str, ...]) -> None:
-    """Runs a command; it ends by itself, with an exit code of ours and no traceback."""
+    """Runs a command and checks that it ends with a documented exit code and no traceback."""
     words = ["inspect", command[0], str(path), *command[1:]]
     if command[0] == "search":
         words = ["inspect", "search", command[1], str(path)]
@@ -203,7 +203,7 @@ def _run(path: Path, command: tuple[str, ...]) -> None:
 
 @cache
 def _recordings() -> list[bytes]:
-    """Small recordings: one with a little of everything, one with faults, one of a real agent."""
+    """Returns small recordings: one with all features, one with faults, one of a real agent."""
     path = scratch.directory("database_reader") / "seed.db"
     with LogWriter(path, fault_plan='[[fault]]\nkind = "drop"\n', seed=7) as recorder:
         write_conversation(recorder)
@@ -220,7 +220,7 @@ def _recordings() -> list[bytes]:
 
 @cache
 def _columns() -> list[tuple[str, str]]:
-    """Every column of every table, by the names of both."""
+    """Returns every column of every table, by the names of both."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(_recordings()[0])
         names = "SELECT name FROM sqlite_master WHERE type = 'table'"

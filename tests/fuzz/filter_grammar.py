@@ -1,4 +1,4 @@
-"""The filter grammar: any text is a filter or a complaint, and SQL and Python choose alike."""
+"""Fuzzes filters: any text is parsed or refused, and SQL and Python select the same rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMN = re.compile(r"bad filter at column (\d+): ")
 
 
 def check(data: bytes) -> None:
-    """Checks that a text is refused at a column, or chooses the same rows everywhere."""
+    """Checks that a text is refused with a column, or selects the same rows in SQL and Python."""
     text = data.decode(errors="surrogateescape")
     try:
         chosen = parse(text)
@@ -33,7 +33,7 @@ def check(data: bytes) -> None:
 
 
 def _check_choice(chosen: Filter) -> None:
-    """The store finds exactly the rows that match."""
+    """Checks that the store finds exactly the rows that match."""
     reader, rows = _recording()
     expected = [row["seq"] for row in rows if chosen.finds(row)]
     assert [row["seq"] for row in reader.rows(chosen)] == expected
@@ -43,7 +43,7 @@ def _check_choice(chosen: Filter) -> None:
 
 @cache
 def _recording() -> tuple[RecordingReader, list[dict[str, Any]]]:
-    """A recording that has a little of everything, and all of its rows."""
+    """Returns a recording with all features, and all of its rows."""
     reader = RecordingReader(seeds.ROOT / "recordings/tour.db")
     atexit.register(reader.close)
     return reader, list(reader.rows())

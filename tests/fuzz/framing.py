@@ -1,4 +1,4 @@
-"""Framing: any chunks of a stream give the lines of the whole stream, in both of its framers."""
+"""Fuzzes framing: in both framers, chunks of a stream give the lines of the whole stream."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _chunks(data: bytes) -> list[bytes]:
 
 
 def _cut(chunks: list[bytes]) -> list[bytes]:
-    """Returns the lines of the other framer, which holds the bytes."""
+    """Returns the lines that `LineCutter` makes of chunks."""
     cutter, lines = LineCutter(), list[bytes]()
     for chunk in chunks:
         for cut in cutter.feed(chunk):
@@ -33,7 +33,7 @@ def _cut(chunks: list[bytes]) -> list[bytes]:
 
 
 def check(data: bytes) -> None:
-    """Checks that lines depend only on the bytes, lose none, and have the right sizes and times."""
+    """Checks that lines depend only on the bytes, and have the right contents, sizes and times."""
     chunks = _chunks(data)
     stream = b"".join(chunks)
     parts = stream.split(b"\n")

@@ -1,4 +1,4 @@
-"""How Hypothesis makes inputs: seeds with some mutations, and words and bytes of any kind."""
+"""Makes inputs with Hypothesis: mutated seeds, and random words and bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_SEEDS = 64
 
 
 def inputs(target: Target) -> st.SearchStrategy[bytes]:
-    """Inputs for a target."""
+    """Draws inputs for a target."""
     seeds = [seed for seed in target.seeds() if len(seed) <= target.longest]
     chosen = seeds[:: max(1, len(seeds) // _MOST_SEEDS)]
     pieces = st.binary(max_size=8) | st.sampled_from(COMMON + target.words)
@@ -28,7 +28,7 @@ def inputs(target: Target) -> st.SearchStrategy[bytes]:
 
 @st.composite
 def mutated(draw: st.DrawFn, seeds: Sequence[bytes], pieces: st.SearchStrategy[bytes]) -> bytes:
-    """A seed in which some places are replaced, removed, repeated or joined with another seed."""
+    """Draws a seed in which parts are replaced, removed, repeated or joined with another seed."""
     data = bytearray(draw(st.sampled_from(seeds)))
     for _ in range(draw(st.integers(0, 4))):
         start = draw(st.integers(0, len(data)))

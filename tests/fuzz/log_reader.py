@@ -1,4 +1,4 @@
-"""The log reader and the indexer: any log is refused or becomes rows that can be read."""
+"""Fuzzes the log reader and the indexer: any log is refused, or indexed into readable rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WHOLE = 1 << 30
 
 
 def check(data: bytes) -> None:
-    """Reads bytes as a log, or makes a log of them whose records are whole."""
+    """Checks how bytes are read as a log, or as the contents of whole records."""
     source = ByteSource(data)
     match source.number(2):
         case 0:
@@ -42,7 +42,7 @@ def check(data: bytes) -> None:
 
 
 def _records(source: ByteSource) -> bytes:
-    """A log of records, each with any kind, stream, time and payload."""
+    """Returns a log of records with random kinds, streams, times and payloads."""
     parts = [base_record(0)]
     while source:
         kind, stream = 1 + source.number(LAST_KIND - 1), source.number(3)
@@ -76,7 +76,7 @@ def _read(log: LogReader, limit: int) -> list[LogRecord]:
 
 
 def _check_rows(log: LogReader) -> None:
-    """Rows do not depend on the batches, and can be exported or are called damaged."""
+    """Checks that rows do not depend on batches, and can be exported or are refused as damaged."""
     with new_database() as whole, new_database() as piecewise:
         if not _index(log, whole, _WHOLE):
             assert not _index(log, piecewise, 1)

@@ -1,4 +1,4 @@
-"""The plan reader: any TOML and any option is a plan or a complaint, and a plan comes back."""
+"""Fuzzes the plan reader: any TOML or option is read or refused, and a plan survives storing."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def _load(text: bytes) -> Plan:
 
 
 def _rules(text: bytes) -> Plan:
-    """Makes a plan of lines, each the value of one ``--fault``."""
+    """Makes a plan from lines, each the value of one ``--fault``."""
     rules = [parse_rule(rule.decode(errors="surrogateescape")) for rule in text.split(b"\n")]
     return joined([], rules, 7)
 
 
 def _check_comes_back(plan: Plan) -> None:
-    """The text of a plan, as a recording keeps it, gives the same rules, names and seed."""
+    """Checks that the stored text of a plan is read into the same rules, names and seed."""
     text = plan_text(plan)
     try:
         read_toml(text)

@@ -1,4 +1,4 @@
-"""The redactor: what is masked depends on no cut, keeps JSON as it is, and leaves no secret."""
+"""Fuzzes the redactor: cuts change no result, JSON keeps its structure, no secret remains."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Fed:
 
 
 def check(data: bytes) -> None:
-    """Masks any lines, or a conversation with a secret, in several ways that have to agree."""
+    """Masks random lines, or a conversation with a secret, in several ways that have to agree."""
     source = ByteSource(data)
     choice = source.number(255)
     private = bool(choice & 4)
@@ -57,7 +57,7 @@ def check(data: bytes) -> None:
 
 
 def _any_lines(source: ByteSource) -> list[Fed]:
-    """Any bytes, and of which stream each line is."""
+    """Returns lines of random bytes, each with its stream."""
     streams = source.take(8) or b"\0"
     raws = source.rest().split(b"\n")[:_MOST_LINES]
     return [Fed([*Stream][streams[n % len(streams)] % 3], raw) for n, raw in enumerate(raws)]
@@ -67,7 +67,7 @@ def _any_lines(source: ByteSource) -> list[Fed]:
 
 
 def _conversation(source: ByteSource) -> tuple[list[Fed], str]:
-    """Lines of which the first says by a name that something is a secret, which comes again."""
+    """Returns lines that repeat a value, after a first line with a name that makes it a secret."""
     secret = _secret(source)
     lines = [Fed(Stream.TO_AGENT, _spelled(source, _named(source, secret)))]
     while source and len(lines) < _MOST_LINES:
@@ -76,7 +76,7 @@ def _conversation(source: ByteSource) -> tuple[list[Fed], str]:
 
 
 def _secret(source: ByteSource) -> str:
-    """A value that nobody would take for a word, a number or a path."""
+    """Returns a value that does not look like a word, a number or a path."""
     digest = hashlib.blake2b(source.take(2), digest_size=24).digest()
     code = base64.b64encode(digest).decode().replace("/", "-")[: 12 + source.number(18)]
     odd = "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in source.short(3))
@@ -124,7 +124,7 @@ def _more(source: ByteSource, secret: str) -> list[Fed]:
 
 
 def _chunks(source: ByteSource, content: str) -> list[Fed]:
-    """Pieces of a text, of any size, with other lines between them."""
+    """Returns a text in pieces of any size, with other lines between them."""
     kind = source.choice(("agent_message_chunk", "agent_thought_chunk"))
     found = []
     while content:
@@ -146,7 +146,7 @@ def _to_client(source: ByteSource, message: Any) -> Fed:
 
 
 def _spelled(source: ByteSource, message: Any) -> bytes:
-    """A message in JSON as one of the peers would write it."""
+    """Returns a message as JSON in a style that some peer uses."""
     how = source.number(7)
     line = json.dumps(message, ensure_ascii=bool(how & 1), separators=(",", ":"))
     return (line.replace("/", "\\/") if how == 6 else line).encode()
@@ -165,7 +165,7 @@ _AROUND = ("", " ", "the key is ", "é\n", "/", ".", '"', "{", "password=", "Bea
 
 
 def _check_masked(lines: list[Fed], cuts: bytes, *, private: bool) -> list[Fed]:
-    """Masks lines in several ways, and returns how they look."""
+    """Masks lines in several ways, checks that they agree, and returns the masked lines."""
     whole = _edits(lines, lambda _: _MOST_LINES, private=private)
     masked = []
     for line, edits in zip(lines, whole, strict=True):
@@ -192,13 +192,13 @@ def _check_masked(lines: list[Fed], cuts: bytes, *, private: bool) -> list[Fed]:
 def _edits(
     lines: list[Fed], ahead: Callable[[int], int], *, private: bool, anew: int = 0
 ) -> list[Edits]:
-    """Masks lines one after the other.
+    """Masks lines one after the other, and returns the edits of each.
 
     Args:
         lines: all of them.
         ahead: how many that follow are known at first, by the number of the line.
         private: the level.
-        anew: after how many lines another redactor goes on, if any does.
+        anew: after how many lines a new redactor continues; 0 for never.
     """
     redactor = _redactor(RedactorState(_KEY), private=private)
     found = []
@@ -241,7 +241,7 @@ def _check_edits(raw: bytes, edits: Edits) -> None:
 
 
 def _check_structure(raw: bytes, masked: bytes) -> None:
-    """JSON keeps its keys, its types, and what identifies a message."""
+    """Checks that masking keeps the keys and types of JSON, and what identifies a message."""
     before = json_or_none(raw)
     assert (before is None) == (json_or_none(masked) is None)
     if before is not None:
@@ -251,7 +251,7 @@ def _check_structure(raw: bytes, masked: bytes) -> None:
 
 
 def _outline(value: Any) -> Any:
-    """What is left of a value without its texts."""
+    """Returns a value without its texts."""
     if isinstance(value, dict):
         return [(key, _outline(one)) for key, one in value.items()]
     if isinstance(value, list):
@@ -260,7 +260,7 @@ def _outline(value: Any) -> Any:
 
 
 def _check_pieces(lines: list[Fed], cuts: bytes, *, private: bool) -> None:
-    """A line that is not held is masked alike in whatever pieces it is read."""
+    """Checks that a line that is masked in pieces does not depend on where they are cut."""
     whole = _redactor(RedactorState(_KEY), private=private)
     pieces = _redactor(RedactorState(_KEY), private=private)
     for n, line in enumerate(lines):
@@ -272,7 +272,7 @@ def _check_pieces(lines: list[Fed], cuts: bytes, *, private: bool) -> None:
 
 
 def _check_restored(lines: list[Fed], cuts: bytes, *, private: bool) -> None:
-    """Lines that are fed once more after a mark are masked like others."""
+    """Checks that lines that are fed again after a mark are masked as the first time."""
     redactor = _redactor(RedactorState(_KEY), private=private)
     for n, line in enumerate(lines):
         mark = redactor.mark()
@@ -285,7 +285,7 @@ def _check_restored(lines: list[Fed], cuts: bytes, *, private: bool) -> None:
 
 
 def _check_hidden(masked: list[Fed], secret: str) -> None:
-    """No line has the secret, and no text does that is put together from chunks."""
+    """Checks that neither a line nor the joined text of chunks contains the secret."""
     streams: dict[tuple[object, ...], str] = {}
     for line in masked:
         assert secret not in line.raw.decode(errors="replace"), line
@@ -301,7 +301,7 @@ def _check_hidden(masked: list[Fed], secret: str) -> None:
 
 
 def _check_text(raw: bytes) -> None:
-    """A text and the words of a command are masked once.
+    """Checks that masking a text or the words of a command twice changes nothing more.
 
     A secret without anything between it and another one is seen when that one is a marker.
     """

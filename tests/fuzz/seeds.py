@@ -1,4 +1,4 @@
-"""Where seeds come from: the recordings in the repository, and the messages in ``tests/data``."""
+"""Takes seeds from the recordings in the repository and the messages in ``tests/data``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAIRS = sorted((ROOT / "tests/data/pairs").glob("*.jsonl"))
 
 @cache
 def lines() -> tuple[bytes, ...]:
-    """Lines of every kind, without their newlines: of each method and shape a few."""
+    """Returns lines of every kind without newlines, a few of each method and shape."""
     found: dict[tuple[object, ...], list[bytes]] = {}
     for path in RECORDINGS:
         with RecordingReader(path) as reader:
@@ -32,5 +32,5 @@ def lines() -> tuple[bytes, ...]:
 
 @cache
 def texts() -> tuple[bytes, ...]:
-    """Text forms of small recordings."""
+    """Returns the text forms of small recordings."""
     return tuple(path.read_bytes() for path in PAIRS)

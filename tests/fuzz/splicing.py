@@ -1,4 +1,4 @@
-"""Splicing: places are found in any text, and a replacement changes them alone."""
+"""Fuzzes splicing: places are found in any text, and a replacement changes nothing else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _check_order(found: list[Span], size: int) -> None:
 
 
 def _check_values(text: str, value: Any, places: Places, found: list[Span]) -> None:
-    """The values at the places, by their parsed form, and after a replacement."""
+    """Checks the values at the places against the parsed form, and after a replacement."""
     written = [_loads(text[span.start : span.end]) for span in found]
     assert repr(written) == repr([*_at(value, places)])
     spliced = splice(text, [(span, _NEW) for span in found])
@@ -64,7 +64,7 @@ def _loads(text: str) -> Any:
 
 
 def _parsed(text: str) -> tuple[Any] | None:
-    """The value of a line; None if it is not JSON or too deep."""
+    """Returns the value of a line; None if the line is not JSON or too deep."""
     try:
         return (_loads(text),)
     except (ValueError, RecursionError):
@@ -87,7 +87,7 @@ def _at(value: Any, places: Places) -> Any:
 
 
 def _replaced(value: Any, places: Places) -> Any:
-    """The value with another one at each place."""
+    """Returns the value with another one at each place."""
     new = []
     for key, inner in _members(value):
         place = places.get(key)

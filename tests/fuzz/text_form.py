@@ -1,4 +1,4 @@
-"""The text form: any text is refused in one line or read, and any rows come back from it."""
+"""Fuzzes the text form: any text is read or refused in one line, and rows survive export."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def check(data: bytes) -> None:
 
 
 def _check_text(text: bytes) -> None:
-    """A text is refused with the number of its line, or comes back."""
+    """Checks that a text is refused with a line number, or that its rows survive export."""
     try:
         rows = _rows_of_text(text)
     except UnreadableRecording as e:
@@ -63,14 +63,14 @@ def _check_text(text: bytes) -> None:
 
 
 def _check_line(line: bytes) -> None:
-    """A line in a known style comes back, also with escapes for what is invisible."""
+    """Checks that a line in a known style is restored, also with invisible characters escaped."""
     if (found := find_style(line)) is not None:
         message, style = found
         assert spell(message, style) == spell(visible_json(message), style) == line
 
 
 def _check_rows(source: ByteSource) -> None:
-    """Rows of any values come back."""
+    """Checks that rows with any values are restored from their text."""
     with new_database() as connection:
         recording = Recording("c0ffee", "x", "0.1.0", "2025-06-15T15:06:40Z", state="complete")
         rows = RowWriter(connection, IndexerState(recording=recording), resumable=False)
@@ -85,7 +85,7 @@ def _check_rows(source: ByteSource) -> None:
 
 
 def _add(rows: RowWriter, source: ByteSource) -> None:
-    """Adds a frame some numbers further on, and perhaps a fault that fired there."""
+    """Adds a frame, with a gap in the numbers, and perhaps a fault that fired at it."""
     rows.state.next_seq += source.number(3)
     seq, stream = rows.state.next_seq, source.choice([*Stream])
     t_ns = int.from_bytes(source.short(7), "little", signed=True)
@@ -118,7 +118,7 @@ def _written(text: bytes) -> bytes:
 
 
 def reader_of(connection: sqlite3.Connection) -> rows.Rows:
-    """Returns what reads rows in memory, which no file is opened for."""
+    """Returns a reader of rows in memory, without a file."""
     reader = rows.Rows()
     reader.path, reader.connection = _NAME, connection
     reader.tables = make_views(connection, tail=False)

@@ -18,12 +18,12 @@ with atheris.instrument_imports(include=["acp_proxy"]):
 
 
 def main(seconds: str, directory: str, prefix: str) -> None:
-    """Fuzzes; libFuzzer ends the process, with an exit code of its own after a crash.
+    """Fuzzes a target; libFuzzer ends the process, with its own exit code after a crash.
 
     Args:
         seconds: how long.
         directory: where the corpus is kept.
-        prefix: what the name of a file with an input that fails begins with.
+        prefix: the beginning of the names of files with failing inputs.
     """
     corpus = Path(directory, "corpus")
     corpus.mkdir(parents=True, exist_ok=True)

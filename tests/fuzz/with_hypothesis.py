@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 ROUND = 500
 """Examples that are drawn from one seed."""
 MOST_TRIES = 1000
-"""To make an input that fails smaller."""
+"""Tries to make a failing input smaller."""
 SLOWEST_S = 20
 """CPU seconds that an input may take. Steps bound nearly all of it, but no regular expression."""
 
 
 class _Enough(BaseException):
-    """It was tried often enough."""
+    """Raised when there were enough tries to make an input smaller."""
 
 
 @frozen
 class Outcome:
-    """What a run has found: how often the target was called, and the input that it failed at."""
+    """The result of a run: how often the target was called, and the input at which it failed."""
 
     executions: int
     crash: bytes | None = None
@@ -44,12 +44,12 @@ class Outcome:
 
 
 def fuzz(target: Target, is_over: Callable[[], bool], first_seed: int = 0) -> Outcome:
-    """Runs a target with one input after the other, until it fails or it is over.
+    """Runs a target with one input after the other, until it fails or the time is over.
 
     Args:
         target: what to run.
         is_over: asked before each round.
-        first_seed: what the first round is drawn from.
+        first_seed: the random seed of the first round.
     """
     strategy = inputs(target)
     executions, failed, error, tries = 0, b"", "", 0

@@ -1,4 +1,4 @@
-"""Finds how the agent ended, and in the middle of what."""
+"""Finds how the agent ended, and what was open at that time."""
 
 from collections.abc import Iterator
 from signal import SIGTERM
@@ -14,7 +14,7 @@ from acp_proxy.wording import counted
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds an end in the middle of a turn, or one without a reason; a remark if only odd.
+    """Finds an end of the agent during a turn or without a reason; a harmless one is a remark.
 
     An agent that is told to stop, or whose client closes its end, while nothing is open has ended
     well. What its client left open is found with the prompts, and what a fault did is no problem.
@@ -48,7 +48,7 @@ def _outside_turns(
     *,
     is_expected: bool,
 ) -> tuple[str, str]:
-    """How much an end matters that was in the middle of no turn, and a sentence; or nothing."""
+    """Returns severity and sentence for an end outside of turns; no sentence if it was ordinary."""
     was_asked_to_end = context.client_end is not None or signal is not None
     if "reason" in exit_.data:
         return PROBLEM, text
@@ -63,7 +63,7 @@ def _outside_turns(
 
 
 def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str, bool]:
-    """How the agent ended, and whether an agent that is told to stop ends so."""
+    """Returns how the agent ended, and whether that is usual for an agent that is told to stop."""
     data = exit_.data
     if "reason" in data:
         return plain(str(data["reason"])), False
@@ -96,7 +96,7 @@ def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedE
 
 
 def _amid(context: DiagnosisContext, cut: list[TurnRow]) -> str:
-    """In the middle of which turns, and of what in them."""
+    """Returns a phrase with the turns during which the agent ended, and the running tool calls."""
     first = cut[0]
     prompt = quoted_prompt(context, first)
     where = f"in the middle of turn {first.id} (prompt{prompt} #{first.prompt_seq})"

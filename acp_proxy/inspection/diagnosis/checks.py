@@ -1,6 +1,6 @@
 """Checks a conversation: each finding is one sentence, with the frames that it is about.
 
-A *problem* went wrong; a *remark* is worth knowing and may be as it should. Nothing is a problem
+A *problem* is a failure; a *remark* is worth knowing but may be intended. Nothing is a problem
 that a person or a program may take its time for.
 """
 
@@ -41,7 +41,7 @@ CHECKS: tuple[Check, ...] = (
     refused_logins,
     failed_turns,
 )
-"""All checks, in the order in which a person reads what they find."""
+"""All checks, in the order in which their findings are shown."""
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:
@@ -51,6 +51,6 @@ def run_checks(context: DiagnosisContext) -> list[Finding]:
 
 
 def has_problem(context: DiagnosisContext) -> bool:
-    """Whether `run_checks` finds a problem; stops at the first and reads no more than it must."""
+    """Whether `run_checks` would find a problem; stops at the first, and reads little before."""
     every = itertools.chain.from_iterable(check(context) for check in CHECKS)
     return any(finding.severity == PROBLEM for finding in every)

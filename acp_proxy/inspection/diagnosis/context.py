@@ -1,4 +1,4 @@
-"""What the checks read: each part of a recording is read when it is first asked for."""
+"""The parts of a recording that checks read; each is read when it is first needed."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -31,7 +31,7 @@ from acp_proxy.wording import counted
 MOST = 100
 """How many findings of a kind, requests and questions are listed one by one."""
 READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "who reads its stderr"}
-"""Who is to read a stream, by its name."""
+"""The reader of each stream, by the name of the stream."""
 _END = 1 << 62
 
 
@@ -42,15 +42,15 @@ class DiagnosisContext:
     reader: RecordingReader
     events: Sequence[RecordedEvent]
     counts: FrameCounts | None
-    """None if there was no pass over all frames: no silence is known then, but every problem is."""
+    """None without a pass over all frames; silences are then unknown, but problems are known."""
     waits: list[OpenWait]
-    """What is open now, if the recorder runs."""
+    """The requests and turns that are open now, if the recorder runs."""
     end_ns: int
-    """The last thing that happened, or now."""
+    """The time of the last frame or event, or now."""
 
     @cached_property
     def recording(self) -> Recording:
-        """What was recorded."""
+        """The row of the recording."""
         return self.reader.recording
 
     @property
@@ -83,7 +83,7 @@ class DiagnosisContext:
 
     @cached_property
     def initialization(self) -> dict[str, Value]:
-        """What the peers announced, by the direction of what each receives."""
+        """What each peer announced in the initialization, by the direction of what it receives."""
         return read_initialization(self.reader)
 
     @cached_property
@@ -93,7 +93,7 @@ class DiagnosisContext:
 
     @cached_property
     def faults(self) -> FaultEffects:
-        """What faults did."""
+        """The effects of faults."""
         return FaultEffects(self.reader, self.events)
 
     @cached_property
@@ -109,7 +109,7 @@ class DiagnosisContext:
 
     @property
     def holding_fault(self) -> str | None:
-        """The rule because of which no answer came any more before the first peer left."""
+        """The fault rule that prevented all answers from some time until the first peer left."""
         return self.faults.that_held(None if self.first_end is None else self.first_end.seq)
 
     @property
@@ -152,10 +152,10 @@ class DiagnosisContext:
 
 
 def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:
-    """Returns the first words of a turn's prompt in quotes, after a space; empty without prompt.
+    """Returns a space and the first words of a turn's prompt in quotes; empty without a prompt.
 
     Args:
-        context: has the prompts.
+        context: provides the prompts.
         turn: the turn.
     """
     prompt = context.prompts.get(turn.id)

@@ -1,4 +1,4 @@
-"""Reads what a summary has of the conversation itself: peers, sessions, turns, invalid lines.
+"""Reads the conversation for a summary: capabilities, sessions, turns and invalid lines.
 
 A capability is named by its path, by which it is found in the frame and in the specification:
 ``fs.readTextFile``, ``promptCapabilities.image``, ``session.mcp.http``. Custom ones are under
@@ -119,7 +119,7 @@ def read_sessions(reader: RecordingReader, turns: list[TurnRow]) -> list[Session
 
 
 def _way(row: ExchangeRow) -> str:
-    """How a request opens a session: new, load, resume or fork."""
+    """Returns how a request opens a session: new, load, resume or fork."""
     return (row.method or "").removeprefix("session/")
 
 
@@ -169,7 +169,7 @@ def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> lis
 
     Args:
         reader: the recording.
-        without: numbers of frames that do not count.
+        without: numbers of frames that are left out.
     """
     known = reader.first_of_kind("invalid", without)
     return [

@@ -137,7 +137,7 @@ class Rules:
     was not seen."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
-        """Returns what is wrong with a request, to be read after ``sent METHOD``; empty if nothing.
+        """Returns what is wrong with a request, as a phrase to follow ``sent METHOD``, or nothing.
 
         Args:
             direction: where it was sent.
@@ -192,7 +192,7 @@ _ROUTINE = {("fs/read_text_file", "resource not found")}
 
 @frozen
 class _ErrorGroup:
-    """What errors have in common that make up one tally."""
+    """What the errors of one tally have in common."""
 
     direction: str
     method: str | None
@@ -211,9 +211,9 @@ def read_errors(
 
     Args:
         reader: the recording.
-        dialect: by which codes have names.
+        dialect: the dialect that names the codes.
         read_rules: reads what its peers may request; called only if something was refused.
-        injected: the frames that a fault put in, with its rule.
+        injected: the frames that faults inserted, each with the rule.
     """
     failed = exchanges(reader, outcome="error", order="response_seq", most=_MOST_ERRORS)
     rows = {(row.response_seq, row.id): row for row in failed}

@@ -1,4 +1,4 @@
-"""Finds requests, logins and turns that failed, and lines that are no messages."""
+"""Finds requests, logins and turns that failed, and lines that are not messages."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from acp_proxy.store.exchange_queries import exchanges, has_succeeded_after
 _MOST_LOGINS = 100
 _LOGIN = ("authenticate", "auth/login")
 _NEEDED = (*INITIALIZE, *_LOGIN, *OPENING)
-"""Requests without whose success nothing goes on."""
+"""Requests that have to succeed before the conversation can continue."""
 _LOGIN_NEEDED = "authentication required"
 
 
@@ -30,7 +30,7 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds answers to a login that are no error and have ``success`` false (draft-1.0)."""
+    """Finds results of a login, not errors, that have ``success`` false (draft-1.0)."""
     rows = exchanges(
         context.reader, methods=_LOGIN, direction="to-agent", outcome="result", most=_MOST_LOGINS
     )
@@ -63,7 +63,7 @@ def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def invalid_lines(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds lines that are no messages of ACP."""
+    """Finds lines that are not messages of ACP."""
     for lines in context.invalid_lines:
         who = {"to-client": "on the agent's stdout", "to-agent": "from the client"}[lines.stream]
         if lines.count == 1:

@@ -1,7 +1,7 @@
-"""The one pass over all frames on which a summary rests.
+"""The single pass over all frames that a summary is based on.
 
-It counts, follows who waits for whom and what becomes of each tool call, and keeps what was open
-when a peer left. What is open is asked of the state machine of the connection.
+It counts frames, tracks who waits for whom and each tool call's status, and notes what was open
+when a peer left. The state machine of the connection knows what is open.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ CallKey = tuple[str | None, str]
 
 
 class CallLog:
-    """Follows the kind, the title and the status of tool calls, of the first 100,000."""
+    """Tracks the kind, the title and the status of the first 100,000 tool calls."""
 
     def __init__(self) -> None:
         self.states: dict[CallKey, Value] = {}
@@ -42,7 +42,7 @@ class CallLog:
         began with and the frame ``status_seq`` that set its status."""
 
     def add(self, key: CallKey, seq: int, raw: bytes) -> None:
-        """Takes an update of a call; what it leaves out stays as it was.
+        """Notes an update of a call; values that it omits stay as they were.
 
         Args:
             key: the call.
@@ -75,7 +75,7 @@ class CallLog:
         return sorted(every, key=lambda tally: (-tally.count, tally.kind))
 
     def failed(self, reader: RecordingReader) -> list[FailedCall]:
-        """Returns the first calls that failed, in the order in which they did."""
+        """Returns the first calls that failed, in the order of the failures."""
         failed = {
             (state["status_seq"], call): (session, state)
             for (session, call), state in self.states.items()
@@ -96,7 +96,7 @@ class CallLog:
 
 @define
 class FrameCounts:
-    """What one pass has found."""
+    """The results of a pass over the frames."""
 
     waits: WaitTracker
     counts: dict[tuple[str, str], int] = field(factory=dict)
@@ -104,14 +104,14 @@ class FrameCounts:
     updates: int = 0
     """Session updates, those of a replayed history included."""
     calls: CallLog = field(factory=CallLog)
-    """Those of a replayed history are not among them."""
+    """The tool calls, without those of a replayed history."""
     last_seq: int = 0
-    """Of the last frame that is no line of stderr."""
+    """The number of the last frame that is not a line of stderr."""
     open_at_end: list[OpenWait] | None = None
     """What was open when the first of the two peers left; None if neither did."""
     end_ns: int = 0
     is_exact: bool = True
-    """Whether no silence is left out, however short."""
+    """Whether silences of any length are included."""
 
 
 def count_frames(
@@ -125,8 +125,8 @@ def count_frames(
     Args:
         reader: the recording.
         events: all its events.
-        watch: is given all runs of frames, and passes them on.
-        pause_ns: silences that are not longer may be left out.
+        watch: receives all runs of frames and yields them again.
+        pause_ns: silences up to this length may be left out.
     """
     return _FramePass(reader, events, watch).read(pause_ns)
 
@@ -195,7 +195,7 @@ def running_calls(reader: RecordingReader, turn: int, span: Span) -> dict[int, s
     Args:
         reader: the recording.
         turn: the turn.
-        span: its prompt, and the frame.
+        span: the number of the turn's prompt, and that of the frame.
     """
     calls = CallLog()
     for message in read_messages(reader, call_updates_of_turn(reader, turn, span), HEAD):

@@ -1,6 +1,6 @@
 """Finds updates that came after the end of a turn, by where turns begin and end.
 
-Only stretches are read in which a session that had a turn has none, so that `inspect list` can ask
+Only the frames between two turns of a session are read, so that `inspect list` can do this
 without a pass over all frames.
 """
 
@@ -41,7 +41,7 @@ class LateUpdate(NamedTuple):
 
 
 class _TurnGap(NamedTuple):
-    """What lies between the end of a turn and the next prompt of its session."""
+    """The frames between the end of a turn and the next prompt of its session."""
 
     turn: int
     first: int
@@ -51,7 +51,7 @@ class _TurnGap(NamedTuple):
 
 
 def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds updates after the end of a turn that are a turn's work, by turn."""
+    """Returns updates that belong to the work of a turn but came after its end, by turn."""
     injected = context.faults.injected
     late = {
         each.seq: each
@@ -82,7 +82,7 @@ def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _candidates(reader: RecordingReader, turns: list[TurnRow]) -> Iterator[LateUpdate]:
-    """Yields the first ten thousand updates between turns, of whatever kind."""
+    """Yields the first ten thousand updates between turns, of any kind."""
     gaps = _gaps(turns)
     if not gaps:
         return
@@ -116,7 +116,7 @@ def _gaps(turns: Iterable[TurnRow]) -> dict[str | None, list[_TurnGap]]:
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:
-    """Joins stretches that overlap, since each frame is to be read once."""
+    """Joins stretches that overlap, so that each frame is read once."""
     merged: list[Span] = []
     for first, last in sorted(spans):
         if merged and first < merged[-1][1]:
@@ -129,7 +129,7 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
 def _within(
     frames: Iterable[TimedFrame], gaps: dict[str | None, list[_TurnGap]]
 ) -> Iterator[tuple[TimedFrame, _TurnGap]]:
-    """Yields the first ten thousand frames that are in a gap of their own session."""
+    """Yields the first ten thousand frames that lie in a gap between turns of their session."""
     count = 0
     for frame in frames:
         own = gaps.get(frame.session, [])
@@ -142,7 +142,7 @@ def _within(
 
 
 def _in_batches(reader: RecordingReader, spans: list[Span]) -> Iterator[TimedFrame]:
-    """The updates of no turn among the messages of batches."""
+    """Returns the updates in batches that belong to no turn."""
     if not reader.first_of_kind("batch"):
         return
     for batch in batches_of_agent(reader, spans[0][0], LARGEST, _MOST):

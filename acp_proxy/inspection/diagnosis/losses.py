@@ -16,7 +16,7 @@ _MOST = 100
 
 
 def stalls(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds peers that stopped reading, and whether they went on."""
+    """Finds peers that stopped reading, and whether they continued."""
     notes = context.of_kind("note")
     for note in notes:
         stream = note.data.get("stream")
@@ -39,7 +39,7 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
-    """When the chunk was read that could not be written, on the recording's clock."""
+    """Returns when the chunk was read that could not be written, by the recording's clock."""
     start = next(iter(context.of_kind("start")), None)
     origin, since = (start.data.get("origin") if start else None), note.data.get("since")
     if isinstance(origin, int) and isinstance(since, int) and 0 <= since - origin <= note.t_ns:
@@ -86,7 +86,7 @@ def gaps(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds bytes that were read for a peer that was gone by then."""
+    """Finds bytes that could not be delivered because their receiver had already left."""
     by_stream: dict[str, list[RecordedEvent]] = {}
     for event in context.of_kind("undelivered"):
         stream = event.data.get("stream")

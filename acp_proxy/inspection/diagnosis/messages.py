@@ -1,4 +1,4 @@
-"""Reads the messages of chosen frames: what requests ask, and how they were answered.
+"""Reads the messages of chosen frames: requests and their answers.
 
 Frames are read a few hundred at a time, whatever they hold. A request or an answer is found whether
 it was a frame by itself or one of the messages of a batch.
@@ -30,10 +30,10 @@ _OF_PERSONS = ("session/request_permission", "elicitation/create")
 
 
 class StoredMessage(NamedTuple):
-    """A message and its text, of a very large one the beginning; or a line that is no message."""
+    """A message with its text, or the beginning of a large one; or a line that is no message."""
 
     seq: int
-    """Of the frame; the messages of a batch share it."""
+    """The number of the frame; the messages of a batch share it."""
     t_ns: int
     stream: str
     kind: str
@@ -95,12 +95,12 @@ def messages_of_exchanges(
 
 
 def request_text(method: str | None, seq: int, message: StoredMessage | None) -> str:
-    """Returns a request's method, what it is about, and its number.
+    """Returns a text with a request's method, its subject, and its number.
 
     Args:
-        method: its method.
-        seq: its number.
-        message: what is stored of it; None if that was not found.
+        method: the method.
+        seq: the number of its frame.
+        message: the stored request; None if it was not found.
     """
     if message is not None and message.method != method:
         message = None  # another request of the same batch
@@ -149,7 +149,7 @@ def read_unanswered(reader: RecordingReader, end_ns: int, most: int) -> list[Ope
 
 
 def read_person_requests(reader: RecordingReader, end_ns: int) -> Iterator[PersonRequest]:
-    """Yields what a person was asked, in order.
+    """Yields the permissions and forms that a person was asked for, in order.
 
     Args:
         reader: the recording.

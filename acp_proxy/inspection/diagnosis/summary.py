@@ -1,4 +1,4 @@
-"""Summarizes a recording: who talked, how it went, what is open, what is wrong, how it ended."""
+"""Summarizes a recording: the peers, turns, open requests, findings, and the ending."""
 
 from collections import Counter
 
@@ -37,7 +37,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         reader: the recording.
         now_ns: the monotonic clock now, in nanoseconds. A running recording is summarized until
             then, or else until the last thing that happened. An ended one does not depend on it.
-        watch: is given all frames, and passes them on.
+        watch: receives all frames and yields them again.
     """
     recording, events = reader.recording, list(read_events(reader))
     context = _context(reader, events, now_ns if reader.live else None, watch)
@@ -92,8 +92,8 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
 def is_troubled(reader: RecordingReader, now_ns: int | None = None) -> bool:
     """Whether `summarize` would find a problem, without a pass over the frames.
 
-    Only of a running conversation in which something is open all frames are read, since only
-    time shows whether it hangs.
+    All frames are read only if the conversation runs and something is open, since only
+    their times show whether it hangs.
 
     Args:
         reader: the recording.
@@ -125,7 +125,7 @@ def _context(
 
 
 def _end_ns(counts: FrameCounts, events: list[RecordedEvent], now_ns: int | None) -> int:
-    """The last thing that happened, or now; both on the recording's clock."""
+    """Returns the time of the last frame or event, or now; both by the recording's clock."""
     origin = next((e.data.get("origin") for e in events if e.kind == "start"), None)
     if now_ns is None or not isinstance(origin, int):
         return counts.end_ns
@@ -133,7 +133,7 @@ def _end_ns(counts: FrameCounts, events: list[RecordedEvent], now_ns: int | None
 
 
 def _last_stderr_lines(reader: RecordingReader, counts: FrameCounts) -> list[bytes]:
-    """The last lines on stderr; looked for among all frames only if there are any."""
+    """Returns the last lines on stderr; frames are searched only if there are any such lines."""
     if not any(stream == "stderr" for stream, _ in counts.counts):
         return []
     return last_stderr_lines(reader, STDERR_LINES, _STDERR_SIZE)
@@ -162,7 +162,7 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
 
 
 def _first_of_each_kind(findings: list[Finding]) -> list[Finding]:
-    """At most a hundred of each kind."""
+    """Returns at most a hundred findings of each kind."""
     seen: Counter[str] = Counter()
     kept = []
     for finding in findings:
@@ -173,7 +173,7 @@ def _first_of_each_kind(findings: list[Finding]) -> list[Finding]:
 
 
 def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, int]:
-    """How many findings there are of each kind; of unanswered requests only some were read."""
+    """Returns how many findings there are of each kind; not all unanswered requests were read."""
     counts = Counter(finding.kind for finding in findings)
     if counts["unanswered"] and not context.live:
         counts["unanswered"] += open_exchange_count(context.reader)

@@ -1,4 +1,4 @@
-"""Finds what was never answered, what hangs, what was silent for long, and what is waited for."""
+"""Finds requests without an answer, hangs, long silences, and what is waited for at present."""
 
 from collections.abc import Collection, Iterator
 
@@ -37,7 +37,7 @@ def unanswered_prompts(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def unanswered_requests(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds what hangs in a running recording, and in an ended one all requests but prompts."""
+    """Finds what hangs if the recorder runs, and else the unanswered requests except prompts."""
     if context.live:
         yield from _hanging(context)
         return
@@ -55,7 +55,7 @@ def unanswered_requests(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds hangs that were not during a tool call, and are not found as unanswered."""
+    """Finds hangs outside of tool calls that are not already reported as unanswered."""
     if context.counts is None:
         return
     cut = {turn.prompt_seq for turn in context.cut_turns}
@@ -73,7 +73,7 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
-    """Returns what a running conversation waits for, as far as nothing is wrong with it."""
+    """Returns what a running conversation waits for, without the waits that are problems."""
     if context.of_kind("exit"):
         return []  # an answer can no longer come
     held = {wait.request.session for wait in context.waits if _is_of_agent(wait)}
@@ -106,14 +106,14 @@ def silence_text(silence: Silence) -> str:
 
 
 def _unless_fault(text: str, rule: str | None, seqs: list[int]) -> Finding:
-    """A problem, or a remark if a fault is the reason."""
+    """Returns a problem, or a remark if a fault is the reason."""
     if rule is None:
         return Finding("unanswered", PROBLEM, text, seqs)
     return Finding("unanswered", REMARK, f"{text}, because of fault {rule}", seqs)
 
 
 def _meanwhile(context: DiagnosisContext, turn: TurnRow, end: RecordedEvent | None) -> str:
-    """What happened in place of an answer to a prompt, to be read after it."""
+    """Returns a phrase for what happened in place of an answer to a prompt."""
     later = context.prompt_after(turn)
     if later is not None:
         return f"; the client went on with session/prompt (#{later.prompt_seq})"
@@ -145,7 +145,7 @@ def _request_to_client(context: DiagnosisContext, turn: TurnRow) -> str | None:
 
 
 def _how_long(context: DiagnosisContext, wait: OpenWait, until: str) -> str:
-    """How long nothing came, or in the middle of what it was."""
+    """Returns a phrase for how long nothing came, or what was interrupted."""
     running = context.running_calls(wait.request.turn, wait.request.seq)
     if running:
         return f"{named_calls(running)} in progress, {duration(wait.waited_ns)} {until}"
@@ -165,7 +165,7 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:
-    """What is a hang by now; nothing is while a tool call runs, whatever that does."""
+    """Returns hangs by request number; an agent whose tool call runs does not hang."""
     return {
         wait.request.seq: wait
         for wait in context.waits

@@ -1,1 +1,1 @@
-"""Finds what a person has read, however it was written and cut."""
+"""Searches the texts of a recording, however they were escaped and cut into chunks."""

@@ -1,7 +1,7 @@
 """The pattern of a search, and a quick test of whether a line can match it at all.
 
 Few of a million lines match. So before the exact test, a compiled regular expression, there is a
-cheap one for lines of plain ASCII, as nearly all are: to look for a fixed text in lower case costs
+cheap one for lines of plain ASCII, as nearly all are: a search for a fixed text in lower case costs
 a tenth of a regular expression that ignores case.
 """
 
@@ -25,7 +25,7 @@ _LIKE_ASCII = frozenset("ıſK\u0130")
 
 
 class Pattern:
-    """A text or a regular expression to look for."""
+    """A text or a regular expression to search for."""
 
     def __init__(
         self, text: str, *, is_regex: bool = False, ignore_case: bool | None = None
@@ -33,7 +33,7 @@ class Pattern:
         """Prepares a search.
 
         Args:
-            text: what to look for.
+            text: the text or the regular expression.
             is_regex: whether it is a regular expression, in Python's syntax.
             ignore_case: whether A and a are the same; by default unless ``text`` has a capital.
 
@@ -46,7 +46,7 @@ class Pattern:
             ignore_case = not _has_capital(text, is_regex=is_regex)
         source = text if is_regex else re.escape(text)
         self.regex = _compiled(source, ignore_case=ignore_case)
-        """The exact answer; ``^`` and ``$`` are the ends of lines."""
+        """The exact test; ``^`` and ``$`` match at the ends of lines."""
         self.length = 0 if is_regex else len(text)
         """Characters of a fixed text; 0 for a regular expression."""
         self.has_assertions = is_regex and _has_assertions(text)
@@ -62,7 +62,7 @@ class Pattern:
             self._folded = _compiled(source, ignore_case=False)
 
     def may_be_in(self, raw: bytes) -> bool:
-        """Whether a line may match, as it stands or in a string; quick, and never wrongly False."""
+        """Whether a line may match, as written or in a string; fast, and sometimes wrongly True."""
         if b"\\" in raw or self.has_assertions:
             return True
         needle = self._needle
@@ -85,17 +85,17 @@ class Pattern:
 
 
 def escaped_strings(line: str) -> list[str]:
-    """Returns the JSON strings of a line that have escapes, with these undone."""
+    """Returns the JSON strings of a line that have escapes, decoded."""
     return list(map(undone, _ESCAPED_STRING.findall(line)))
 
 
 def strings(line: str) -> list[str]:
-    """Returns all JSON strings of a line, names of members included, with escapes undone."""
+    """Returns all JSON strings of a line, decoded; names of members are included."""
     return [undone(s) if "\\" in s else s for s in _ANY_STRING.findall(line)]
 
 
 def undone(text: str) -> str:
-    """Replaces the escapes of JSON by their characters."""
+    """Replaces JSON escapes by the characters that they stand for."""
     return ESCAPE.sub(_character, text)
 
 
@@ -122,7 +122,7 @@ def _compiled(source: str, *, ignore_case: bool) -> re.Pattern[str]:
 
 
 def _has_assertions(pattern: str) -> bool:
-    r"""Whether a pattern asserts where a text begins or ends, or what is around a match.
+    r"""Whether a pattern has assertions about the ends of a text, or about what is around a match.
 
     ``\b`` does not count: a string has a quote at its ends, which is not part of a word.
     """
@@ -137,7 +137,7 @@ def _has_capital(text: str, *, is_regex: bool) -> bool:
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether a regular expression matches lower-cased ASCII where it matches with case ignored."""
+    """Whether a pattern matches lower-cased ASCII wherever it matches with case ignored."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

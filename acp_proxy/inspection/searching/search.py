@@ -1,11 +1,11 @@
 r"""Searches frames and events: lines, the strings within them, and messages across chunks.
 
 A person sees texts, but the wire has escapes such as ``\"`` and ``\u00e9``, and sends a sentence in
-a dozen chunks. So a pattern is looked for in the line as it was sent, in each JSON string with its
+a dozen chunks. So a pattern is searched for in the line as sent, in each JSON string with its
 escapes undone, and in the messages that chunks make up. A match belongs to the frame in which it
 begins, and a frame is a hit once.
 
-It does not know where frames come from. Memory is bounded: of an unfinished message only the end is
+This module does not read files. Memory is bounded: of an unfinished message only the end is
 kept (`streams`), and a limited number of hits wait for earlier ones.
 """
 
@@ -47,7 +47,7 @@ class Searcher:
         self._order = count()
 
     def feed(self, frame: Payload) -> list[SearchHit]:
-        """Searches a frame that is held whole."""
+        """Searches a frame whose line is in memory."""
         raw = frame.raw or b""
         hit = self._look(frame, raw) if self._pattern.may_be_in(raw) else None
         if hit is not None:
@@ -60,7 +60,7 @@ class Searcher:
         return []
 
     def feed_large(self, frame: Payload, pieces: Callable[[], Iterable[bytes]]) -> list[SearchHit]:
-        """Searches a frame that is too large to hold.
+        """Searches a frame that is too large for memory.
 
         Args:
             frame: the frame, without its line.
@@ -74,8 +74,8 @@ class Searcher:
         """Searches an event.
 
         Args:
-            place: of the event, without a line.
-            text: its description.
+            place: the event, without a line.
+            text: the description of the event.
         """
         if hit := self._hit_in(place, text):
             self._add(hit)
@@ -88,7 +88,7 @@ class Searcher:
         return self._complete()
 
     def _look(self, frame: Payload, raw: bytes) -> SearchHit | None:
-        """Searches a line: its strings first, since those are what a person reads."""
+        """Searches the strings of a line first, because a person reads those, and then the line."""
         line = raw.decode(errors="replace")
         text = self._text_of(frame, line)
         hit = self._hit_in(frame, text) if text is not None else None
@@ -131,7 +131,7 @@ class Searcher:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
     def _complete(self) -> list[SearchHit]:
-        """Takes the hits before which no other can come."""
+        """Removes and returns the hits before which no further hit can come."""
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0
         while waiting and (waiting[0][0] <= earliest or len(waiting) > _MOST_WAITING):
@@ -140,7 +140,7 @@ class Searcher:
 
 
 def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
-    """Returns the pointer to the first string of a line that is sought; None if there is none."""
+    """Returns the pointer to the first string of a line that matches; None if no string does."""
     waiting = [("", json_or_none(line.encode(errors="surrogatepass")))]
     while waiting:
         place, value = waiting.pop()

@@ -1,4 +1,4 @@
-"""Finds a pattern in texts that come in pieces: messages in chunks, and lines too large to hold.
+"""Finds a pattern in texts that come in pieces: chunked messages, and very large lines.
 
 Each piece belongs to a frame. Only the end of a text is kept, for matches that continue in the next
 piece: as much as a fixed text needs, and `_OVERLAP` characters for a regular expression.
@@ -54,9 +54,9 @@ class SearchHit:
 
 
 _Head = tuple[Any, ...]
-"""A payload without its line; a slice, since there may be a million."""
+"""A payload without its line, as a tuple, since there may be a million of them."""
 _Piece = tuple[int, _Head, str | None]
-"""Where it begins in the text, its frame, and the pointer to it."""
+"""A piece of a text: where it begins, its frame, and the pointer to it."""
 
 
 def excerpt(text: str, start: int, end: int) -> Excerpt:
@@ -78,7 +78,7 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
 
 
 class _Text:
-    """A text that still grows; `look` drops what cannot match any more."""
+    """A text that still grows; `look` discards the part that cannot match any more."""
 
     def __init__(self, pattern: Pattern) -> None:
         self.size = 0
@@ -94,7 +94,7 @@ class _Text:
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: _Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
-        """Adds a piece of a frame, in which a match may be known already."""
+        """Adds a piece of a frame; the caller may have found a match in the frame already."""
         if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
             text = self._whole_character(text)
         if text:
@@ -114,7 +114,7 @@ class _Text:
         return text[1:]
 
     def look(self, *, is_whole: bool) -> list[SearchHit]:
-        """Returns the matches that are certain, one for each frame, and forgets the text before.
+        """Returns the matches that are final, one for each frame, and discards text before them.
 
         Args:
             is_whole: whether the text is complete.
@@ -162,7 +162,7 @@ class Streams:
     """The messages of a recording that are being streamed.
 
     Args:
-        pattern: what is looked for.
+        pattern: the pattern to find.
         pointer: returns the pointer to the text in the line of a chunk; None if not asked for.
     """
 
@@ -188,7 +188,7 @@ class Streams:
         Args:
             frame: any frame.
             raw: its line.
-            is_hit: whether a match in it is known already.
+            is_hit: whether a match in the frame is known already.
         """
         self.has_moved = False
         if frame.method == PROMPT:
@@ -223,7 +223,7 @@ class Streams:
         return [found for key in list(self._texts) for found in self._end(key)]
 
     def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
-        """Ends the messages of a session; those with an id may go on unless all are to end."""
+        """Ends the messages of a session; unless all are to end, those with an id stay open."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [found for key in ended for found in self._end(key)]
 
@@ -239,10 +239,10 @@ class Streams:
 def look_through(
     pattern: Pattern, frame: Payload, pieces: Callable[[], Iterable[bytes]]
 ) -> SearchHit | None:
-    """Searches a line that is too large to hold, as it stands and with escapes undone.
+    """Searches a line that is too large for memory, as written and with escapes decoded.
 
     Args:
-        pattern: what is looked for.
+        pattern: the pattern to find.
         frame: the frame, without its line.
         pieces: reads the line from its beginning, piece by piece, each time it is called.
     """
@@ -265,7 +265,7 @@ def _decoded(pieces: Iterable[bytes]) -> Iterator[str]:
 
 
 def _undone(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Yields the text with its escapes undone; no escape is split between two pieces."""
+    """Yields the text with its escapes decoded; an escape may be split between two pieces."""
     rest = ""
     for piece in _decoded(pieces):
         text = rest + piece
