@@ -6,8 +6,6 @@ branch that the discriminator of the value chooses, so the answer is "content is
 the validator.
 """
 
-import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
@@ -17,27 +15,24 @@ from attrs import field, frozen
 
 from acp_proxy.conformance.closed_types import FREE_MEMBERS, META, lists_members
 from acp_proxy.conformance.schema_derivation import NULL_IS_DEFAULT, Form, discriminator, named
+from acp_proxy.conformance.simple_forms import (
+    TYPES,
+    is_allowed,
+    is_in_range,
+    is_of_type,
+    range_of,
+    shown,
+    size_of,
+    types_of,
+)
 from acp_proxy.protocol.json_text import pointer
-from acp_proxy.wording import counted
 
 ABSENT: Final = object()
 """In place of a value: there is none."""
 MOST = 100
 """Problems that are named in one message, and members."""
 _MOST_VALUES = 12
-_LONGEST = 40
-"""Characters of a text from a message that are quoted."""
-_LARGEST = 10**20
-"""Numbers beyond it are not quoted: they may have a million digits."""
-_TYPES: Mapping[type, str] = {
-    type(None): "null",
-    bool: "boolean",
-    str: "string",
-    int: "integer",
-    list: "array",
-    dict: "object",
-}
-_PLAIN = {type_: {"type": name} for type_, name in _TYPES.items()}
+_PLAIN = {type_: {"type": name} for type_, name in TYPES.items()}
 """Forms that say no more than the type of a value."""
 _Path = tuple[str, ...]
 
@@ -110,13 +105,13 @@ class Explainer:
             return
         for one in form.get("allOf", ()):
             yield from self._problems(one, value, at)
-        if not _is_of_type(form, value):
+        if not is_of_type(form, value):
             is_default = value is None and form.get(NULL_IS_DEFAULT)
             kind = Mismatch.NULL if is_default else Mismatch.TYPE
             yield self._problem(form, value, at, kind)
-        elif not _is_allowed(form, value):
+        elif not is_allowed(form, value):
             yield self._problem(form, value, at, Mismatch.VALUE)
-        elif not _is_in_range(form, value):
+        elif not is_in_range(form, value):
             yield self._problem(form, value, at, Mismatch.RANGE)
         elif isinstance(value, dict):
             yield from self._members(form, value, at)
@@ -162,7 +157,7 @@ class Explainer:
             named_so = union.tagged.get(given) if isinstance(given, str) else None
             fitting = named_so or union.objects
         else:
-            fitting = [one for one in union.branches if _is_of_type(one, value)]
+            fitting = [one for one in union.branches if is_of_type(one, value)]
         if not fitting:
             given = value is None and any(one.get(NULL_IS_DEFAULT) for one in union.branches)
             kind = Mismatch.NULL if given else Mismatch.TYPE
@@ -242,8 +237,8 @@ class Explainer:
     def _problem(
         self, form: Form, value: Any, at: _Path, kind: Mismatch, expected: str | None = None
     ) -> SchemaProblem:
-        found = _size(value) if kind is Mismatch.RANGE else None
-        found = found or _shown(value, kind in (Mismatch.VALUE, Mismatch.TAG))
+        found = size_of(value) if kind is Mismatch.RANGE else None
+        found = found or shown(value, kind in (Mismatch.VALUE, Mismatch.TAG))
         return SchemaProblem(pointer(at), expected or self._described(form), found, kind)
 
     def _described(self, form: Form) -> str:
@@ -251,14 +246,14 @@ class Explainer:
         for one in self._flat(form):
             values = one.get("enum", [one["const"]] if "const" in one else [])
             for value in values[:_MOST_VALUES]:
-                words[_shown(value, quoted=True)] = None
+                words[shown(value, quoted=True)] = None
             if len(values) > _MOST_VALUES:
                 words[f"one of {len(values) - _MOST_VALUES} others"] = None
             if not values:
-                words |= dict.fromkeys(_types(one) or ["a value"])
+                words |= dict.fromkeys(types_of(one) or ["a value"])
         several = [*words]
         text = " or ".join(filter(None, [", ".join(several[:-1]), several[-1]]))
-        return text + _range(form)
+        return text + range_of(form)
 
 
 @frozen
@@ -280,7 +275,7 @@ class _Union:
             form: its form.
             branches: all of its branches.
         """
-        objects = [one for one in branches if _is_of_type(one, {})]
+        objects = [one for one in branches if is_of_type(one, {})]
         tag = discriminator(objects)
         tagged: dict[Any, list[Form]] = {}
         if tag is not None and all(_is_tagged(one, tag) for one in objects):
@@ -322,7 +317,7 @@ def _is_tagged(form: Form, tag: str) -> bool:
 def _may_have(form: Form, tag: str, value: Any) -> bool:
     """Whether a branch without a tag allows a member of that name, or its absence."""
     own = form.get("properties", {}).get(tag, {})
-    return tag not in form.get("required", ()) if value is ABSENT else _is_of_type(own, value)
+    return tag not in form.get("required", ()) if value is ABSENT else is_of_type(own, value)
 
 
 def _alternatives(found: Iterable[Sequence[SchemaProblem]]) -> SchemaProblem | None:
@@ -333,93 +328,3 @@ def _alternatives(found: Iterable[Sequence[SchemaProblem]]) -> SchemaProblem | N
     place = next(iter(missing)).rpartition("/")[0]
     names = " or ".join(one.removeprefix(f"{place}/") for one in missing)
     return SchemaProblem(place or "/", f"member {names}", "neither", Mismatch.MISSING)
-
-
-def _types(form: Form) -> list[str]:
-    types = form.get("type", [])
-    return types if isinstance(types, list) else [types]
-
-
-def _is_of_type(form: Form, value: Any) -> bool:
-    if "const" in form or "enum" in form:
-        allowed = [form["const"]] if "const" in form else form["enum"]
-        return any(_type_of(value) == _type_of(one) for one in allowed)
-    types = _types(form)
-    found = _type_of(value)
-    return not types or found in types or (found == "integer" and "number" in types)
-
-
-def _type_of(value: Any) -> str:
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return "no number"
-        return "integer" if value.is_integer() else "number"
-    return _TYPES.get(type(value), "nothing")
-
-
-def _is_allowed(form: Form, value: Any) -> bool:
-    if "const" in form:
-        return bool(value == form["const"])
-    if "enum" in form:
-        return value in form["enum"]
-    return value not in form["not"]["enum"] if "enum" in form.get("not", ()) else True
-
-
-def _is_in_range(form: Form, value: Any) -> bool:
-    match value:
-        case bool():
-            return True
-        case int() | float():
-            least, most = form.get("minimum", value), form.get("maximum", value)
-            return bool(least <= value <= most)
-        case str():
-            return bool(form.get("minLength", 0) <= len(value) <= form.get("maxLength", math.inf))
-        case list():
-            return bool(form.get("minItems", 0) <= len(value) <= form.get("maxItems", math.inf))
-    return True
-
-
-def _range(form: Form) -> str:
-    for least, most, noun in (
-        ("minimum", "maximum", ""),
-        ("minLength", "maxLength", "character"),
-        ("minItems", "maxItems", "item"),
-    ):
-        match form.get(least), form.get(most):
-            case None, None:
-                continue
-            case low, None:
-                return f" of at least {_counted(low, noun)}"
-            case None, high:
-                return f" of at most {_counted(high, noun)}"
-            case low, high:
-                return f" from {low} to {_counted(high, noun)}"
-    return ""
-
-
-def _counted(count: Any, noun: str) -> str:
-    return counted(count, noun) if noun else str(count)
-
-
-def _size(value: Any) -> str | None:
-    match value:
-        case str():
-            return counted(len(value), "character")
-        case list():
-            return counted(len(value), "item")
-    return None
-
-
-def _shown(value: Any, quoted: bool) -> str:
-    """What there is, in a few words of printable ASCII."""
-    match value:
-        case str() if quoted:
-            return json.dumps(value if len(value) <= _LONGEST else value[:_LONGEST] + "...")
-        case None | bool():
-            return json.dumps(value)
-        case int() | float() if abs(value) < _LARGEST:  # false for what is not finite, too
-            return json.dumps(value)
-        case int() | float():
-            return "a number that is too large" if value == value else "NaN"
-        case _:
-            return _type_of(value)
