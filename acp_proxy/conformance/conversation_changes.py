@@ -25,9 +25,11 @@ from acp_proxy.protocol.connection_state import Exchange, Turn
 from acp_proxy.protocol.dialects import (
     CANCEL,
     CANCEL_REQUEST,
+    CLOSING,
     DRAFT,
     FORK,
     INITIALIZE,
+    LOGIN,
     OPENING,
     PERMISSION,
     PROMPT,
@@ -39,8 +41,6 @@ from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import DENIED, options_of, read_answer
 from acp_proxy.protocol.updates import RUNNING
 
-_LOGIN = ("authenticate", "auth/login")
-_CLOSING = ("session/close", "session/delete")
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 
@@ -129,9 +129,9 @@ def _request(talk: Conversation, seen: CheckedMessage) -> None:
             talk.initialize.append(seen)
         if not talk.client.is_known and seen.value is not None:
             talk.client.announced, talk.client.seq = seen.params, seen.seq
-    elif method in (*_CLOSING, CANCEL) and seen.direction is _TO_AGENT:
+    elif method in (*CLOSING, CANCEL) and seen.direction is _TO_AGENT:
         _cancel(talk, seen, seen.session, must_confirm=False)
-    elif method in _LOGIN:
+    elif method in LOGIN:
         talk.auth_required = None
     elif method == PERMISSION:
         session, call_id = talk.session(seen.session), seen.message.tool_call
@@ -159,10 +159,10 @@ def _answer(talk: Conversation, seen: CheckedMessage) -> None:
         _open(talk, seen, exchange)
     elif method == "session/list":
         _listed(talk, seen)
-    elif method in _CLOSING:
+    elif method in CLOSING:
         if (closed := talk.session(exchange.session)) is not None:
             closed.closed_seq = seen.seq
-    elif method in _LOGIN:
+    elif method in LOGIN:
         talk.is_logged_in = seen.result.get("success") is not False
     elif method in ("logout", "auth/logout"):
         talk.is_logged_in = False

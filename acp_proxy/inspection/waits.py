@@ -29,13 +29,13 @@ from attrs import define, evolve, field, frozen
 
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Exchange, Transition
-from acp_proxy.protocol.dialects import CANCEL, PERMISSION
+from acp_proxy.protocol.dialects import CANCEL, LOGIN, PERMISSION
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.states import TerminalState
 from acp_proxy.recording import FrameRun, RecordedEvent
 
-_PERSON = {PERMISSION, "elicitation/create", "authenticate", "auth/login"}
+_PERSON = {PERMISSION, "elicitation/create", *LOGIN}
 _PROGRAM = {"terminal/wait_for_exit"}
 _TERMINAL_ENDS = ("terminal/wait_for_exit", "terminal/kill", "terminal/release")
 _MOST_LONG = 20

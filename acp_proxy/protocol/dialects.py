@@ -15,11 +15,13 @@ V1, V2, DRAFT = "v1", "v2", "draft-1.0"
 
 INITIALIZE = ("initialize", "_proxy/initialize", "proxy/initialize")
 """The last two are for a proxy in a chain, in the implementation's spelling and the proposal's."""
-HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
+LOGIN = ("authenticate", "auth/login")
+HANDSHAKE = (*INITIALIZE, *LOGIN)
 FORK = "session/fork"
 """Its request has the id of the original session, and its response that of the new one."""
 OPENING = ("session/new", "session/load", "session/resume", FORK)
 """Requests that open a session and name its directories."""
+CLOSING = ("session/close", "session/delete")
 PROMPT, PERMISSION = "session/prompt", "session/request_permission"
 CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
 PUSH = "terminal/output"

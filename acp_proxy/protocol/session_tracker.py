@@ -3,7 +3,7 @@
 from typing import Any
 
 from acp_proxy.protocol.connection_state import Exchange, Session, State, Terminal
-from acp_proxy.protocol.dialects import OPENING, body
+from acp_proxy.protocol.dialects import CLOSING, OPENING, body
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.states import (
     CALLS,
@@ -23,7 +23,6 @@ _TERMINAL_EVENTS = {
     "terminal/kill": StateEvent.KILL,
     "terminal/release": StateEvent.RELEASE,
 }
-_ENDING = ("session/close", "session/delete")
 _SET_MODE = "session/set_mode"
 _RESPONSE = Kind.RESPONSE  # looking it up takes a while
 
@@ -77,7 +76,7 @@ class SessionTracker:
             _keep(state.terminals, message.terminal, Terminal(exchange.session))
         elif method.startswith("terminal/") and exchange.terminal is not None:
             self._follow_terminal(exchange.terminal, method, message)
-        elif method in _ENDING and known is not None:
+        elif method in CLOSING and known is not None:
             name = exchange.session
             known.state = step(
                 SESSIONS, known.state, StateEvent.CLOSE, self._violations, "session", name

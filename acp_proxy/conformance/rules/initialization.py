@@ -10,12 +10,11 @@ from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.rules.conditions import is_early
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import not_offered, shown
-from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, LOGIN, V1, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import V2_UPDATES
 
-_LOGIN = ("authenticate", "auth/login")
 _AUTH_REQUIRED = -32000
 _BAD_REQUEST = (-32600, -32602)
 _MOST_VERSION = 65535
@@ -54,7 +53,7 @@ def initialize_is_first(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
 def nothing_before_its_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds sessions and logins that do not wait for the answer to ``initialize``."""
     method = seen.method or ""
-    is_setup = method.startswith("session/") or method in _LOGIN
+    is_setup = method.startswith("session/") or method in LOGIN
     if seen.sender == CLIENT and is_setup and talk.initialize and not talk.agent.is_known:
         first = talk.initialize[0]
         if any(one.method in INITIALIZE for one in talk.connection.open_requests(seen.direction)):
@@ -205,7 +204,7 @@ def capabilities_are_spelled_right(seen: CheckedMessage, talk: Conversation) -> 
         yield Breach(text, place=f"{at}/{root}/terminal")
 
 
-@rule("auth.not-offered", requests=_LOGIN)
+@rule("auth.not-offered", requests=LOGIN)
 def login_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds logins with an agent that offers no way to log in."""
     if talk.dialect == V1 and talk.agent.is_known and not _auth_methods(talk):
@@ -213,7 +212,7 @@ def login_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
                      frames_of(talk.agent))  # fmt: skip
 
 
-@rule("auth.method-unknown", requests=_LOGIN)
+@rule("auth.method-unknown", requests=LOGIN)
 def login_names_an_offer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds logins with a method that the agent does not offer."""
     wanted, offered = seen.params.get("methodId"), _auth_methods(talk)
@@ -223,7 +222,7 @@ def login_names_an_offer(seen: CheckedMessage, talk: Conversation) -> Iterator[B
         yield Breach(text, frames_of(talk.agent))
 
 
-@rule("auth.terminal-method", requests=_LOGIN)
+@rule("auth.terminal-method", requests=LOGIN)
 def terminal_methods_are_run(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds logins with a method that the client has to run in a terminal."""
     wanted = seen.params.get("methodId")

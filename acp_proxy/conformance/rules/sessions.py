@@ -11,14 +11,13 @@ from acp_proxy.conformance.rules.conditions import is_while_opening
 from acp_proxy.conformance.session_record import MESSAGES, TOOLS
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import is_relative, not_offered, shown
-from acp_proxy.protocol.dialects import DRAFT, FORK, OPENING, PROMPT, V1, V2
+from acp_proxy.protocol.dialects import CLOSING, DRAFT, FORK, OPENING, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.redaction.markers import MARKER
 
 _OPENS = (*OPENING, "session/list")
 _REOPENING = ("session/load", "session/resume")
 _REPLAYED = MESSAGES | TOOLS
-_CLOSING = ("session/close", "session/delete")
 _PATHS = {"fs/read_text_file": "path", "fs/write_text_file": "path", "terminal/create": "cwd"}
 
 
@@ -176,7 +175,7 @@ def close_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
 def closed_is_over(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds messages for a session that was closed, but for its opening."""
     session = talk.session(seen.session)
-    if session is None or session.closed_seq is None or seen.method in (*_OPENS, *_CLOSING):
+    if session is None or session.closed_seq is None or seen.method in (*_OPENS, *CLOSING):
         return
     if seen.params.get("sessionId") == session.id:
         yield Breach(f"the session {shown(session.id)} is closed", (session.closed_seq,))

@@ -11,13 +11,12 @@ from acp_proxy.inspection.diagnosis.messages import (
     requests_by_number,
 )
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, ErrorTally, Finding
-from acp_proxy.protocol.dialects import INITIALIZE, OPENING
+from acp_proxy.protocol.dialects import INITIALIZE, LOGIN, OPENING
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import exchanges, has_succeeded_after
 
 _MOST_LOGINS = 100
-_LOGIN = ("authenticate", "auth/login")
-_NEEDED = (*INITIALIZE, *_LOGIN, *OPENING)
+_NEEDED = (*INITIALIZE, *LOGIN, *OPENING)
 """Requests that have to succeed before the conversation can continue."""
 _LOGIN_NEEDED = "authentication required"
 
@@ -32,7 +31,7 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
 def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds results of a login, not errors, that have ``success`` false (draft-1.0)."""
     rows = exchanges(
-        context.reader, methods=_LOGIN, direction="to-agent", outcome="result", most=_MOST_LOGINS
+        context.reader, methods=LOGIN, direction="to-agent", outcome="result", most=_MOST_LOGINS
     )
     requests = {(row.response_seq, row.id): row.request_seq for row in rows}
     answers = messages_of_exchanges(context.reader, requests)
