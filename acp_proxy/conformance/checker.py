@@ -14,6 +14,7 @@ from acp_proxy.conformance.registry import ANY, Condition, Registered
 from acp_proxy.conformance.rules import load
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.session_record import EndedTurn
+from acp_proxy.conformance.unpaired_messages import follow_odd
 from acp_proxy.conformance.values import (
     SEVERITIES,
     Breach,
@@ -193,6 +194,7 @@ class Checker:
             seen.request = self._conversation.request_of(seen)
             plan = self._plan("result" if kind is _RESPONSE else "error", method)
         else:
+            follow_odd(self._conversation, seen)
             return
         self._apply(seen, plan)
         last = self._plan("last", ANY)

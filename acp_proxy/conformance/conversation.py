@@ -9,6 +9,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
+from acp_proxy.conformance.mistaken_pairs import MistakenPairs
 from acp_proxy.conformance.remembered import Remembered
 from acp_proxy.conformance.rule_memory import RuleMemory
 from acp_proxy.conformance.schema_check import SchemaSet
@@ -16,7 +17,6 @@ from acp_proxy.conformance.session_record import EndedTurn, SessionRecord, TurnR
 from acp_proxy.conformance.terminal_record import TerminalRecord
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
-from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
 
 
@@ -31,10 +31,20 @@ class Peer:
     seq: int | None = None
 
     def capability(self, *path: str) -> Any:
-        """Returns what it announced at a path below its capabilities, or None."""
+        """Returns what it announced at a path below its capabilities, or None.
+
+        What stands there in place of an object is returned itself: it is wrong, and no refusal.
+        """
         for root in self.root:
-            if isinstance(member(self.announced, root), dict):
-                return member(self.announced, root, *path)
+            if self.announced is not None and root in self.announced:
+                found = self.announced[root]
+                if found is None:
+                    return True
+                for name in path:
+                    if not isinstance(found, dict):
+                        break
+                    found = found.get(name)
+                return found
         return None
 
     def offers(self, *path: str) -> bool:
@@ -109,6 +119,8 @@ class Conversation:
     """The lines on stderr that look like messages."""
     own_schemas: SchemaSet | None = None
     """Those of a file that the user has named, which hold in place of them."""
+    pairs: MistakenPairs = field(factory=MistakenPairs)
+    """Answers and requests without their other half."""
     memory: RuleMemory = field(factory=RuleMemory)
     """What single rules keep."""
 
@@ -166,6 +178,11 @@ class Conversation:
         found = next((one for one in reversed(open_) if one.id != number), None)
         return None if found is None else self.turns.get(found.id)
 
+    def is_overtaken(self, turn: TurnRecord) -> bool:
+        """Whether a later prompt of the session of an open turn was answered."""
+        last = self.last_ends.get(turn.session or "")
+        return last is not None and last.turn.prompt_seq > turn.prompt_seq
+
     def open_requests(self, direction: Direction, session: str | None) -> list[CheckedMessage]:
         """Returns the open requests of a session, the oldest first.
 
@@ -195,6 +212,11 @@ class Conversation:
         return self.asked.get(exchange.id)
 
     # What passes
+
+    def settle(self, exchange: int) -> CheckedMessage | None:
+        """Takes a request for answered, and returns it; None if it was not open."""
+        self.opening.pop(exchange, None)
+        return self.asked.remove(exchange)
 
     def peer_left(self, side: str, hung: Iterable[int]) -> None:
         """Notes that a peer has left; only the first one counts.

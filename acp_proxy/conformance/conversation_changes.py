@@ -9,6 +9,7 @@ from typing import Any
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import integer, items
+from acp_proxy.conformance.mistaken_pairs import CALL
 from acp_proxy.conformance.session_record import (
     MESSAGES,
     WORK,
@@ -21,6 +22,14 @@ from acp_proxy.conformance.session_record import (
     plan_of,
 )
 from acp_proxy.conformance.terminal_record import TerminalRecord
+from acp_proxy.conformance.unpaired_messages import (
+    correct,
+    excuse_names,
+    follow_stray,
+    is_answered_otherwise,
+    learn,
+    meant_for,
+)
 from acp_proxy.protocol.connection_state import Exchange, Turn
 from acp_proxy.protocol.dialects import (
     CANCEL,
@@ -39,7 +48,7 @@ from acp_proxy.protocol.dialects import (
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import DENIED, options_of, read_answer
-from acp_proxy.protocol.updates import RUNNING
+from acp_proxy.protocol.updates import RUNNING, UPDATE
 
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
@@ -61,14 +70,18 @@ def follow(talk: Conversation, seen: CheckedMessage) -> list[EndedTurn]:
             turn.from_agent += 1
     if seen.done.begun is not None:
         _begin(talk, seen, seen.done.begun)
+    learn(talk, seen)
     if seen.done.opened is not None:
-        talk.asked.add(seen.done.opened.id, seen)
-        if seen.method in OPENING and len(talk.opening) < 1_000:
-            talk.opening[seen.done.opened.id] = seen
+        if not is_answered_otherwise(talk, seen):
+            talk.asked.add(seen.done.opened.id, seen)
+            if seen.method in OPENING and len(talk.opening) < 1_000:
+                talk.opening[seen.done.opened.id] = seen
+        elif seen.done.begun is not None:
+            talk.turns.pop(seen.done.begun.id, None)
         _request(talk, seen)
     elif seen.message.kind in ("response", "error"):
         _answer(talk, seen)
-    elif seen.update_kind:
+    elif seen.method == UPDATE:
         _update(talk, seen)
     elif seen.method == CANCEL and seen.direction is _TO_AGENT:
         _cancel(talk, seen, seen.session, must_confirm=seen.session is not None)
@@ -111,7 +124,7 @@ def _cancel(
     open_ = talk.connection.state.turns
     every = [*open_.values()] if session is None else [open_.get(session, [])]
     for one in chain.from_iterable(every):
-        if (turn := talk.turns.get(one.id)) is not None:
+        if (turn := talk.turns.get(one.id)) is not None and not talk.is_overtaken(turn):
             _cancel_turn(talk, turn, seen, must_confirm=must_confirm)
 
 
@@ -127,7 +140,7 @@ def _request(talk: Conversation, seen: CheckedMessage) -> None:
     if method in INITIALIZE and seen.direction is _TO_AGENT:
         if len(talk.initialize) < 2:
             talk.initialize.append(seen)
-        if not talk.client.is_known and seen.value is not None:
+        if not talk.client.is_known and isinstance(member(seen.value, "params"), dict):
             talk.client.announced, talk.client.seq = seen.params, seen.seq
     elif method in (*CLOSING, CANCEL) and seen.direction is _TO_AGENT:
         _cancel(talk, seen, seen.session, must_confirm=False)
@@ -139,13 +152,27 @@ def _request(talk: Conversation, seen: CheckedMessage) -> None:
             call = session.call(call_id, seen.seq, talk.turn(seen.done.turn))
             call.refused_seq = None
             _set_status(call, seen)
+    elif method == "terminal/release":
+        released = talk.terminals.get(seen.message.terminal or "")
+        for one in talk.terminals.values() if released is None else (released,):
+            one.is_release_asked = True
 
 
 def _answer(talk: Conversation, seen: CheckedMessage) -> None:
     exchange = seen.answered
     if exchange is None:
-        return
-    talk.asked.remove(exchange.id)
+        request = meant_for(talk, seen)
+        exchange = None if request is None else request.done.opened
+        if request is None or exchange is None:
+            follow_stray(talk, seen)
+            return
+        seen.request = request
+        talk.pairs.adopted.add(exchange.id, seen)
+        if request.done.begun is not None:
+            _end(talk, seen, request.done.begun)
+    else:
+        correct(talk, exchange.id)
+    talk.settle(exchange.id)
     talk.answered[seen.direction.other].add(exchange.rpc_id or "null", seen.seq)
     if seen.is_error:
         if seen.message.error_code == (-32001 if talk.dialect == DRAFT else -32000):
@@ -153,8 +180,10 @@ def _answer(talk: Conversation, seen: CheckedMessage) -> None:
         return
     method = exchange.method or ""
     if method in INITIALIZE:
-        if seen.value is not None:
-            talk.agent.announced, talk.agent.seq = seen.result, seen.seq
+        if isinstance(member(seen.value, "result"), dict):
+            # The 1.0 draft demands capabilities: what lacks them says nothing of them.
+            unsaid = {"capabilities": None} if talk.dialect == DRAFT else {}
+            talk.agent.announced, talk.agent.seq = {**unsaid, **seen.result}, seen.seq
     elif method in OPENING:
         _open(talk, seen, exchange)
     elif method == "session/list":
@@ -178,13 +207,17 @@ def _answer(talk: Conversation, seen: CheckedMessage) -> None:
 def _open(talk: Conversation, seen: CheckedMessage, exchange: Exchange) -> None:
     name, method = seen.message.session or exchange.session, exchange.method or ""
     if name is None:
+        excuse_names(talk, method)
         return
     params = seen.request.params if seen.request is not None else {}
-    known = None if method in ("session/new", FORK) else talk.session(name)
+    known = talk.session(name)
+    if known is not None and method in ("session/new", FORK):
+        excuse_names(talk, method)  # it was to be another one
+        known = None
     session = known or SessionRecord(name, method, seen.seq)
     session.closed_seq, session.had_prompt = None, False
     session.opened, session.seq = method, seen.seq
-    session.is_readable = seen.value is not None
+    session.is_readable = seen.value is not None and _is_listed(seen.result)
     cwd = params.get("cwd", params.get("workingDirectory"))
     if isinstance(cwd, str):
         others = items(params.get("additionalDirectories"), None)
@@ -207,7 +240,7 @@ def _listed(talk: Conversation, seen: CheckedMessage) -> None:
 
 def _permission_answered(talk: Conversation, seen: CheckedMessage, exchange: Exchange) -> None:
     session, request = talk.session(exchange.session), seen.request
-    if request is None:
+    if request is None or not isinstance(seen.result.get("granted", True), bool):
         return
     answer = read_answer(options_of(request.value), seen.value)
     turn = talk.turn(exchange.turn)
@@ -227,7 +260,14 @@ def _terminal_answered(talk: Conversation, seen: CheckedMessage, exchange: Excha
             limit = request.params.get("outputByteLimit") if request is not None else None
             record = TerminalRecord(name, exchange.session, seen.seq, exchange.turn)
             record.limit = integer(limit)
+            if record.session is not None and talk.sessions.lacks(record.session):
+                record.session = None
+            known = talk.terminals.get(name)
+            if known is not None and not known.is_created:
+                record.is_release_asked = True
             talk.terminals.add(name, record)
+        else:
+            excuse_names(talk, method)
         return
     terminal = talk.terminals.get(exchange.terminal or "")
     if terminal is None:
@@ -261,9 +301,12 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
         turn.updates += 1
         if talk.dialect == V2:
             _progress(talk, seen)
-    if session is None:
+    if session is None or not kind:
+        talk.pairs.lose_update(seen.seq)
         return
     if (call_id := seen.message.tool_call) is not None:
+        if kind == "tool_call_update" and session.calls.lacks(call_id):
+            talk.pairs.use_excuse(CALL)
         call = session.call(call_id, seen.seq, turn)
         if kind == "tool_call" and call.announced_seq is None:
             call.announced_seq = seen.seq
@@ -272,6 +315,8 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
             if isinstance(terminal, str) and len(call.terminals) < 100:
                 call.terminals.add(terminal)
         _set_status(call, seen)
+    elif kind == "tool_call":
+        talk.pairs.lose_update(seen.seq)
     elif kind in ("plan", "plan_update"):
         _set_plan(session, seen)
     elif kind in ("available_commands_update", "available_commands"):
@@ -281,6 +326,8 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
         _set_options(session, update, seen)
     elif kind == "state_update":
         state = update.get("state")
+        if not isinstance(state, str):
+            talk.pairs.lose_update(seen.seq)
         session.state = state if isinstance(state, str) else session.state
     elif kind in MESSAGES and isinstance(message_id := update.get("messageId"), str):
         before = session.message_ids.get(kind)
@@ -322,6 +369,18 @@ def _set_plan(session: SessionRecord, seen: CheckedMessage) -> None:
             text: seq for text, seq in {**gone, **before.left_out}.items() if text not in new
         }
     session.plans.add(name, PlanRecord(seen.seq, seen.done.turn, new, left_out))
+
+
+def _is_listed(result: dict[str, Any]) -> bool:
+    """Whether the modes and options that open a session can be read, if it has any."""
+    modes, options = result.get("modes"), result.get("configOptions")
+    if modes is not None:
+        listed = member(modes, "availableModes")
+        if not isinstance(listed, list) or len(_ids(listed)) != len(listed):
+            return False
+    if options is None:
+        return True
+    return isinstance(options, list) and len(options_by_id(options) or ()) == len(options)
 
 
 def _ids(values: Any, name: str = "id") -> list[str]:

@@ -20,8 +20,10 @@ class RuleMemory:
     """The lines of which a message may be split, with the messages that passed before them."""
     is_version_ignored: bool = False
     """Whether it was reported that the client goes on with a version that it does not speak."""
-    made_up_sessions: set[str] = field(factory=set)
-    """Sessions that a client has named and no agent has opened."""
+    was_initialize_open: bool = False
+    """Whether it was reported that the client did not wait for the answer to ``initialize``."""
+    boolean_options: Remembered[str, int] = field(factory=_frames)
+    """The sessions of which it was reported that they have boolean options."""
     early_updates: Remembered[str, int] = field(factory=_frames)
     """The first update of each session that came before the answer that names it."""
     replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))

@@ -29,6 +29,10 @@ class TerminalRecord:
     exit_seq: int | None = None
     release_seq: int | None = None
     """The answer that released it."""
+    is_created: bool = True
+    """Whether the client has named it; else the agent used a name that it was not given."""
+    is_release_asked: bool = False
+    """Whether the agent has asked to release it, or may have meant it."""
 
     def read(self, seq: int, result: dict[str, Any]) -> None:
         """Takes the answer to ``terminal/output``.

@@ -129,10 +129,12 @@ def _dialect_of_result(result: dict[str, Any]) -> DetectedDialect | None:
     version = result.get("protocolVersion")
     if version == 2:
         return DetectedDialect(V2, "protocolVersion 2 in the initialize result")
+    capabilities = result.get("capabilities")
+    if not isinstance(version, int) and isinstance(capabilities, dict) and "info" in result:
+        return DetectedDialect(V2, "info and capabilities in the initialize result")
     for name in ("agentCapabilities", "authMethods"):
         if name in result:
             return DetectedDialect(V1, f"{name} in the initialize result")
-    capabilities = result.get("capabilities")
     if isinstance(capabilities, dict) and version == 1:
         return DetectedDialect(DRAFT, "capabilities in the initialize result")
     return None

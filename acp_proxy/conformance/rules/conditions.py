@@ -42,3 +42,13 @@ def has_metadata(seen: CheckedMessage, talk: Conversation) -> bool:
         talk: the conversation before it.
     """
     return seen.message.raw is not None and b'"_meta"' in seen.message.raw
+
+
+def is_first(seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether a message is the first of its direction.
+
+    Args:
+        seen: the message.
+        talk: the conversation before it.
+    """
+    return seen.direction not in talk.first

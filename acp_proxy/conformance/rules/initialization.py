@@ -7,7 +7,7 @@ from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import integer, items
 from acp_proxy.conformance.registry import ANY, rule
-from acp_proxy.conformance.rules.conditions import is_early
+from acp_proxy.conformance.rules.conditions import is_early, is_first
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import not_offered, shown
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, LOGIN, V1, V2
@@ -41,22 +41,24 @@ _NEAR_MISSES: dict[str, dict[tuple[str, ...], str]] = {
 _OF_V2 = frozenset({"auth/login", "auth/logout"})
 
 
-@rule("init.first", messages=True, when=is_early)
+@rule("init.first", messages=True, when=is_first)
 def initialize_is_first(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds another message before the client's ``initialize``."""
-    is_first = seen.direction not in talk.first
-    if seen.sender == CLIENT and is_first and seen.message.method not in INITIALIZE:
-        yield Breach(f"the first message is {seen.method or 'an answer'}, not initialize")
+    if seen.sender == CLIENT and seen.message.method not in INITIALIZE:
+        text = f"the first message is {seen.method or 'an answer'}, not initialize"
+        yield Breach(text, frames_of(talk.agent), explains=("rpc.response-unknown",))
 
 
 @rule("init.complete", requests=(ANY,), notifications=(ANY,), when=is_early)
 def nothing_before_its_answer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds sessions and logins that do not wait for the answer to ``initialize``."""
+    """Finds sessions and logins that do not wait for the answer to ``initialize``; once."""
     method = seen.method or ""
     is_setup = method.startswith("session/") or method in LOGIN
     if seen.sender == CLIENT and is_setup and talk.initialize and not talk.agent.is_known:
         first = talk.initialize[0]
-        if any(one.method in INITIALIZE for one in talk.connection.open_requests(seen.direction)):
+        is_open = any(one.method in INITIALIZE for one in talk.asked.values())
+        if is_open and not talk.memory.was_initialize_open:
+            talk.memory.was_initialize_open = True
             yield Breach(f"{method} was sent while initialize was open", (first.seq,))
 
 
@@ -76,13 +78,13 @@ def only_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
             one.request_seq == first.seq for one in talk.connection.open_requests(seen.direction)
         )
         if talk.agent.is_known or is_open:
-            yield Breach("initialize is called again", (first.seq,))
+            yield Breach("initialize is called again", (first.seq,), explains=("rpc.id-reused",))
 
 
 @rule("init.version-missing", requests=INITIALIZE, alone=True)
 def names_a_version(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds an ``initialize`` without a version."""
-    if seen.value is not None and "protocolVersion" not in seen.params:
+    if _is_readable(seen) and "protocolVersion" not in seen.params:
         yield Breach("initialize names no protocolVersion", place="/params/protocolVersion")
 
 
@@ -92,7 +94,7 @@ def version_is_an_integer(seen: CheckedMessage, talk: Conversation) -> Iterator[
     root, holder = ("/result", seen.result) if seen.is_result else ("/params", seen.params)
     place = f"{root}/protocolVersion"
     if "protocolVersion" not in holder:
-        if seen.is_result and seen.value is not None:
+        if seen.is_result and _is_readable(seen):
             yield Breach("the answer to initialize names no protocolVersion", place=place)
         return
     version = holder["protocolVersion"]
@@ -159,14 +161,14 @@ def keeps_to_the_version(seen: CheckedMessage, talk: Conversation) -> Iterator[B
     if seen.method in _OF_V2:
         yield Breach(f"{seen.method} is a method of version 2")
     elif seen.update_kind in V2_UPDATES and "update" in seen.params:
-        yield Breach(f"{seen.update_kind} is an update of version 2")
+        yield Breach(f"{seen.update_kind} is an update of version 2", place="/params/update")
 
 
 @rule("init.capabilities", results=INITIALIZE, alone=True)
 def agent_states_capabilities(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds answers without the agent's capabilities; the 1.0 draft demands them."""
     name = "agentCapabilities" if talk.dialect == V1 else "capabilities"
-    if seen.value is not None and name not in seen.result:
+    if _is_readable(seen) and name not in seen.result:
         severity = Severity.ERROR if talk.dialect == DRAFT else Severity.INFO
         text = f"the answer to initialize has no {name}"
         yield Breach(text, severity=severity, place=f"/result/{name}")
@@ -178,7 +180,7 @@ def peers_name_themselves(seen: CheckedMessage, talk: Conversation) -> Iterator[
     dialect = talk.dialect_of(seen)
     name = "info" if dialect == V2 else f"{seen.sender}Info"
     root, holder = ("/result", seen.result) if seen.is_result else ("/params", seen.params)
-    if seen.value is None or isinstance(holder.get(name), dict):
+    if not _is_readable(seen) or not holder or isinstance(holder.get(name), dict):
         return
     if name in holder and holder[name] is not None:
         return  # the schema says that it is no object
@@ -207,7 +209,9 @@ def capabilities_are_spelled_right(seen: CheckedMessage, talk: Conversation) -> 
 @rule("auth.not-offered", requests=LOGIN)
 def login_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds logins with an agent that offers no way to log in."""
-    if talk.dialect == V1 and talk.agent.is_known and not _auth_methods(talk):
+    methods = member(talk.agent.announced, "authMethods")
+    is_offered = "authMethods" in (talk.agent.announced or {}) and methods != []
+    if talk.dialect == V1 and talk.agent.is_known and not is_offered:
         yield Breach(f"{seen.method} is called, but the agent offers no login method",
                      frames_of(talk.agent))  # fmt: skip
 
@@ -216,6 +220,9 @@ def login_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
 def login_names_an_offer(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds logins with a method that the agent does not offer."""
     wanted, offered = seen.params.get("methodId"), _auth_methods(talk)
+    every = member(talk.agent.announced, "authMethods")
+    if not isinstance(every, list) or len(offered) != len(every):
+        return  # an offer cannot be read, or stands there twice
     if talk.agent.is_known and offered and isinstance(wanted, str) and wanted not in offered:
         listed = ", ".join(sorted(offered))[:200]
         text = f"the login method {shown(wanted)} was not offered; the agent offers {listed}"
@@ -286,6 +293,15 @@ def logout_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
 
 
 _TO_AGENT = Direction.TO_AGENT
+
+
+def _is_readable(seen: CheckedMessage) -> bool:
+    """Whether there are params or a result; where they are of another type, the schema says so."""
+    if not isinstance(seen.value, dict):
+        return False
+    if seen.is_result:
+        return isinstance(seen.value.get("result"), dict)
+    return isinstance(seen.value.get("params"), dict | None)
 
 
 def _versions(seen: CheckedMessage) -> tuple[int | None, int | None]:

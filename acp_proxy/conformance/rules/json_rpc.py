@@ -13,10 +13,11 @@ from acp_proxy.conformance.methods import (
     is_custom,
     kind_of,
 )
+from acp_proxy.conformance.mistaken_pairs import retyped_id
 from acp_proxy.conformance.registry import ANY, end_rule, rule
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import dialect_name, shown
-from acp_proxy.protocol.dialects import CANCEL_REQUEST, DRAFT, PERMISSION, PROMPT
+from acp_proxy.protocol.dialects import CANCEL_REQUEST, DRAFT, INITIALIZE, PERMISSION, PROMPT
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Direction
 
@@ -134,7 +135,7 @@ def ids_are_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 def answers_a_request(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds answers to what was not asked, was answered before, or has another id."""
     kind = _stray(seen, talk)
-    if kind == "unknown":
+    if kind == "unknown" and not talk.pairs.explains(seen):
         text = f"no request has the id {_id(seen)} of this answer"
         yield Breach(text)
 
@@ -152,7 +153,7 @@ def answers_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 def answers_with_its_id(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds answers whose id is that of an open request in another type."""
     if _stray(seen, talk) == "retyped":
-        other = _retyped(seen.message.rpc_id or "")
+        other = retyped_id(seen.message.rpc_id or "")
         request = talk.connection.oldest(seen.direction.other, other)
         related = () if request is None else (request.request_seq,)
         yield Breach(f"the answer has the id {_id(seen)}, and its request the id {other}", related)
@@ -327,6 +328,8 @@ def unanswered(talk: Conversation) -> Iterator[tuple[CheckedMessage, Breach]]:
         return
     for request in talk.open_at_leaving:
         method, by = request.method or "", request.receiver
+        if method in INITIALIZE and talk.memory.was_initialize_open:
+            continue  # the client has gone on, which another rule reports
         if talk.left == AGENT:
             if by == AGENT:
                 text = f"the agent ended before it answered {method}"
@@ -352,20 +355,12 @@ def _stray(seen: CheckedMessage, talk: Conversation) -> str | None:
     if token is None or token == "null":
         return "null"
     direction = seen.direction.other
-    other = _retyped(token)
+    other = retyped_id(token)
     if other is not None and talk.connection.oldest(direction, other) is not None:
         return "retyped"
     if token in talk.answered[direction]:
         return "twice"
     return "unknown"
-
-
-def _retyped(token: str) -> str | None:
-    """The token of an id in the other type: 7 for "7", and the reverse."""
-    if token.startswith('"'):
-        inner = token[1:-1]
-        return inner if inner.lstrip("-").isdigit() else None
-    return f'"{token}"'
 
 
 def _wrong(error: dict[str, Any], name: str, kind: str) -> str:

@@ -151,12 +151,16 @@ def all_options_are_listed(seen: CheckedMessage, talk: Conversation) -> Iterator
 
 @rule("config.boolean-capability", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,))
 def booleans_are_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds boolean options for a client that does not take them."""
+    """Finds boolean options for a client that does not take them; once in a session."""
     if talk.dialect != V1 or not talk.client.is_known or talk.client.offers(*_BOOLEAN):
         return
+    reported = talk.memory.boolean_options
+    if seen.session in reported:
+        return  # it was reported as the session was opened
     options, place = _listed_options(seen)
     for at, option in enumerate(items(options)):
         if member(option, "type") == "boolean":
+            reported.add(seen.session or "", seen.seq)
             name = shown(member(option, "id"))
             yield Breach(not_offered(f"the option {name}", ".".join(_BOOLEAN), CLIENT),
                          frames_of(talk.client),
@@ -172,7 +176,9 @@ def _modes(seen: CheckedMessage, talk: Conversation) -> list[str] | None:
     if talk.dialect == DRAFT:
         return _offered(talk, _OFFERED_MODES)
     session = talk.session(seen.session)
-    if session is None or (session.modes is None and not _is_new(session)):
+    if session is None or not session.is_readable:
+        return None
+    if session.modes is None and not _is_new(session):
         return None
     return session.modes or []
 
@@ -182,7 +188,7 @@ def _options(seen: CheckedMessage, talk: Conversation) -> list[str] | None:
     if talk.dialect == DRAFT:
         return _offered(talk, _OFFERED_OPTIONS)
     session = talk.session(seen.session)
-    if session is None or _has_just_changed(session, seen):
+    if session is None or not session.is_readable or _has_just_changed(session, seen):
         return None
     if session.options is None and not _is_new(session):
         return None

@@ -41,7 +41,10 @@ def option_was_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
     name = member(seen.result, "outcome", "optionId")
     if seen.request is None or not isinstance(name, str):
         return
-    offered = [one.get("optionId") for one in options_of(seen.request.value)]
+    options = seen.request.params.get("options")
+    offered = [member(one, "optionId") for one in options] if isinstance(options, list) else [None]
+    if not all(isinstance(one, str) for one in offered):
+        return  # what was offered is not known
     if member(seen.result, "outcome", "outcome") == "selected" and name not in offered:
         text = f"the option {shown(name)} was not offered"
         yield Breach(text, (seen.request.seq,), place="/result/outcome/optionId")

@@ -206,6 +206,8 @@ def late_for(seen: CheckedMessage, talk: Conversation) -> EndedTurn | None:
     """
     if seen.done.turn is not None or seen.sender != AGENT or seen.session is None:
         return None
+    if talk.pairs.may_be_prompted(seen.session):
+        return None
     session = talk.session(seen.session)
     if session is not None and session.opened == "session/load" and not session.had_prompt:
         return None

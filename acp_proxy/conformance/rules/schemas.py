@@ -21,7 +21,7 @@ _MOST_NAMED = 5
 @rule("rpc.schema-params", last=True)
 def params_fit(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds params that are not of the type of their method."""
-    for problem in _params_problems(seen, talk):
+    for problem in _first_of_each(_params_problems(seen, talk)):
         if not _is_missing_in_draft(problem, talk):
             text = f"params of {seen.method}: {problem}"
             yield Breach(text, place=problem.pointer, severity=_severity(problem))
@@ -30,7 +30,7 @@ def params_fit(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 @rule("rpc.schema-result", last=True)
 def result_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds results that are not of the type of their method."""
-    for problem in _result_problems(seen, talk):
+    for problem in _first_of_each(_result_problems(seen, talk)):
         if not _is_missing_in_draft(problem, talk):
             text = f"result of {seen.method}: {problem}"
             severity = _severity(problem)
@@ -72,6 +72,18 @@ def nothing_is_added(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
         more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
         yield Breach(f"{method} has members that its type does not name: {named}{more}",
                      place=places[0])  # fmt: skip
+
+
+def _first_of_each(problems: list[SchemaProblem]) -> Iterator[SchemaProblem]:
+    """Leaves out what an object lacks beside its first member that is missing."""
+    lacking: set[str] = set()
+    for problem in problems:
+        if problem.mismatch is Mismatch.MISSING:
+            parent = problem.pointer.rpartition("/")[0]
+            if parent in lacking:
+                continue
+            lacking.add(parent)
+        yield problem
 
 
 def _params_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import items
+from acp_proxy.conformance.mistaken_pairs import SESSION
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.rules.conditions import is_while_opening
 from acp_proxy.conformance.session_record import MESSAGES, TOOLS
@@ -44,18 +45,16 @@ def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds sessions that were never opened or listed.
 
     A session that is being opened is known: history comes before the answer that opens it. One
-    whose id an open session/new returns later is reported by another rule.
+    whose id an open session/new returns later is reported by another rule. One that was reported
+    is known from then on.
     """
     name = seen.params.get("sessionId")
     if not isinstance(name, str) or _is_known(name, seen, talk):
         return
-    made_up = talk.memory.made_up_sessions
-    if seen.sender == AGENT and (_is_any_new_open(talk) or name in made_up):
-        return  # the agent goes along with a client that was charged already
+    if seen.sender == AGENT and _is_any_new_open(talk):
+        return
     if seen.method in (*OPENING, "session/delete"):
         return  # sessions of an earlier connection can be loaded, and deleted
-    if seen.sender == CLIENT and len(made_up) < 1_000:
-        made_up.add(name)
     yield Breach(
         f"the session {shown(name)} was neither opened nor listed", place="/params/sessionId"
     )
@@ -93,9 +92,10 @@ def load_names_all(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
     """Finds session/load without the session, its directory or its MCP servers."""
     if talk.dialect != V1 or seen.value is None:
         return
-    for name in ("sessionId", "cwd", "mcpServers"):
-        if name not in seen.params:
-            yield Breach(f"session/load names no {name}", place=f"/params/{name}")
+    names = [name for name in ("sessionId", "cwd", "mcpServers") if name not in seen.params]
+    if names and isinstance(seen.value.get("params"), dict | None):
+        text = f"session/load names no {', '.join(names)}"
+        yield Breach(text, place=f"/params/{names[0]}" if len(names) == 1 else "/params")
 
 
 @rule("session.load-no-replay", notifications=("session/update",), when=is_while_opening)
@@ -126,6 +126,7 @@ def replay_ends_with_the_answer(seen: CheckedMessage, talk: Conversation) -> Ite
     if session is None or session.opened != "session/load" or talk.dialect == DRAFT:
         return
     is_outside = seen.done.turn is None and not session.had_prompt and seen.sender == AGENT
+    is_outside = is_outside and not talk.pairs.may_be_prompted(session.id)
     if is_outside and not talk.is_opening(seen.session, *OPENING):
         text = f"{seen.update_kind} comes after the answer to session/load"
         yield Breach(text, (session.seq,))
@@ -315,7 +316,7 @@ def _not_offered(seen: CheckedMessage, talk: Conversation, path: str) -> Breach:
 def _is_known(name: str, seen: CheckedMessage, talk: Conversation) -> bool:
     if name in talk.sessions or name in talk.listed:
         return True
-    if talk.sessions.has_forgotten or talk.listed.has_forgotten:
+    if talk.pairs.excused[SESSION] or talk.sessions.has_forgotten or talk.listed.has_forgotten:
         return True
     return talk.is_opening(name, *OPENING)
 

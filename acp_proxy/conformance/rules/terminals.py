@@ -5,6 +5,7 @@ from typing import Any
 
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.mistaken_pairs import TERMINAL
 from acp_proxy.conformance.registry import end_rule, rule, turn_rule
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.terminal_record import TerminalRecord
@@ -27,6 +28,8 @@ def terminals_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[
     path = ("terminal", "create") if talk.dialect == DRAFT else ("terminal",)
     if talk.dialect == V2 or seen.sender != AGENT or not talk.client.is_known:
         return
+    if seen.method != _CREATE and seen.message.terminal in talk.terminals:
+        return  # the client has one after all, which was reported as it was asked for
     if not talk.client.offers(*path):
         related = frames_of(talk.client)
         yield Breach(not_offered(seen.method or "", ".".join(path), CLIENT), related)
@@ -36,7 +39,7 @@ def terminals_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[
 def id_is_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds an id for a new terminal that one has which is not released."""
     terminal = talk.terminals.get(seen.message.terminal or "")
-    if terminal is not None and terminal.release_seq is None:
+    if terminal is not None and terminal.release_seq is None and terminal.is_created:
         text = f"the terminal {shown(terminal.id)} exists already"
         yield Breach(text, (terminal.seq,), place="/result/terminalId")
 
@@ -45,7 +48,9 @@ def id_is_fresh(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
 def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds terminals that were not created."""
     name = seen.params.get("terminalId")
-    if talk.dialect != V2 and isinstance(name, str) and talk.terminals.lacks(name):
+    if talk.dialect == V2 or not isinstance(name, str) or talk.pairs.excused[TERMINAL]:
+        return
+    if talk.terminals.lacks(name):
         yield Breach(f"the terminal {shown(name)} was not created", place="/params/terminalId")
 
 
@@ -55,7 +60,7 @@ def session_is_its_own(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
     terminal, session = _terminal(seen, talk), seen.params.get("sessionId")
     if terminal is None or terminal.session is None or not isinstance(session, str):
         return
-    if session != terminal.session:
+    if session != terminal.session and talk.session(session) is not None:
         text = f"the terminal {shown(terminal.id)} is of session {shown(terminal.session)}"
         yield Breach(text, (terminal.seq,), place="/params/sessionId")
 
@@ -94,6 +99,9 @@ def released_at_the_end(talk: Conversation) -> Iterator[Breach]:
     if not talk.is_over:
         return
     for terminal in _unreleased(talk):
+        session = talk.session(terminal.session)
+        if session is not None and session.closed_seq is not None:
+            continue  # it was reported then
         is_idle = talk.turn(terminal.turn) is None and talk.turn_of(terminal.session) is None
         if talk.left == AGENT or is_idle:
             text = f"the terminal {shown(terminal.id)} was never released"
@@ -196,7 +204,7 @@ def exits_agree(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     if terminal is None or terminal.exit is None or not isinstance(status, dict):
         return
     now, before = _ending(status), _ending(terminal.exit)
-    if now != before:
+    if now != before and _is_exit(status) and _is_exit(terminal.exit):
         text = f"the command ended with {now}, but {before} was reported before"
         yield Breach(text, frames_of(terminal.exit_seq))
 
@@ -259,7 +267,18 @@ def _read(seen: CheckedMessage, talk: Conversation) -> TerminalRecord | None:
 
 
 def _unreleased(talk: Conversation) -> list[TerminalRecord]:
-    return [one for one in talk.terminals.values() if one.release_seq is None]
+    return [
+        one
+        for one in talk.terminals.values()
+        if one.release_seq is None and not one.is_release_asked
+    ]
+
+
+def _is_exit(status: dict[str, Any]) -> bool:
+    """Whether an exit status is of its type, and says how the command has ended."""
+    code, signal = status.get("exitCode"), status.get("signal")
+    is_typed = isinstance(code, int | None) and isinstance(signal, str | None)
+    return is_typed and (code, signal) != (None, None)
 
 
 def _ending(status: dict[str, Any]) -> str:

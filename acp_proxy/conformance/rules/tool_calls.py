@@ -6,6 +6,7 @@ from typing import Any
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import integer, items
+from acp_proxy.conformance.mistaken_pairs import CALL, TERMINAL
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.session_record import CallRecord
 from acp_proxy.conformance.values import Breach, Severity, frames_of
@@ -26,6 +27,8 @@ def call_was_announced(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
     session, name = talk.session(seen.session), seen.message.tool_call
     if session is None or name is None or talk.dialect == V2 or not session.calls.lacks(name):
         return
+    if talk.pairs.excused[CALL]:
+        return  # its announcement could not be read
     if not talk.is_opening(seen.session, *OPENING):
         text = f"the tool call {shown(name)} was not announced"
         yield Breach(text, place=_place(talk, "toolCallId"))
@@ -73,9 +76,14 @@ def status_goes_on(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
 
 @rule("tool.no-progress", updates=(_UPDATE,))
 def progress_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Reports tool calls that are over without having been in progress, but for refused ones."""
-    call = _known(seen, talk)
+    """Reports tool calls that are over without having been in progress.
+
+    Those that were refused, and those of a turn that is cancelled, never run.
+    """
+    call, turn = _known(seen, talk), talk.turn(seen.done.turn)
     if call is None or call.status != "pending" or call.refused_seq is not None:
+        return
+    if turn is not None and turn.cancel_seq is not None:
         return
     if talk.is_opening(seen.session, *OPENING):
         return
@@ -145,7 +153,7 @@ def terminal_was_created(seen: CheckedMessage, talk: Conversation) -> Iterator[B
     if talk.client.offers("_meta", "terminal_output"):
         return
     for place, name in _terminals(seen):
-        if talk.terminals.lacks(name):
+        if talk.terminals.lacks(name) and not talk.pairs.excused[TERMINAL]:
             yield Breach(f"the terminal {shown(name)} was not created", place=place)
 
 

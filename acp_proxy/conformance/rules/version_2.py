@@ -12,7 +12,7 @@ from acp_proxy.conformance.session_record import MESSAGES, EndedTurn, TurnRecord
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import not_offered, shown
 from acp_proxy.protocol.dialects import OPENING, PROMPT, V1, V2
-from acp_proxy.protocol.json_text import member, parts_of
+from acp_proxy.protocol.json_text import parts_of
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import V1_UPDATES
 from acp_proxy.redaction.markers import MARKER
@@ -47,6 +47,8 @@ def prompt_is_only_accepted(seen: CheckedMessage, talk: Conversation) -> Iterato
 def prompt_is_reported(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
     """Finds accepted prompts that are not reported before the session is idle."""
     turn = ended.turn
+    if talk.pairs.lost_update_seq > turn.prompt_seq:
+        return  # it may have been that
     if _is_by_update(ended, talk) and not turn.has_user_message and not turn.is_joining:
         severity = None if turn.cancel_seq is None else Severity.WARNING
         yield Breach("the session is idle, but the prompt was not reported as a user message",
@@ -59,6 +61,8 @@ def work_begins_with_running(ended: EndedTurn, talk: Conversation) -> Iterator[B
     turn = ended.turn
     if not _is_by_update(ended, talk) or ended.stop_reason is None or turn.is_running:
         return
+    if talk.pairs.lost_update_seq > turn.prompt_seq:
+        return  # it may have been that
     if turn.output_seq is not None and not turn.is_joining:
         text = "the agent works on a prompt, but never says that the session is running"
         yield Breach(text, (turn.prompt_seq, ended.seq), seq=turn.output_seq)
@@ -84,6 +88,8 @@ def cancel_is_confirmed(ended: EndedTurn, talk: Conversation) -> Iterator[Breach
     took_ns, is_first = ended.t_ns - turn.cancel_ns, turn.from_agent <= 1
     if turn.cancel_seq is None or (is_first and took_ns <= IN_FLIGHT_NS):
         return
+    if talk.pairs.lost_update_seq > turn.cancel_seq:
+        return  # it may have been the end
     severity = Severity.WARNING if is_first or took_ns <= MOMENT_NS else None
     text = f"the work was cancelled, but ends with {shown(reason)}"
     yield Breach(text, (turn.cancel_seq,), severity=severity)
@@ -126,8 +132,9 @@ def custom_names_have_an_underscore(seen: CheckedMessage, talk: Conversation) ->
 @rule("v2.auth-surface", requests=("auth/login", "auth/logout"))
 def login_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds logins and logouts with an agent that offers no way to log in."""
-    methods = member(talk.agent.announced, "authMethods")
-    if seen.sender == CLIENT and talk.agent.is_known and not methods:
+    announced = talk.agent.announced or {}
+    is_offered = "authMethods" in announced and announced["authMethods"] != []
+    if seen.sender == CLIENT and talk.agent.is_known and not is_offered:
         related = frames_of(talk.agent)
         yield Breach(f"{seen.method} is called, but the agent offers no login method", related)
 
