@@ -157,6 +157,11 @@ def text_form_of(lines: list[str], gap_ms: float = 1000) -> list[bytes]:
     return [json.dumps(row).encode() + b"\n" for row in rows]
 
 
+def frames_of(line: str) -> int:
+    """Returns how many numbers a line takes among the frames and events of its recording."""
+    return len(_rows(line))
+
+
 def _before(after: str) -> list[str]:
     if not after:
         return []
