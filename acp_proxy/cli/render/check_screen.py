@@ -118,14 +118,14 @@ def _verdict(counts: dict[str, int], known: int, if_none: str = _CLEAN) -> list[
     for severity in SEVERITIES:
         if counts.get(severity.value):
             mark, ink = _MARKS[severity]
-            lead = ", " if pieces else f"{mark} " if severity is Severity.ERROR else ""
+            lead = f"{mark} " if severity is Severity.ERROR else ""
             text = f"{lead}{severity_text(severity, counts)}"
             pieces.append(piece(text, ink, bold=severity is Severity.ERROR))
     if not pieces:
         pieces.append(piece(if_none, Ink.TO_CLIENT))
     if known:
-        pieces.append(piece(f", {known:,} known", Ink.FAINT))
-    return pieces
+        pieces.append(piece(f"{known:,} known", Ink.FAINT))
+    return [*((f"{text}, ", ink, bold) for text, ink, bold in pieces[:-1]), pieces[-1]]
 
 
 def _limits(page: RecordingPage, one: CheckedRecording) -> None:
