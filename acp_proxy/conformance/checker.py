@@ -267,6 +267,22 @@ class Checker:
         for rule_id, function in self._at_end:
             for breach in function(talk):
                 self._add(rule_id, breach, None)
+        if (note := self._open_prompt()) is not None:
+            self._result.notes.append(note)
+
+    def _open_prompt(self) -> str | None:
+        """Says that a prompt has no answer, where that is nobody's breach: a person may hang."""
+        talk = self._conversation
+        charged = {seq for one in self._result.findings for seq in (one.seq, *one.related)}
+        prompts = [one.seq for one in talk.open_at_leaving if one.method == PROMPT]
+        is_explained = any(one.seq in charged for one in talk.open_at_leaving)
+        if talk.left == AGENT or not prompts or is_explained:
+            return None
+        when = "was not answered" if talk.is_over else "is not answered yet"
+        return (
+            f"{PROMPT} #{prompts[0]} {when}, and no rule says how long an answer may take;"
+            " `acp-proxy show` says who waits for whom"
+        )
 
     def _add(self, rule_id: str, breach: Breach, seen: CheckedMessage | None) -> None:
         rule: Rule = self._rules[rule_id]

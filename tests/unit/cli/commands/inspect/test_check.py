@@ -60,6 +60,24 @@ def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
     )
 
 
+def test_a_prompt_without_an_answer_is_told_though_nobody_is_to_blame(tmp_path: Path) -> None:
+    """A person whose chat hangs learns that no rule is about that, and what to look at."""
+    lines = [
+        *HANDSHAKE,
+        '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
+        '<- #1 result {"sessionId": "s"}',
+        '-> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "hi"}]}',
+    ]
+    hung = run("check", written(tmp_path / "x.jsonl", [*lines, "== client leaves"])).stdout
+    assert "no rule is broken" in hung
+    assert "session/prompt #5 was not answered" in hung
+    done = [*lines, '<- #2 result {"stopReason": "end_turn"}', "== client leaves"]
+    assert "session/prompt" not in run("check", written(tmp_path / "y.jsonl", done)).stdout
+    gone = run("check", written(tmp_path / "z.jsonl", [*lines, "== agent exits"])).stdout
+    assert "✗ rpc.unanswered  by the agent" in gone
+    assert "who waits" not in gone
+
+
 def test_json_has_all_of_it(tmp_path: Path) -> None:
     """A finding has its rule, side, frame, source and text."""
     path = written(tmp_path / "x.jsonl", REUSED)
