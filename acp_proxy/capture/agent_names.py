@@ -1,7 +1,7 @@
-"""Which word of a command names the agent: ``npx``, ``python3`` and ``env`` only start it.
+"""Finds the word of a command that names the agent: ``npx`` and ``env`` only start it.
 
 A recording is named after that word when its agent is about to be started, so nothing is imported.
-What the table does not know is taken for the agent itself: a wrong name is an ugly one, no more.
+A program that the table does not list is taken for the agent: a wrong name does no harm.
 """
 
 TYPE_CHECKING = False
@@ -85,7 +85,7 @@ _RUNNERS = {
                          "--keep --fault --faults --seed"),
 }  # fmt: skip
 _NOT_AGENTS = ("cd", "export", "set", "source", ".", "umask", "ulimit", "eval", "unset", "test")
-"""What a line of shell may begin with."""
+"""Shell commands that may precede the agent's."""
 _ENTRY_FILES = ("index", "main", "__main__", "cli", "app", "server", "run", "start")
 """Files that are called alike everywhere: their package's directory says more."""
 _BUILD_DIRECTORIES = (".", "..", "dist", "build", "out", "lib", "src", "bin", "target", "release")
@@ -93,7 +93,7 @@ _MOST_RUNNERS = 10
 
 
 def agent_name(command: "Sequence[str]") -> str:
-    """Returns what a person would call the agent that a command starts; may be empty.
+    """Returns a short name for the agent that a command starts; may be empty.
 
     Args:
         command: the program and its arguments.

@@ -17,7 +17,7 @@ DAMAGED_SUFFIX = ".damaged"
 """``NAME.db.damaged`` has what could not be read of a log."""
 
 SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
-"""What SQLite takes for its own beside ``NAME.db``."""
+"""Suffixes of the files that SQLite creates beside ``NAME.db``."""
 
 _LONGEST_AGENT = 40
 

@@ -1,4 +1,4 @@
-"""Runs the agent in our place, or not at all, where it cannot run beside us."""
+"""Replaces our process by the agent, or ends it, where both cannot run."""
 
 import os
 from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def become(command: "list[str]", mask_text: "Mask") -> "NoReturn":
-    """Executes the agent in our place, untouched.
+    """Replaces our process by the agent, without recording.
 
     Args:
         command: the agent's.
@@ -44,7 +44,7 @@ def give_way(
 
     Args:
         options: what was asked for.
-        shortage: what there is too little of, in the system's words.
+        shortage: the system's message about the missing resource.
         log: where it is written down.
         mask_text: removes secrets from what is printed.
         mask: the signal mask that the agent is to have, if it was changed.
@@ -67,7 +67,7 @@ def give_way(
 
 
 def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask") -> "NoReturn":
-    """Ends as a shell does that cannot start a program, with the reason on stderr.
+    """Ends like a shell that cannot start a program, with the reason on stderr.
 
     Args:
         program: what could not be started.

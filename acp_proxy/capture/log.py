@@ -47,7 +47,7 @@ RESERVE = 700_000
 
 
 class _Gap:
-    """What has passed unrecorded since writing failed."""
+    """The bytes of each stream that could not be recorded since writing failed."""
 
     def __init__(self, reason: str, since_ns: int) -> None:
         self.reason = reason
@@ -107,7 +107,7 @@ class CaptureLog(Log):
             raise
 
     def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Logs a chunk that was read; the path of every byte.
+        """Logs a chunk that was read; all bytes are logged here.
 
         Args:
             stream: where it was read.

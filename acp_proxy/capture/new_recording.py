@@ -75,7 +75,7 @@ class Identity:
         return fields
 
     def agent_environment(self) -> "dict[str, str]":
-        """The agent's environment: ours, and who we are."""
+        """Returns our environment, with the id of this recording, for the agent."""
         inherited = {name: value for name, value in os.environ.items() if name != SECRETS}
         return {**inherited, PARENT: f"{self.id}/{self.connection_id}"}
 
@@ -146,7 +146,7 @@ def _claim(path: str) -> None:
 
 
 def _known_secrets() -> "list[str]":
-    """Returns markers and values, by turns."""
+    """Returns markers and values of known secrets, in turns."""
     found: list[str] = []
     for part in os.environ.get(SECRETS, "").split(","):
         name, _, marker = part.partition("=")

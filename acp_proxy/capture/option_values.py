@@ -90,7 +90,7 @@ def read_output(text: str) -> str:
 
 
 def read_name(text: str) -> str:
-    """Accepts a name that can be a file's, can be typed, and has nothing that a terminal obeys."""
+    """Accepts a name that can be a file name, can be typed, and has no control characters."""
     is_short = len(text.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
     is_plain = text.isprintable() and "/" not in text and text[:1] not in ("", ".", "-")
     if not (is_short and is_plain) or text == "latest":

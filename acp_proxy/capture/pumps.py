@@ -1,4 +1,4 @@
-"""The innermost loop: read what is there, log it, write it on; a blocking thread per stream."""
+"""Pumps: threads that each read one stream, log the bytes, and write them on."""
 
 import os
 import time
@@ -20,11 +20,11 @@ class Interceptor:
     """Makes plain pumps; its subclass in `runtime.fault_runner` makes those of faults."""
 
     streams: "tuple[int, ...]" = ()
-    """Those whose pumps begin only when the relay has been adopted."""
+    """Streams whose pumps begin only when the relay has been adopted."""
 
     def __init__(self) -> None:
         self.fields: dict[str, str | int | list[str]] = {}
-        """What the first record of the log has of it."""
+        """Fields of the interceptor in the first record of the log."""
 
     def pump(
         self, stream: int, source: int, sink: int, log: Log, *, keep_sink: bool = False
@@ -41,7 +41,7 @@ class Interceptor:
         return Pump(stream, source, sink, log, keep_sink=keep_sink)
 
     def attach(self, agent: "AgentProcess", log: Log, origin_ns: int) -> None:
-        """Receives what it may act upon, before any pump is made.
+        """Receives the agent's process and the log, before any pump is made.
 
         Args:
             agent: the agent's process.
@@ -121,7 +121,7 @@ class Pump:
         self.ended.set()
 
     def _relay(self) -> str:
-        """Moves bytes until the end; returns why it is one.
+        """Moves bytes until the stream ends; returns the reason of the end.
 
         Raises:
             OSError: an end is broken.

@@ -136,7 +136,7 @@ def _give_way(
     client: "tuple[int, int] | None" = None,
     mask: "set[int] | None" = None,
 ) -> "NoReturn":
-    """Puts the client's pipes back, which frees two descriptors, and executes the agent."""
+    """Restores the client's pipes, which frees two descriptors, and executes the agent."""
     for fd, moved in enumerate(client or ()):
         os.dup2(moved, fd)
         os.close(moved)

@@ -3,7 +3,7 @@
 import os
 
 _PLAIN = str.maketrans("", "", "/-._+,:@%=")
-"""Removes what a shell leaves alone, letters and digits excepted."""
+"""Removes the characters, besides letters and digits, that need no quotes in a shell."""
 
 
 def take_stdio() -> "tuple[int, int]":
@@ -48,7 +48,7 @@ def warn(text: str) -> None:
 
 
 def unchecked(path: str) -> str:
-    """Returns what is printed if there was no time to check a recording.
+    """Returns the message for a recording that there was no time to check.
 
     Args:
         path: its database.
@@ -59,7 +59,7 @@ def unchecked(path: str) -> str:
 
 
 def explain_terminal(client_in: int) -> None:
-    """Says what is waited for if stdin is a terminal, where no client writes anything.
+    """Prints what we wait for if stdin is a terminal, where no client writes anything.
 
     Args:
         client_in: the descriptor of stdin, moved or not.

@@ -1,1 +1,1 @@
-"""What is different between two recordings; pure, over rows."""
+"""Compares two recordings; pure, over rows."""

@@ -1,4 +1,4 @@
-"""Aligns two sequences: which items of one are which of the other, in order.
+"""Aligns two sequences: pairs equal items, in order.
 
 Patience, and then some: what occurs once on both sides is paired, and the longest choice of such
 pairs that is in order holds; between two that hold, the same begins anew. Where no item is rare
@@ -18,15 +18,15 @@ from operator import lt
 
 Pair = tuple[int, int]
 _STRETCHES = (1, 2, 4, 8, 16, 32)
-"""How many items in a row are looked for."""
+"""The lengths of the runs of items that are searched for, in order."""
 _PASSES = 32
-"""How often all items may be looked at; what remains then is aligned in one go, not as well."""
+"""How often all items may be read; the rest is then aligned in one step, less well."""
 _EXACT = 1024
-"""How many pairs of items there may be to be tried all."""
+"""The most pairs of items for which all are tried."""
 
 
 def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
-    """Returns the places of equal items that belong together, both growing.
+    """Returns the positions of the paired equal items in A and in B; both increase.
 
     Args:
         a: hashable items.
@@ -64,7 +64,7 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
 
 
 def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
-    """Returns the longest choice of pairs in which both places grow; they come by the first one."""
+    """Returns the longest choice of pairs in which both positions increase."""
     places = [place for _, place in pairs]
     if all(map(lt, places, places[1:])):
         return list(pairs)  # as most are
@@ -90,7 +90,7 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 def _anchors(
     a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
 ) -> list[Pair]:
-    """Pairs that hold: of what occurs once on both sides, or else of what is rarest."""
+    """Returns pairs that are kept: items that occur once on both sides, or else the rarest ones."""
     for length in _STRETCHES:
         in_a = _once(a, a_start, a_end, length)
         in_b = _once(b, b_start, b_end, length)
@@ -101,7 +101,7 @@ def _anchors(
 
 
 def _once(items: Sequence[Hashable], start: int, end: int, length: int) -> dict[Hashable, int]:
-    """The stretches that occur once and where they begin, in order."""
+    """Returns the runs of items that occur once, and where they begin, in order."""
     places: dict[Hashable, int] = {}
     twice: set[Hashable] = set()
     for place in range(start, end - length + 1):
@@ -118,7 +118,7 @@ def _once(items: Sequence[Hashable], start: int, end: int, length: int) -> dict[
 def _rarest(
     a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
 ) -> Iterator[Pair]:
-    """Pairs what is rarest, the first with the first."""
+    """Pairs the rarest common items in order: the n-th one in A with the n-th one in B."""
     in_a, in_b = _places(a, a_start, a_end), _places(b, b_start, b_end)
     common = [item for item in in_a if item in in_b]
     fewest = min((max(len(in_a[item]), len(in_b[item])) for item in common), default=0)
@@ -129,7 +129,7 @@ def _rarest(
 def _at_once(
     a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
 ) -> list[Pair]:
-    """Pairs every item with the one of its kind that comes as often before it."""
+    """Pairs the n-th item of each kind in A with the n-th one in B."""
     in_a, in_b = _places(a, a_start, a_end), _places(b, b_start, b_end)
     pairs = (pair for item in in_a if item in in_b for pair in zip(in_a[item], in_b[item]))  # noqa: B905
     return longest_in_order(sorted(pairs))

@@ -1,4 +1,4 @@
-"""Hides what stands in one recording where the other one has a marker.
+"""Hides text in one recording where the other one has a marker of a secret.
 
 What is masked in one recording may be a secret in the other one that no rule knows there, as a
 short one is in a sentence. Texts are aligned word by word, so that what is around it stays.
@@ -61,7 +61,7 @@ def _texts(a: str, b: str) -> tuple[str, str]:
 
 
 def _change(pieces: list[Piece]) -> tuple[str, str]:
-    """Returns both sides of a change; one with fewer markers is hidden."""
+    """Returns both sides of a change; the side with fewer markers is hidden."""
     old = "".join(text for op, text in pieces if op == "-")
     new = "".join(text for op, text in pieces if op == "+")
     of_old, of_new = old.count(_SPOT), new.count(_SPOT)

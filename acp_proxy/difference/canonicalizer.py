@@ -22,11 +22,11 @@ from acp_proxy.difference.values import Scope, ValueIndex, ValueNames, Values
 _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
 _MARKS = re.compile("[\ue000\ue001]|\ue002\\d*\ue003")
 _REPEATED = "\ue002{}\ue003"
-"""Follows a key that would look like another key of its object."""
+"""A suffix for a key that would otherwise equal another key of its object."""
 _MOST_LAYOUTS = 4096
-"""Layouts of objects that are remembered at one place of a message."""
+"""The most layouts of objects that are cached at one place of a message."""
 _MOST_MEMBERS = 64
-"""Members of an object whose layout is remembered."""
+"""The most members of an object whose layout is cached."""
 
 
 class Canonical(NamedTuple):
@@ -59,13 +59,13 @@ class Canonicalizer:
         peers: RequestPeers = CLIENTS,
         place: tuple[str, ...] = (),
     ) -> "Walk":
-        """Returns what takes the values out of messages that are alike.
+        """Returns the `Walk` that takes the values out of messages of one type.
 
         Args:
             kind: what distinguishes their templates from others: the kind and the method.
             scope: the session of their sequence.
             title: of their type, as `ItemType` has it.
-            peers: who numbered the requests that they name.
+            peers: which peers numbered the requests that they name.
             place: where they stand, if they are parts of messages.
         """
         return Walk(self.values, reduce(getitem, place, self._begin(title)), kind, scope, peers)
@@ -83,7 +83,7 @@ class Canonicalizer:
         Args:
             message: decoded; it is used up.
             scope: the session of its sequence.
-            names: of values.
+            names: the stable names of values.
             title: of its type.
             peers: who numbered the requests that it names.
 
@@ -99,7 +99,7 @@ class Canonicalizer:
 
 
 class Walk:
-    """Goes through messages that are alike, and replaces values by placeholders or by names."""
+    """Walks through messages of one type, and replaces values by placeholders or by names."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class Walk:
                 value[key] = self._inner(inner, below)
 
     def _new_layout(self, value: dict[str, Any], place: PlaceState) -> Layout | None:
-        """Returns what is done with objects like this one; None if a key may hold values."""
+        """Returns the layout for objects with these keys; None if a key may contain values."""
         keys = sorted(value)
         if not all(key.isidentifier() and key.isascii() for key in keys):
             return None

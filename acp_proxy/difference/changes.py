@@ -1,4 +1,4 @@
-"""Aligns sequences: which items only one side has, which changed, which moved.
+"""Aligns sequences to find the items that only one side has, that changed, or that moved.
 
 Where a request is missing, it is unknown which session its response belongs to, nor the session of
 the values in it. The response stands in another sequence then, but its template and its id are the
@@ -35,7 +35,7 @@ from acp_proxy.difference.sequences import (
 )
 
 _MOST_COMPARED = 100
-"""Pairs of items that are compared to find out which one changed into which."""
+"""The most pairs of items that are compared to find which one changed into which."""
 
 
 @define
@@ -53,7 +53,7 @@ class Changes:
 
 @define
 class SequenceDiff:
-    """What differs in a sequence, which is empty in a recording that does not have it."""
+    """The differences of a sequence; a recording without the sequence has an empty one."""
 
     a_key: SequenceKey
     b_key: SequenceKey
@@ -71,11 +71,11 @@ class SequenceDiff:
         return self.messages.sequence_b
 
     def title_a(self, item: ItemIndex) -> str:
-        """Returns what an item of A is."""
+        """Returns the type of an item of A in words."""
         return self.messages.a.side.type_of(self.a, item).title
 
     def title_b(self, item: ItemIndex) -> str:
-        """Returns what an item of B is."""
+        """Returns the type of an item of B in words."""
         return self.messages.b.side.type_of(self.b, item).title
 
 
@@ -119,7 +119,7 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
 def remove_equal_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> None:
-    """Removes responses that are equal from what only one side has.
+    """Removes equal responses from the items that only one side has.
 
     Args:
         sequences: all of them, which are changed.
@@ -145,7 +145,7 @@ def remove_equal_responses(
 def changed_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> list[SequenceDiff]:
-    """Takes the responses to one request that are left in two sequences.
+    """Removes and pairs responses to one request that are left in two different sequences.
 
     Args:
         sequences: all of them, which are changed.
@@ -153,7 +153,7 @@ def changed_responses(
         side_b: compares the items of B.
 
     Returns:
-        Each such pair as a sequence of its own.
+        The pairs, each as a separate sequence.
     """
     left_b: dict[tuple[str, str, CommonIndex], tuple[SequenceDiff, ItemIndex]] = {}
     for one in sequences:
@@ -174,7 +174,7 @@ def changed_responses(
 
 
 def _spans(same: list[ItemPair], size_a: int, size_b: int) -> Iterator[UnalignedSpan]:
-    """Yields what lies between aligned pairs, where anything does."""
+    """Yields the items between aligned pairs, where there are any."""
     around = pairwise([(-1, -1), *same, (size_a, size_b)])
     for place, ((a_left, b_left), (a_right, b_right)) in enumerate(around):
         if a_right - a_left > 1 or b_right - b_left > 1:
@@ -201,7 +201,7 @@ def _without(spans: list[UnalignedSpan], moved: list[ItemPair]) -> list[Unaligne
 def _is_free(
     a: ComparedItems, b: ComparedItems, same: list[ItemPair], i: ItemIndex, j: ItemIndex
 ) -> bool:
-    """Whether it is chance that an item stands elsewhere, and so has passed aligned ones."""
+    """Whether an item that has passed aligned ones may have done so by chance."""
     if not a.may_race(i):
         return False
     before_a = bisect_left(same, i, key=lambda pair: pair[0])
@@ -211,7 +211,7 @@ def _is_free(
 
 
 def _moved(a: Sequence[int], b: Sequence[int], spans: list[UnalignedSpan]) -> list[ItemPair]:
-    """Pairs what is equal and not in order."""
+    """Pairs equal items that are not in order."""
     waiting: defaultdict[int, list[ItemIndex]] = defaultdict(list)
     for span in reversed(spans):
         for j in reversed(span.b):
@@ -264,7 +264,7 @@ def _grouped(
 
 
 def _in_order(pairs: Iterable[GroupPair]) -> list[GroupPair]:
-    """Keeps as many pairs as do not cross each other."""
+    """Returns the largest choice of pairs that do not cross each other."""
     by_first: dict[tuple[int, int], tuple[ItemGroup, ItemGroup]] = {
         (of_a[0], of_b[0]): (of_a, of_b) for of_a, of_b in pairs
     }
@@ -287,7 +287,7 @@ def _likest(
 
 
 def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Chooses a column for each row, growing, with the least sum of costs."""
+    """Chooses a column for each row, in increasing order, with the least sum of costs."""
     spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
     """Of the first rows with some columns left out: the cost, and how many were left out before."""

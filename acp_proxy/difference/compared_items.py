@@ -37,10 +37,10 @@ class ComparedSide:
         return hash(tuple(map(self.common.__getitem__, placeholders)))
 
     def answer_key(self, sequence: MessageSequence, item: ItemIndex) -> Hashable:
-        """Tells an answer from others by its template, and by the request that it is for.
+        """Returns a key that distinguishes answers by their template and their request.
 
         Args:
-            sequence: where it stands.
+            sequence: the sequence with the answer.
             item: the answer.
         """
         placeholders = self.side.placeholders[sequence.placeholders[item]]
@@ -69,7 +69,7 @@ class ComparedSide:
 
     @cached_property
     def _spans(self) -> dict[CommonIndex, tuple[int, int]]:
-        """Of each tool call; computed when items have another order, which is rare."""
+        """The spans of all tool calls; computed only if items have another order, which is rare."""
         spans: dict[CommonIndex, tuple[int, int]] = {}
         for sequence in self.side.sequences.values():
             for index, number in zip(sequence.calls, sequence.first_frames, strict=True):
@@ -102,7 +102,7 @@ class ComparedItems:
         """Of each item that is a text, what distinguishes it from other texts."""
 
     def type_of(self, item: ItemIndex) -> ItemType:
-        """Returns what an item is."""
+        """Returns the type of an item."""
         return self._side.side.type_of(self._sequence, item)
 
     def is_empty(self, item: ItemIndex) -> bool:
@@ -119,7 +119,7 @@ class ComparedItems:
         return self._side.in_both(self._sequence.calls[item])
 
     def looks(self, item: ItemIndex) -> bool:
-        """Returns whether an item only reads: a file, or by a tool call that changes nothing."""
+        """Returns whether an item only reads: a file, or as part of a tool call without changes."""
         is_read = self.type_of(item).title in READING
         return is_read or self._sequence.calls[item] in self._side.side.looking
 
@@ -141,7 +141,7 @@ class ComparedItems:
         return one_first < other_last and other_first < one_last
 
     def only_look(self, one: ItemIndex, other: ItemIndex) -> bool:
-        """Returns whether two items only look at something, and not at the same.
+        """Returns whether two items only read, and do not read the same thing.
 
         A file is read by the call that began just before, so these two have an order.
 
@@ -158,7 +158,7 @@ class ComparedItems:
 def is_race(
     a: ComparedItems, b: ComparedItems, item: ItemIndex, passed: Sequence[ItemIndex]
 ) -> bool:
-    """Returns whether an item has only passed others with which its order is chance.
+    """Returns whether an item has only passed items relative to which its order is chance.
 
     Which of several calls that run at once ends first depends on their tools, and the order in
     which an agent looks at things has no effect. Answers come when they are ready; the order of
@@ -168,7 +168,7 @@ def is_race(
         a: the items of A.
         b: the items of B.
         item: of A.
-        passed: items of A that stand on its other side in B.
+        passed: items of A that come before it in one recording and after it in the other.
     """
     if not 0 < len(passed) <= MOST_PASSED:
         return False

@@ -1,4 +1,4 @@
-"""Compares what belongs to a whole connection: its handshake, its end, and how fast it answered."""
+"""Compares connections as a whole: their handshakes, their endings, and their latencies."""
 
 from array import array
 from collections.abc import Container, Iterator
@@ -17,7 +17,7 @@ from acp_proxy.store.reader import RecordingReader
 
 _DIRECTIONS = {"request": Direction.TO_AGENT.value, "response": Direction.TO_CLIENT.value}
 _RESULTS = ("protocolVersion", "agentCapabilities", "capabilities", "authMethods")
-"""Members of the answer to ``initialize`` that count where only the outcome does."""
+"""Members of the answer to ``initialize`` that are compared if only outcomes are."""
 _Latencies = dict[tuple[str, str], "array[int]"]
 """By method and direction of the requests."""
 

@@ -1,7 +1,7 @@
-"""What differs between any two runs of one scenario, place by place, and in the midst of texts.
+"""Lists the values that differ between any two runs of a scenario: places, and parts of texts.
 
-Where the protocol's own values stand is in `protocol/vocabulary.py`; what real agents write besides
-is here. `docs/diff.md` lists the same, and a test holds the two together.
+`protocol/vocabulary.py` has the places of the protocol's values; those that real agents add
+are here. `docs/diff.md` lists the same, and a test compares the two.
 """
 
 import re
@@ -45,7 +45,7 @@ _ADDED: dict[str, tuple[str, ...]] = {
         "/result/**/pid",
     ),
 }
-"""Values that real agents name somewhere of their own."""
+"""Places that real agents add to the protocol's."""
 
 _TIMES = (
     "updatedAt",

@@ -123,7 +123,7 @@ def rules_of(options: DiffOptions) -> tuple[PlaceRule, ...]:
 
 @define
 class _Comparison:
-    """Two recordings, once it is known which values are the same."""
+    """Two recordings whose sessions and values are paired."""
 
     options: DiffOptions
     a: Messages
@@ -148,7 +148,7 @@ class _Comparison:
         return found + changed_responses(found, self._compared_a, self._compared_b)
 
     def _sequences(self) -> Iterator[SequenceDiff]:
-        """Those of A first, and then those that only B has."""
+        """Returns the sequences of A, and then those that only B has."""
         rest_b = dict(self.b.side.sequences)
         counted = self.options.only
         for key, sequence in self.a.side.sequences.items():
@@ -249,7 +249,7 @@ def _side(reader: RecordingReader, frames: int) -> Side:
 def _aliases(
     a: SideIndex, b: SideIndex, pairing: Pairing
 ) -> dict[str, tuple[str | None, str | None]]:
-    """Returns what names stand for, the first ones of each kind."""
+    """Returns the values of stable names, the first ones of each kind."""
     every_a, every_b = a.canonicalizer.values.every, b.canonicalizer.values.every
     of_a = {name: every_a[index].text for index, name in pairing.names_a.items()}
     of_b = {name: every_b[index].text for index, name in pairing.names_b.items()}

@@ -15,7 +15,7 @@ _SYSTEM = {
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
-"""What may not stand before an absolute path, and before any other."""
+"""Characters that may not precede an absolute path, and any other path."""
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that are links to others below `/private` on macOS."""
@@ -28,13 +28,13 @@ class Directories:
     """Directories as they were written, which are found in any spelling."""
 
     most: int = 1000
-    """How many are looked for."""
+    """The most directories that are searched for."""
     _roots: dict[str, str] = field(factory=dict)
     """By their spellings."""
     _common: dict[str, str] = field(factory=dict)
     """Directories of the system, likewise; only texts that begin with one are about it."""
     _words: set[str] = field(factory=set)
-    """One of them stands in each text that names a directory."""
+    """Words of which each text with a directory contains at least one."""
     _count: int = 0
     _pattern: re.Pattern[str] | None = None
 
@@ -69,7 +69,7 @@ class Directories:
         return "\\" in text
 
     def found_in(self, text: str) -> list[tuple[int, int, str]]:
-        """Returns where each directory in a text begins and ends, and the directory."""
+        """Returns the start and the end of each directory in a text, and the directory."""
         found: list[tuple[int, int, str]] = []
         if self._roots and ("/" in text or "\\" in text):
             for match in self._root.finditer(text):

@@ -1,4 +1,4 @@
-"""Reads the items that differ again, to find the places in which they do, and to preview them."""
+"""Reads items that differ again, to find the places of the differences, and to preview items."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
@@ -39,9 +39,9 @@ from acp_proxy.store.reader import RecordingReader
 
 TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
-"""Members by which the items of a list are known."""
+"""Members that identify the items of a list."""
 _NEAR = 16
-"""Frames of other sequences that are read in passing."""
+"""The most frames of other sequences that are read between two wanted ones."""
 _PREVIEWED = 2000
 """Characters of a text that a preview needs."""
 _Path = tuple[str, ...]
@@ -145,7 +145,7 @@ class Messages:
         return preview(raw, frame.kind, frame.method, None, self._hints_of(frame))
 
     def _hints_of(self, frame: Payload) -> Hints:
-        """The title of a tool call, and the options among which an answer chooses."""
+        """Returns hints: the title of a tool call, and the options from which an answer chooses."""
         is_of_call = frame.tool_call is not None and frame.method in (UPDATE, PERMISSION)
         if not is_of_call and frame.method != PERMISSION:
             return NONE
@@ -264,13 +264,13 @@ def _items(a: list[Any], b: list[Any], path: _Path) -> Iterator[Field]:
 
 
 def _gaps(same: list[tuple[int, int]], a: range, b: range) -> Iterator[tuple[range, range]]:
-    """Yields what lies between items that are the same."""
+    """Yields the parts of two lists between equal items."""
     for (a_left, b_left), (a_right, b_right) in pairwise([(-1, -1), *same, (len(a), len(b))]):
         yield a[a_left + 1 : a_right], b[b_left + 1 : b_right]
 
 
 def _name(item: Any, otherwise: int) -> Hashable:
-    """Returns what an item of a list is known by, or something else if it has no name."""
+    """Returns the value that identifies an item of a list, or a default if there is none."""
     if isinstance(item, dict):
         for key in _NAMES:
             if isinstance(item.get(key), str):

@@ -1,4 +1,4 @@
-"""Reads from a frame what it is, and whether it is a part of a text.
+"""Determines the type of a frame, and whether it is a part of a text.
 
 Parts of a text are the chunks of a message, and pushed output: in the 1.0 draft a client sends what
 a command writes in requests of its own, and the agent acknowledges each. How many there are, where
@@ -25,13 +25,13 @@ NO_MESSAGE = "a line that is no message"
 _encode = msgspec.json.Encoder(order="sorted").encode
 _ANSWERS = ("response", "error")
 _OUTPUT: TextPlace = ("params", "data")
-"""Where pushed output stands."""
+"""The path of pushed output."""
 PLACES = (*TEXT_PLACES, _OUTPUT)
-"""Where the text of a chunk may stand."""
+"""The paths of the text of a chunk."""
 
 
 class ItemType(NamedTuple):
-    """What an item is; only items of the same type can have changed into each other."""
+    """The type of an item; only items of the same type can have changed into each other."""
 
     title: str
     """``session/update tool_call``, ``the answer to session/prompt``."""
@@ -40,7 +40,7 @@ class ItemType(NamedTuple):
 
 
 class RequestPeers(NamedTuple):
-    """Who numbered the requests that a message speaks of, as the direction of those requests."""
+    """Which peers numbered the requests that a message names, as the direction of the requests."""
 
     own: str
     """Of the request that the message is or answers."""
@@ -53,7 +53,7 @@ CLIENTS = RequestPeers(Direction.TO_AGENT.value, Direction.TO_AGENT.value)
 
 
 def item_type_of(frame: Payload, update: str | None, *, is_decision: bool = False) -> ItemType:
-    """Returns what a frame is.
+    """Returns the type of a frame.
 
     Args:
         frame: a frame.
@@ -80,7 +80,7 @@ def update_of(message: Any) -> str | None:
 
 
 def kind_of_call(message: Any) -> str | None:
-    """Returns what a tool call does, if a message contains that."""
+    """Returns the kind of a tool call, if a message contains it."""
     params = message.get("params") if isinstance(message, dict) else None
     if not isinstance(params, dict):
         return None

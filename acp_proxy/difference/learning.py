@@ -14,7 +14,7 @@ from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field
 from acp_proxy.store.reader import RecordingReader
 
 _ROUNDS = 8
-"""Rounds in which the differences that are left are looked at again."""
+"""The most rounds in which the remaining differences are examined."""
 _ITEM = re.compile(r"(?<=/)\d+(?=/|$)")
 _NAMED = re.compile(r"(?<=/)[^/]*«[^/]*")
 
@@ -42,7 +42,7 @@ def learn(
     options: DiffOptions | None = None,
     watch: Watch = UNWATCHED,
 ) -> Learned:
-    """Proposes rules; names are tried before anything is left out, since they hide less.
+    """Proposes rules; names are tried before places are ignored, since names hide less.
 
     Args:
         a: one recording.
@@ -102,13 +102,13 @@ def kind_of(one: DiffEntry) -> str | None:
 
 
 def _moved(found: Diff) -> list[str]:
-    """The kinds of what has moved."""
+    """Returns the kinds of the items that have moved."""
     kinds = map(kind_of, found.entries())
     return list(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
 def _places(found: Diff) -> dict[str, list[Field]]:
-    """What differs, by place; any item of a list stands for all."""
+    """Returns the fields that differ, by place, with ``*`` for the items of lists."""
     places: dict[str, list[Field]] = {}
     for one in _fields(found):
         if can_be_ignored(one):

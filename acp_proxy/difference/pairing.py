@@ -1,6 +1,6 @@
-"""Finds which session and which value of one recording is which of the other, and names them.
+"""Pairs the sessions and values of two recordings, and gives each pair a stable name.
 
-Frames can be compared only when it is known which ids mean the same, and the best evidence is where
+Frames can be compared only if it is known which ids correspond, and the best evidence is where
 they stood. Sessions are paired first, by what they contain (`_pair_sessions`). Values are paired in
 this order: those that stood in all the same places; those in frames that belong together when the
 sequences are aligned without them; those that are spelled alike; those that were introduced alike;
@@ -53,11 +53,11 @@ def pair(a: SideIndex, b: SideIndex) -> Pairing:
 
 
 def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dict[Scope, str]:
-    """Returns what sequences are called: by the names of their sessions.
+    """Returns the titles of sequences, made of the names of their sessions.
 
     Args:
         side: the recording.
-        sessions: of it; None for the connection.
+        sessions: the sessions of the recording; None for the connection.
         names: of its values.
     """
     every = side.canonicalizer.values.every
@@ -115,7 +115,7 @@ def _match_likest(
     paired: dict[Any, Any],
     common: Callable[[Any, Any], int],
 ) -> None:
-    """Pairs sessions, first those with most templates in common (test_pairing.py)."""
+    """Pairs sessions, those with the most templates in common first (test_pairing.py)."""
     counts = [
         (-common(one, other), place_a, place_b)
         for place_a, one in enumerate(rest_a)
@@ -181,7 +181,7 @@ class _ValuePairs:
         return any(self._every_a[i].kind == REQUEST for i in group[0][:1])
 
     def _refine_requests(self) -> None:
-        """Lets the sessions and calls count that requests and their answers name.
+        """Distinguishes requests by the sessions and calls that they and their answers name.
 
         Two requests for a new session have the same template; the session distinguishes them
         (test_diff.py, sessions in another order).
@@ -190,7 +190,7 @@ class _ValuePairs:
         _refine(self._b, self._pairs)
 
     def _grouped(self) -> Iterator[_Group]:
-        """Values of one kind and of one session may be the same."""
+        """Groups unpaired values by kind and session; only values of one group may be the same."""
         groups_b = _by_kind(self._b.canonicalizer.values)
         for (kind, scope), rest_a in _by_kind(self._a.canonicalizer.values).items():
             sessions = {scope: scope} if kind == REQUEST else self._sessions
@@ -213,7 +213,7 @@ class _ValuePairs:
         self._pairs.update({j: i for i, j in found.items()})
 
     def _pair_session_ids(self) -> None:
-        """Sessions are paired already, so their ids are."""
+        """Pairs the ids of sessions that are paired already."""
         found: dict[ValueIndex, ValueIndex] = {}
         for rest_a, rest_b in self._groups:
             ids = {self._every_b[j].text: j for j in rest_b if self._every_b[j].kind == SESSION}
@@ -323,12 +323,12 @@ class _UnpairedSides:
 
 
 def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int]:
-    """The hash of each tuple of values, as far as these are paired."""
+    """Returns a hash for each tuple of values, of those that are paired."""
     return [hash(tuple(map(pairs.get, one))) for one in side.placeholders]
 
 
 def _keys(sequence: MessageSequence, hashes: list[int]) -> list[int]:
-    """Tells items from others as far as their values are paired."""
+    """Returns keys that distinguish items by template and by the values that are paired."""
     columns = zip(sequence.templates, sequence.placeholders, strict=True)
     return [hash((template, hashes[k])) for template, k in columns]
 
@@ -349,9 +349,9 @@ def _match(
     *,
     only_sure: bool = False,
 ) -> None:
-    """Pairs what has the same key, the first with the first, and takes it from the rest.
+    """Pairs values with the same key, in order, and removes them from the rest.
 
-    With ``only_sure``, only where there are as many of them on both sides.
+    With ``only_sure``, pairs only keys that equally many values of both sides have.
     """
     waiting: defaultdict[Hashable, list[Any]] = defaultdict(list)
     for other in reversed(rest_b):

@@ -114,7 +114,7 @@ class _Chosen:
 
 
 class _Decisions:
-    """Reads what clients decided when they were asked for permission."""
+    """Determines how clients decided permission requests."""
 
     def __init__(self) -> None:
         self._offered: dict[bytes, list[dict[str, Any]]] = {}
@@ -139,7 +139,7 @@ class _Decisions:
 
 
 class _FrameHandler:
-    """Takes the frames of a recording, in recorded order."""
+    """Adds the frames of a recording to sequences, in recorded order."""
 
     def __init__(
         self, reader: RecordingReader, options: DiffOptions, rules: tuple[PlaceRule, ...]
@@ -177,7 +177,7 @@ class _FrameHandler:
             self._take_message(frame, raw)
 
     def pass_over(self, frame: Payload) -> None:
-        """Takes the values out of a frame that is not compared; others may name them."""
+        """Notes the values of a frame that is not compared, since other frames may name them."""
         if frame.raw is None or self._exact or self._chunks.chunk(frame) is not None:
             return
         if frame.method == PERMISSION and self._expect is Expect.OUTCOME:
@@ -190,12 +190,12 @@ class _FrameHandler:
         self._builder.end()
 
     def _take_large(self, frame: Payload) -> None:
-        """Takes a line that is only read in pieces."""
+        """Adds a line that is too large and only read in pieces."""
         digest = digest_of_pieces(frame.kind, self._reader.pieces(frame.seq))
         self._builder.add(self._route(frame, None), frame.seq, Canonical(hash(digest)))
 
     def _is_pushed(self, frame: Payload, raw: bytes) -> bool:
-        """Takes pushed output, and the acknowledgements of it, which are not compared."""
+        """Adds pushed output and skips acknowledgements of it; returns whether it was either."""
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):
@@ -238,7 +238,7 @@ class _FrameHandler:
         self._builder.add(route, seq, canonical, call)
 
     def _read(self, frame: Payload, decision: str | None) -> Any:
-        """Returns what counts of a message."""
+        """Returns the part of a message that is compared."""
         return reduced(json_or_text(frame.raw or b""), frame, self._expect, decision)
 
     def _decision(self, frame: Payload, message: Any) -> str | None:
@@ -250,7 +250,7 @@ class _FrameHandler:
         return decision
 
     def _route(self, frame: Payload, update: str | None) -> Route:
-        """Returns what frames like this one have in common."""
+        """Returns the `Route` that this frame shares with others of its type."""
         _, _, stream, kind, method, session, _, _, _ = frame
         alike = (session, stream, kind, method, update)
         route = self._routes.get(alike)

@@ -27,7 +27,7 @@ _MOST_BETWEEN = 16
 _MOST_READ = 4096
 """Parts of texts that are read; where more are different, each is a difference by itself."""
 _WEIGHT = 2
-"""A part of a text counts so much more than another item where one of them has moved."""
+"""The weight of a part of a text, relative to other items, when moved items are chosen."""
 
 GroupPair = tuple[ItemGroup, ItemGroup]
 """Items of A and of B that are compared with each other."""
@@ -35,7 +35,7 @@ GroupPair = tuple[ItemGroup, ItemGroup]
 
 @frozen
 class UnalignedSpan:
-    """What lies between two pairs of aligned items, and is not aligned."""
+    """The items between two aligned pairs, which are not aligned."""
 
     place: int
     """How many pairs stand before it."""
@@ -64,13 +64,13 @@ def resplit_texts(
     spans: Sequence[UnalignedSpan],
     messages: SequenceMessages,
 ) -> ResplitText:
-    """Finds texts that are equal, in another number of parts or around something else.
+    """Finds equal texts that have another number of parts, or other items between the parts.
 
     Args:
         a: the items of A.
         b: the items of B.
         same: the aligned items.
-        spans: what is left between them.
+        spans: the items between them.
         messages: has the texts.
     """
     found = ResplitText()
@@ -121,12 +121,12 @@ def empty_texts(
 
 
 class _EqualText(NamedTuple):
-    """A text that is equal."""
+    """A text that is equal on both sides."""
 
     first: int
     """How many aligned pairs stand before its first part."""
     last: int
-    """How many stand before its last part."""
+    """How many aligned pairs stand before its last part."""
     a: ItemGroup
     b: ItemGroup
     cuts: list[ItemPair]
@@ -183,7 +183,7 @@ def _parts(items: list[ItemIndex], side: ComparedItems, item_type: ItemType) -> 
 def _cuts(
     a: list[ItemIndex], sizes_a: list[int], b: list[ItemIndex], sizes_b: list[int]
 ) -> Iterator[ItemPair]:
-    """Cuts a text wherever one of both sides cuts it, and yields what overlaps there."""
+    """Cuts a text wherever either side cuts it, and yields the parts that overlap."""
     ends_a, ends_b = [*accumulate(sizes_a)], [*accumulate(sizes_b)]
     after = 0
     for end in sorted({*ends_a, *ends_b}):

@@ -41,12 +41,12 @@ class _OpenText:
     """Takes the values out of the text."""
     frames: "array[int]" = field(factory=lambda: array("Q"))
     _in_time: int | None = None
-    """How many of its pieces came before the client cancelled the turn."""
+    """How many pieces of the text came before the client cancelled the turn."""
     _pieces: list[str] = field(factory=list)
     _size: int = 0
     _placeholders: list[ValueIndex] = field(factory=list)
     _templates: list[int] = field(factory=list)
-    """Of the parts that were too long to be held."""
+    """The templates of parts that were too long to be kept."""
 
     def __attrs_post_init__(self) -> None:
         self._placeholders += self.chunk.placeholders
@@ -85,7 +85,7 @@ class _OpenText:
         return Canonical(template, tuple(self._placeholders))
 
     def _settle(self) -> None:
-        """Takes out parts of the text that do not depend on where its chunks end."""
+        """Replaces parts of a long text by templates, independently of where chunks end."""
         text = mended("".join(self._pieces))
         while len(text) > _LONGEST:
             end = text.rfind(" ", 0, _LONGEST) + 1 or _LONGEST
@@ -101,7 +101,7 @@ class _OpenText:
 
 @define
 class SequenceWriter:
-    """Where the items of one sequence are written, and what is not finished of it."""
+    """Writes the items of one sequence, and keeps its unfinished texts."""
 
     key: SequenceKey
     sequence: MessageSequence
@@ -127,7 +127,7 @@ class SequenceBuilder:
     """Adds items to the sequences of one recording.
 
     Args:
-        side: which has the sequences.
+        side: the recording that has the sequences.
     """
 
     def __init__(self, side: SideIndex) -> None:

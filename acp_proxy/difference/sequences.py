@@ -5,7 +5,7 @@ session, and of the connection, since messages of two peers may cross in any ord
 only describe a state, `STATE_UPDATES`, have sequences of their own, and so have the kinds of
 messages that the user wants apart.
 
-The indices are types of their own, so that none is taken for another.
+Each kind of index has a separate type, so that the type checker finds any mix-up.
 """
 
 from array import array
@@ -32,7 +32,7 @@ ItemGroup = tuple[ItemIndex, ...]
 
 
 class SequenceKey(NamedTuple):
-    """Which sequence it is; a tuple, since each frame has one."""
+    """Identifies a sequence; a tuple, since each frame has one."""
 
     session: Scope
     direction: str
@@ -92,7 +92,7 @@ class SideIndex:
     handshake: dict[str, int] = field(factory=dict)
     """The numbers of the first ``initialize`` and of its answer."""
     decisions: dict[int, str] = field(factory=dict)
-    """Of answers to permission requests by their frames, if nothing else of them counts."""
+    """The decisions in answers to permission requests, by frame, if only decisions are compared."""
     frames: int = 0
     """How many lines were compared."""
 
@@ -103,7 +103,7 @@ class SideIndex:
         return any(value.kind == PATH and value.is_seen for value in every)
 
     def type_of(self, sequence: MessageSequence, item: ItemIndex) -> ItemType:
-        """Returns what an item of a sequence is.
+        """Returns the type of an item of a sequence.
 
         Args:
             sequence: one of this recording.

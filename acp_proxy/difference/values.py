@@ -1,4 +1,4 @@
-"""The values of one recording that get stable names, where they stood, and texts that contain them.
+"""Collects the values of a recording that get stable names, and finds them in texts.
 
 A value belongs to the session in which it was seen, but for those that mean the same everywhere.
 It is recognized in the other recording by its *profile*, the sum of all places where it stood, or
@@ -32,7 +32,7 @@ _UUID = re.compile(
 )
 _PHRASES = tuple((kind, words, pattern) for kind, (words, pattern) in PHRASES.items())
 _MOST_PLAIN, _LONGEST_PLAIN = 4096, 64
-"""Texts that are remembered because they contain no value, and their characters."""
+"""The most texts without values that are cached, and the most characters of one."""
 
 
 @define(weakref_slot=False)
@@ -54,7 +54,7 @@ class Value:
 
     @property
     def is_seen(self) -> bool:
-        """Whether it stood anywhere; a directory may be known from the other recording alone."""
+        """Whether the value stood anywhere; a directory may come from the other recording only."""
         return self.kind != PATH or self.introduction is not None
 
 
@@ -171,10 +171,10 @@ class Values:
         return False
 
     def assume_plain(self, keys: Iterable[str], layouts: dict[tuple[str, ...], Any]) -> None:
-        """Notes what has to be forgotten if a key turns out to be a value.
+        """Notes cache entries that have to be removed if a key turns out to be a value.
 
         Args:
-            keys: that have no value in them.
+            keys: keys without a value in them.
             layouts: what is remembered of objects with these keys.
         """
         self._plain_keys.update(keys)

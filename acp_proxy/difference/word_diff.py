@@ -1,4 +1,4 @@
-"""Compares two texts word by word, and cuts out what has changed with a few words around it.
+"""Compares two texts word by word, and cuts out the changes with a few words around them.
 
 Words, single marks and stretches of white space are aligned; scripts that put no space between
 words are aligned character by character. Two changes with less text between them than in either of
@@ -19,7 +19,7 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
 _LONGEST = 1 << 18
-"""Characters of a text beyond which lines are aligned first, and then so much within them."""
+"""In longer texts, lines are aligned first, and then at most this many characters in them."""
 _AROUND = 40
 """Characters on either side of a change, cut between words."""
 
@@ -63,7 +63,7 @@ def word_diff(a: str, b: str) -> list[Piece]:
 
 
 def excerpts(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Yields the changes with what stands around them; those close to each other at one go.
+    """Yields the changes with the text around them; changes close to each other are joined.
 
     Where something is left out there is an ellipsis.
 
@@ -104,7 +104,7 @@ def _changes(a: str, b: str) -> Iterator[_Change]:
 
 
 def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterator[_Change]:
-    """Yields what is not the same in two stretches, token by token."""
+    """Yields the differences of two stretches, token by token."""
     tokens_a = token.findall(a, within.a_start, within.a_end)
     tokens_b = token.findall(b, within.b_start, within.b_end)
     starts_a = [*accumulate(map(len, tokens_a), initial=within.a_start)]
@@ -116,7 +116,7 @@ def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterato
 
 
 def _trimmed(a: str, b: str, change: _Change) -> _Change:
-    """A change without the words that are the same at its beginning and at its end."""
+    """Returns a change without the equal words at its beginning and at its end."""
     rest_a, rest_b = a[change.a_start : change.a_end], b[change.b_start : change.b_end]
     start = rest_a.rfind(" ", 0, _common(rest_a, rest_b)) + 1
     rest_a, rest_b = rest_a[start:], rest_b[start:]
@@ -154,7 +154,7 @@ def _joined(changes: Iterator[_Change]) -> list[_Change]:
 
 
 def _beginning(text: str) -> str:
-    """The first words."""
+    """Returns the first words of a text."""
     if len(text) <= _AROUND:
         return text
     cut = text[:_AROUND]
@@ -162,7 +162,7 @@ def _beginning(text: str) -> str:
 
 
 def _ending(text: str) -> str:
-    """The last words."""
+    """Returns the last words of a text."""
     if len(text) <= _AROUND:
         return text
     cut = text[-_AROUND:]

@@ -1,4 +1,4 @@
-"""Takes the client's cancellations of a turn or of a single request.
+"""Handles the client's cancellations of a turn or of a single request.
 
 When exactly the user pressed stop must not matter, so all that was recorded before a recorded
 cancellation goes out first. An unrecorded cancellation is a divergence. It still ends what it
@@ -26,7 +26,7 @@ from acp_proxy.protocol.dialects import CANCEL_REQUEST, PROMPT, V2
 
 
 class Cancellations:
-    """Takes cancellations, one after the other."""
+    """Handles cancellations, one after the other."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Cancellations:
     def take_turn(
         self, match: MessageMatch | None, lane: Lane, live: ClientMessage
     ) -> Iterator[Command]:
-        """Takes a ``session/cancel``; one that comes before its prompt counts as unrecorded.
+        """Handles a ``session/cancel``; one that comes before its prompt counts as unrecorded.
 
         Args:
             match: the recorded cancellation, if there is one.
@@ -62,7 +62,7 @@ class Cancellations:
         yield from self._flush(lane, step)
 
     def take_request(self, live: ClientMessage) -> Iterator[Command]:
-        """Takes a ``$/cancel_request``."""
+        """Handles a ``$/cancel_request``."""
         token = live.message.target or "null"
         if (recorded := self._find_cancel_request(token)) is None:
             yield from self._take_unrecorded_of_request(token, live)
@@ -119,7 +119,7 @@ class Cancellations:
         yield from self._handler.abandon(lane)
 
     def _find_cancel_request(self, token: str) -> Step | None:
-        """The recorded cancellation of the same request; or of none, if that is not open either."""
+        """Returns the recorded cancellation of the request, or of none if it is not open."""
         exchanges = self._requests.exchanges_of(token)
         for step in self._schedule.expected:
             is_of_open = step.exchange in exchanges
@@ -129,6 +129,6 @@ class Cancellations:
         return None
 
     def _flush(self, lane: Lane, cancel: Step) -> Iterator[Command]:
-        """Sends what was recorded before a cancellation, whenever it is due."""
+        """Sends all frames that were recorded before a cancellation, even if they are not due."""
         while (ready := self._state.scheduler.next_before(lane, cancel.seq)) is not None:
             yield from self._sender.send(ready)

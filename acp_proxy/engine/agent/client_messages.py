@@ -1,4 +1,4 @@
-"""Takes what the client sends: pairs it with the recording, or notes how it diverges.
+"""Handles the client's lines: pairs them with the recording, or notes how they diverge.
 
 In the 1.0 draft the client pushes the output of terminals, in random pieces. So recorded pieces may
 be missing, and nothing waits for them once the program has ended. Additional pieces are answered
@@ -22,7 +22,7 @@ from acp_proxy.protocol.jsonrpc import Kind, read
 
 
 class ClientMessages:
-    """Takes the client's lines, one after the other."""
+    """Handles the client's lines, one after the other."""
 
     def __init__(self, state: ReplayState, sender: AgentSender) -> None:
         self.lines = 0
@@ -35,7 +35,7 @@ class ClientMessages:
         self._cancellations = Cancellations(state, sender, matcher, self.handler)
 
     def take(self, raw: bytes) -> Iterator[Command]:
-        """Takes a line without its newline."""
+        """Handles a line without its newline."""
         self.lines += 1
         message = read(raw)
         if message.kind is Kind.BLANK:
@@ -105,7 +105,7 @@ class ClientMessages:
         return received(live.token)
 
     def _take_unreadable(self, live: ClientMessage) -> Iterator[Command]:
-        """Takes a line that is no message; it gets an error unless it was recorded."""
+        """Handles a line that is no message; unless it was recorded, an error answers it."""
         lane = self._state.schedule.lanes[None]
         for step in lane.expected:
             if step.kind == "invalid" and self._state.comparer.compare(step, live).is_equal:

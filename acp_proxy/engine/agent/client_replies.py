@@ -1,4 +1,4 @@
-"""Takes the client's answers to the agent's requests: the outcome has to be the recorded one.
+"""Handles the client's answers to the agent's requests; outcomes must be as recorded.
 
 An agent that was allowed to write does other things next than one that was refused. So after
 another class of outcome the rest of the recording does not fit, and the session is abandoned.
@@ -29,7 +29,7 @@ _WAIT, _RELEASE = "terminal/wait_for_exit", "terminal/release"
 
 
 class ClientReplies:
-    """Takes replies, one after the other."""
+    """Handles replies, one after the other."""
 
     def __init__(self, state: ReplayState, handler: DivergenceHandler) -> None:
         self._state = state
@@ -38,7 +38,7 @@ class ClientReplies:
         self._handler = handler
 
     def take(self, live: ClientMessage) -> Iterator[Command]:
-        """Takes a reply; it answers the oldest open request with its id."""
+        """Handles a reply, which answers the oldest open request with its id."""
         request = self._state.requests.take(live.message)
         if request is None:
             yield from self._take_unknown(live)
@@ -80,7 +80,7 @@ class ClientReplies:
     def _take_content(
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
     ) -> Iterator[Command]:
-        """Takes what a reply with the recorded outcome contains."""
+        """Handles the contents of a reply with the recorded outcome."""
         comparison = self._comparer.compare(recorded, live)
         if not comparison.bind_to(self._state.bindings):
             match = MessageMatch(recorded, comparison)
@@ -101,7 +101,7 @@ class ClientReplies:
         self._schedule.match(recorded)
 
     def _follow_terminal(self, request: OpenAgentRequest, live: ClientMessage) -> None:
-        """A terminal has no more output once its program has ended or it was released."""
+        """Notes that a terminal has no more output, after its program ended or it was released."""
         terminal = self._asked(request).terminal
         if member(live.value, "result", "timedOut") is not True:
             for step in self._schedule.expected:
@@ -111,7 +111,7 @@ class ClientReplies:
             self._state.bindings.release(terminal)
 
     def _take_unknown(self, live: ClientMessage) -> Iterator[Command]:
-        """Takes a reply to no open request: doubled, late, or sent before it was asked for."""
+        """Handles a reply to no open request: a repeated, late, or early one."""
         token = live.token
         expected = _replies(self._schedule.expected, token)
         for step in expected:
@@ -198,7 +198,7 @@ def _permission(answer: PermissionAnswer) -> Outcome:
 
 
 def _number(value: Any) -> str:
-    """JSON has one kind of number."""
+    """Formats a number; whole floats look like integers, since JSON has one kind of number."""
     is_whole = isinstance(value, float) and value.is_integer()
     return str(int(value) if is_whole else value)
 

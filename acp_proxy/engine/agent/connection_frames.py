@@ -18,15 +18,15 @@ class WaitingFrame:
     asked: set[Key]
     """The requests that it answers."""
     messages: set[Key] = field(factory=set)
-    """Requests that were in flight with these and came before it."""
+    """Requests that were in flight with these and were recorded before the frame."""
     frames: set[int] = field(factory=set)
-    """Numbers of frames that were in flight, too, and went out before it."""
+    """Numbers of frames that were in flight with these and were recorded before the frame."""
     since: Moments | None = None
     """When the last thing that it waited for passed, as `Track.since`."""
 
     @property
     def is_free(self) -> bool:
-        """Whether it waits for nothing."""
+        """Whether the frame waits for nothing."""
         return not (self.asked or self.messages or self.frames)
 
 
@@ -39,7 +39,7 @@ class ConnectionFrames:
     _requests: dict[Key, Step] = field(factory=dict)
     """The client's requests that may be in flight with the next frame."""
     _come: dict[Key, int] = field(factory=dict)
-    """When those among them came that have come."""
+    """When those requests came that have come."""
 
     def add_request(self, step: Step) -> None:
         """Adds a request of the client, or a line that the agent may have answered."""

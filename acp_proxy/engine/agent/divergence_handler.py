@@ -73,10 +73,10 @@ class DivergenceHandler:
         Args:
             kind: what went differently.
             lane: the lane in which it did.
-            summary: one sentence.
+            summary: the divergence in one sentence.
             live: the client's message.
             seq: the number of the recorded frame that was expected.
-            compared: the comparison with that; without it, near misses are looked for.
+            compared: the comparison with that frame; without it, near misses are searched for.
         """
         has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
         near_misses = self._matcher.near_misses(live) if has_near_misses else ()
@@ -102,7 +102,7 @@ class DivergenceHandler:
 
         Args:
             live: the client's message.
-            conflict: the match that it would be but for values that the client chose before.
+            conflict: the match, if only values differ that the client chose before.
             lane: its lane; None to find it by the message's session.
         """
         message = live.message
@@ -145,7 +145,7 @@ class DivergenceHandler:
     def _classify(
         self, live: ClientMessage, lane: Lane, conflict: MessageMatch | None
     ) -> tuple[DivergenceKind, int | None, str]:
-        """Finds out why a message has no match; returns kind, recorded number and summary."""
+        """Determines why a message has no match; returns kind, recorded number and summary."""
         method = live.message.method
         if conflict is not None:
             seq = conflict.step.seq
@@ -169,16 +169,16 @@ class DivergenceHandler:
         )
 
     def _in_lane(self, step: Step) -> Step:
-        """The same step as its lane has it; one that was looked up ahead is another object."""
+        """Returns the lane's object for a step; one that was read ahead is a different object."""
         return next((known for known in self._schedule.expected if known.key == step.key), step)
 
     def _step_like(self, seq: int | None, live: ClientMessage) -> Step | None:
-        """The recorded message of the client with a number, if it is of the live one's kind."""
+        """Returns the recorded client message with a number, if it is of the live one's kind."""
         known = (*self._schedule.expected, *self._schedule.played) if seq is not None else ()
         return next((s for s in known if s.seq == seq and s.kind == live.message.kind), None)
 
     def _lane_with(self, seq: int) -> Lane | None:
-        """The lane in which a recorded message of the client is."""
+        """Returns the lane of a recorded message of the client."""
         known = (*self._schedule.expected, *self._schedule.played)
         return next((self._schedule.lanes[s.lane] for s in known if s.seq == seq), None)
 

@@ -1,4 +1,4 @@
-"""Decides when a replayed agent ends, and logs what was left when it does.
+"""Decides when a replayed agent ends, and logs what was not played by then.
 
 An agent that the end of its input or a signal stopped stays until its client stops it again. One
 that ended by itself ends after its last frame: at once if the client has sent all that was
@@ -26,7 +26,7 @@ class ReplayEnding:
 
     @property
     def is_near(self) -> bool:
-        """Whether the recorded agent ended by itself now, but for what may be left out."""
+        """Whether the recorded agent ended by itself here, apart from optional messages."""
         if self._left_at is None or not self._schedule.is_whole:
             return False
         lanes = self._schedule.live_lanes
@@ -36,11 +36,11 @@ class ReplayEnding:
         return not any(True for lane in lanes for _ in self._scheduler.unsent(lane))
 
     def has_come(self, *, is_settled: bool) -> bool:
-        """Returns whether the replayed agent ends now by itself; `is_settled` in a long silence."""
+        """Returns whether the replayed agent ends by itself now; `is_settled` tells of silence."""
         return self.is_near and (is_settled or not self._is_more_expected())
 
     def note_missing(self) -> None:
-        """Logs what the recorded client sent and the live one did not."""
+        """Logs the messages that the recorded client sent and the live one did not."""
         for lane in self._schedule.live_lanes:
             missing = [*lane.missing()]
             if not missing or missing[0].key in lane.missed:

@@ -18,7 +18,7 @@ Key = tuple[int, int]
 Moments = tuple[int, int]
 """A moment in live nanoseconds and one in recorded nanoseconds."""
 _REMEMBERED = 200
-"""Messages that are kept once they have come, to recognize one that is sent twice."""
+"""The most messages that are kept after they came, to recognize one that is sent twice."""
 
 
 @define(eq=False)
@@ -30,9 +30,9 @@ class Lane:
     expected: list[Step] = field(factory=list)
     """The messages that have not come yet, in recorded order."""
     played: deque[Step] = field(factory=lambda: deque(maxlen=_REMEMBERED))
-    """The latest of those that came."""
+    """The latest messages that came."""
     messages: int = 0
-    """How many came."""
+    """How many messages came."""
     first: Step | None = None
     """The first message that was recorded."""
     missed: set[Key] = field(factory=set)
@@ -62,7 +62,7 @@ class Lane:
         self.first = self.first or step
 
     def forget(self, step: Step) -> None:
-        """Expects a message no longer."""
+        """Removes a message from those that are expected."""
         self.expected.remove(step)
 
     def match(self, step: Step) -> None:
@@ -86,12 +86,12 @@ class Lane:
         return missing
 
     def abandon(self) -> None:
-        """Plays nothing of the lane any more."""
+        """Stops playing the lane."""
         self.abandoned = True
 
 
 def latest(since: Moments | None, at: int, recorded: int) -> Moments:
-    """Returns the later of two moments, for the live and for the recorded clock by itself.
+    """Returns the later live and the later recorded time of two moments.
 
     Args:
         since: the moments known so far, if there are any.
@@ -113,12 +113,12 @@ class Track:
     since: Moments | None = None
     """When the last frame or message of the track passed: live, and in the recording.
 
-    Each is the latest by itself. A message that came early passed long before the frames that it
+    The two are independent. A message that came early passed long before the frames that it
     overtook, and its sender's time to think is not repeated."""
     waits_for: Step | None = None
     """The client's message without which the track cannot go on."""
     _arrived: dict[Key, int] = field(factory=dict)
-    """When messages came that are still in the queue."""
+    """When the messages that are still in the queue came, if they have."""
 
     def arrive(self, step: Step, at: int) -> None:
         """Notes that a message of the client came, which may be anywhere in the queue.

@@ -43,7 +43,7 @@ class Candidate:
     replay: Replay
     """Its engine, which is fed everything that the client sends."""
     pending: deque[Send | Finish] = field(factory=deque)
-    """What is held back, in order."""
+    """The commands that are held back, in order."""
     names: dict[str, str] = field(factory=dict)
     """The live name of each of its sessions that went out, by its own id."""
     wake_at: int | None = None
@@ -105,7 +105,7 @@ class Candidate:
                 self.pending[place] = Send(line, command.seq)
 
     def _consistent(self, pairs: list[tuple[str, str]]) -> dict[str, str] | None:
-        """New names for sessions; None if one of them would need two names, or two the same."""
+        """Returns new names for sessions; None if one needs two names, or two need the same."""
         names: dict[str, str] = {}
         for own, new in pairs:
             taken = {*self.names.values(), *names.values()}
@@ -146,26 +146,26 @@ class RecordingChoice:
 
     @property
     def replays(self) -> list[Replay]:
-        """Those that may still be chosen; the first one is, unless it diverges."""
+        """The recordings that may still be chosen; the first one is chosen unless it diverges."""
         return [candidate.replay for candidate in self._candidates]
 
     @property
     def chosen(self) -> Replay:
-        """The one that is played, or would be."""
+        """The recording that is played, or would be if the choice ended now."""
         return self._candidates[0].replay
 
     @property
     def state(self) -> ReplayState:
-        """The state of the one that is played."""
+        """The state of the recording that is played."""
         return self.chosen.state
 
     @property
     def divergences(self) -> DivergenceLog:
-        """The divergences of the one that is played."""
+        """The divergences of the recording that is played."""
         return self.chosen.divergences
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Takes an event and yields what to do."""
+        """Feeds an event and yields commands."""
         if self.is_over:
             return
         if len(self._candidates) == 1:
@@ -179,7 +179,7 @@ class RecordingChoice:
         yield from self._send_common()
 
     def _send_common(self) -> Iterator[Command]:
-        """Sends what all would send; that is everything, once there is one left."""
+        """Sends what all recordings would send; with only one left, everything."""
         while True:
             first, *others = self._candidates
             self._candidates = [first, *(c for c in others if _may_both_be(first, c))]

@@ -20,7 +20,7 @@ from acp_proxy.events import EndOfInput, Event, LineReceived, Started, WriteStal
 from acp_proxy.protocol.dialects import HANDSHAKE
 
 SETTLE_NS = 10**9
-"""How long mere reordering has to resolve itself before a message counts as missing."""
+"""How long a message may be late because of reordering before it counts as missing."""
 
 
 class Replay:
@@ -49,18 +49,18 @@ class Replay:
 
     @property
     def unplayed(self) -> int:
-        """How many frames of what was read never went out."""
+        """How many of the frames that were read never went out."""
         return self._schedule.frames - self.sender.passed
 
     @property
     def is_played_out(self) -> bool:
-        """Whether all went out and came that was recorded, but for what may be left out."""
+        """Whether all recorded frames went out, and all messages came except optional ones."""
         is_awaited = any(lane.first_missing for lane in self._schedule.lanes.values())
         is_sent = self.unplayed == self._scheduler.left_out
         return self._schedule.is_whole and is_sent and not is_awaited
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Takes an event and yields what to do; all of it, before the next event is fed."""
+        """Feeds an event and yields commands; take all before the next event is fed."""
         self._schedule.now = event.at
         if self.is_over:
             return
@@ -109,7 +109,7 @@ class Replay:
         return [(lane, step) for lane, step in awaited if step is not None]
 
     def _look_for_missing(self) -> Iterator[Command]:
-        """Looks for messages that will not come any more."""
+        """Finds messages that will not come any more, and reports them."""
         if not self._is_settled:
             return
         for lane in self._overtaken:
@@ -182,7 +182,7 @@ class Replay:
         return Finish()
 
     def _next_moment(self) -> int | None:
-        """When to look again if nothing comes: a frame is due, or a message counts as missing."""
+        """Returns when to check again: when a frame is due, or a message counts as missing."""
         now = self._schedule.now
         moments = [ready.due for ready in self._scheduler.ready_frames() if ready.due > now]
         is_paced = bool(moments)
@@ -218,7 +218,7 @@ class Progress:
 
     @property
     def settles_at(self) -> int:
-        """When nothing has come for so long that it was not mere reordering."""
+        """When a silence of the client becomes too long to be explained by reordering."""
         return (self._input_at or 0) + SETTLE_NS
 
     @property

@@ -1,4 +1,4 @@
-"""The report of a replay: a verdict, all divergences, and what was left."""
+"""The report of a replay: a verdict, all divergences, and what was not played."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -54,13 +54,13 @@ class ReplayReport:
     """Numbers of the frames that were kept from the client, or a part of them."""
     waits: tuple[LaneWait, ...]
     bindings: dict[str, str]
-    """Recorded values that have another one now."""
+    """Recorded values that were replaced by live ones."""
     withheld_outside: tuple[int, ...] = ()
     """Those among them that would have changed or run something outside its directories."""
     faults: dict[str, int] | None = None
     """How often each rule fired; None if no faults were asked for."""
     seed: int | None = None
-    """Of the faults."""
+    """The seed of the faults."""
     reproduce: str | None = None
     """A command line that gives the same faults."""
 
@@ -140,7 +140,7 @@ def _replay_lines(found: ReplayReport) -> list[str]:
 
 
 def _withheld_lines(found: ReplayReport) -> list[str]:
-    """What the client was not asked for, and what lets it pass."""
+    """Returns lines on what the client was not asked for, and which options allow it."""
     outside = found.withheld_outside
     if outside:
         return [

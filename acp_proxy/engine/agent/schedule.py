@@ -28,7 +28,7 @@ class Exemptions:
     skipped: set[int] = field(factory=set)
     """Missing requests without which a lenient replay goes on; their answers stay unplayed."""
     overdue: set[Key] = field(factory=set)
-    """Messages of any kind for which frames have waited in vain."""
+    """Messages that frames wait for no longer, because they did not come in time."""
 
     def add_optional(self, step: Step) -> None:
         """Lets nothing wait any longer for a request that may be left out."""
@@ -53,7 +53,7 @@ class ReplaySchedule:
         self.horizon = 0
         """The number of the last step that was read."""
         self.is_whole = False
-        """Whether all was read."""
+        """Whether the whole recording was read."""
         self.handshake: int | None = None
         """The number of the reply to the first initialize, before which nothing else goes out."""
         self.handshake_is_over = False
@@ -90,7 +90,7 @@ class ReplaySchedule:
 
     @property
     def played(self) -> Iterator[Step]:
-        """The latest of those that came."""
+        """The latest client messages that came."""
         return (step for lane in self.lanes.values() for step in lane.played)
 
     def track_of(self, lane: str | None) -> Track | None:
@@ -129,7 +129,7 @@ class ReplaySchedule:
         return [step for step in steps if step is not None and step.is_optional]
 
     def skip(self, missing: Step) -> None:
-        """Goes on without a request that does not come, and without its answer."""
+        """Continues without a request that does not come, and without its answer."""
         if missing.kind == "request" and missing.exchange is not None:
             self.exempt.skipped.add(missing.exchange)
             self.connection.skip(missing.exchange)

@@ -95,7 +95,7 @@ class AgentSender:
             schedule.match(reply)
 
     def _look_for_idle(self, wire: Wire) -> None:
-        """In v2 an update ends the turn, and not the answer to the prompt."""
+        """Ends the turn at an update that says so, as in v2, where the answer does not end it."""
         if wire.method == UPDATE and b"idle" in wire.raw:
             message = read(wire.raw)
             if message.state == "idle":

@@ -1,4 +1,4 @@
-"""Follows the consequences of withheld requests: what was not made, which messages will not come.
+"""Tracks the effects of withheld requests: what was not created, and which messages cannot come.
 
 A client that was not asked to create a terminal does not send its output. One that did not get an
 unknown request may leave out requests of its own.
@@ -17,7 +17,7 @@ _USING = {"terminal/output": "terminalId", "mcp/message": "connectionId"}
 
 
 class WithheldEffects:
-    """Remembers which requests were withheld, as far as something follows from them."""
+    """Notes withheld requests that have consequences for later messages."""
 
     def __init__(self, script: Script) -> None:
         self._script = script

@@ -44,14 +44,14 @@ class Shown:
     """What the client gets of a frame."""
 
     raw: bytes | None
-    """None if nothing is left."""
+    """The bytes that are sent; None if nothing is left."""
     withheld: frozenset[str] = frozenset()
     """The ids of the requests that it does not get."""
 
 
 @define
 class Withholding:
-    """Looks at frames before they go out."""
+    """Checks frames before they go out."""
 
     _bindings: Bindings
     _effects: WithheldEffects
@@ -69,7 +69,7 @@ class Withholding:
         return [] if self._inert else self.frames
 
     def look(self, seq: int, recorded: Wire, written: bytes) -> Shown:
-        """Decides what of a frame the client gets.
+        """Decides which part of a frame the client gets.
 
         Args:
             seq: the frame's number.

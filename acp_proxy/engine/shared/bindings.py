@@ -151,14 +151,14 @@ class Bindings:
         return evolve(self, roots={o: n for o, n in self.roots.items() if not _is_named(o)})
 
     def _moved(self, path: str) -> str:
-        """The longest directory that a path lies under decides."""
+        """Moves a path by the longest bound directory that it lies under."""
         for old in sorted(self.roots, key=len, reverse=True):
             if (rest := _below(old, path)) is not None:
                 return _joined(self.roots[old], rest)
         return path
 
     def _moved_uri(self, uri: str) -> str:
-        """A URI is compared by its meaning, and only the directory in it is replaced."""
+        """Moves a URI, which may be escaped, and replaces only the directory in it."""
         path = uri.removeprefix(_SCHEME)
         for old in sorted(self.roots, key=len, reverse=True):
             for spelled in (old, _in_uri(old)):

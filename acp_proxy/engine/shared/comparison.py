@@ -115,7 +115,7 @@ class Comparer:
         return Comparer(self._bindings.after_rewriting, map(pointer, self.ignored), mask=self._mask)
 
     def values(self, recorded: Any, live: Any) -> Comparison:
-        """Compares two values that are no messages.
+        """Compares two values that are not messages.
 
         Args:
             recorded: the recorded one, decoded.
@@ -220,7 +220,7 @@ class Comparer:
     def _note_difference(
         self, found: Comparison, path: tuple[str, ...], old: Any, new: Any
     ) -> None:
-        """Adds a difference as it may be shown."""
+        """Adds a difference, masked as in reports."""
         if self._mask is not None:
             old, new = self._mask(path, old), self._mask(path, new)
         both = beside_markers(old, new)
@@ -254,7 +254,7 @@ class Comparer:
             found.secrets += [evolve(pair, is_free=True) for pair in new_pairs]
 
     def _is_moved(self, old: Any, new: Any) -> bool:
-        """Whether two strings are one path in the recorded directory and in the live one."""
+        """Whether two strings are the same path below the recorded and below the live directory."""
         return isinstance(old, str) and isinstance(new, str) and self._bindings.moved(old) == new
 
     def _settle(
@@ -363,7 +363,7 @@ def _without_free(value: Any, places: Any) -> Any:
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    """JSON has one kind of number, and its booleans are not numbers."""
+    """Whether two values are equal; JSON has one kind of number, and booleans are not numbers."""
     if isinstance(old, bool) or isinstance(new, bool):
         return old is new
     if type(old) is not type(new) and not (

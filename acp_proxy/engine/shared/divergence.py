@@ -28,7 +28,7 @@ _SHOWN_CHARACTERS = 300
 
 
 class DivergenceKind(StrEnum):
-    """What went differently."""
+    """The kinds of divergences."""
 
     UNMATCHED = "unmatched"
     EXHAUSTED = "exhausted"
@@ -76,7 +76,7 @@ class Rank(StrEnum):
 
 @frozen
 class NearMiss:
-    """A recorded message that was almost the one that came."""
+    """A recorded message that nearly matched the one that came."""
 
     seq: int
     method: str
@@ -94,7 +94,7 @@ class Divergence:
     lane: str
     """The ACP session, or ``connection``."""
     summary: str
-    """One sentence."""
+    """The divergence in one sentence."""
     seq: int | None = None
     """The recorded frame that was expected, if one was."""
     line: int | None = None
@@ -139,7 +139,7 @@ class DivergenceLog:
         self._not_compared: set[str] = set()
         self.found: list[Divergence] = []
         self.left_out = 0
-        """How many more there were."""
+        """How many more divergences there were."""
         self.has_diverged = False
         """Whether there is a divergence that counts."""
         self.has_stalled = False
@@ -274,7 +274,7 @@ class DivergenceLog:
 
 
 def masked_lines(divergences: Iterable[Divergence]) -> list[str]:
-    """Says which secrets were not compared."""
+    """Returns lines that name the secrets that were not compared."""
     found = [one.summary for one in divergences if one.kind is DivergenceKind.MASKED]
     rest = len(found) - SHOWN
     return found[:SHOWN] + ([f"... and {rest} more are masked"] if rest > 0 else [])

@@ -44,7 +44,7 @@ _CUT = re.compile(r"… \(\d+ characters\)$")
 
 
 class _Hiding(Markers):
-    """Hides what is masked, and says nothing of it."""
+    """Hides masked values without noting them."""
 
     def __init__(self) -> None:
         super().__init__(b"")

@@ -33,7 +33,7 @@ class Pacing:
 
     @property
     def is_instant(self) -> bool:
-        """Whether nothing ever waits."""
+        """Whether no frame ever waits."""
         return self.factor == 0 and not self.fixed_ns
 
     def due(self, since_live: int, since_recorded: int, recorded: int) -> int:

@@ -28,7 +28,7 @@ class SecretPair:
     recorded: str
     """The part that all markers of this secret share."""
     live: str
-    """The same for the live secret; its text, if it was not recognized as a secret."""
+    """The same part of the live secret's markers; its text, if it was not recognized."""
     shown: str
     """The live secret as reports show it."""
     is_free: bool = False
