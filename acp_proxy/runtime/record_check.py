@@ -2,11 +2,33 @@
 
 import shlex
 import time
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 
+import trio
+
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.stdio import unchecked, warn
+
+
+async def prepare() -> None:
+    """Loads the rules and the types of version 1 while the agent boots.
+
+    A short recording is then checked within milliseconds when it ends.
+    """
+    await trio.to_thread.run_sync(_load, abandon_on_cancel=True)
+
+
+def _load() -> None:
+    from acp_proxy.conformance.rules import load
+    from acp_proxy.conformance.schema_check import SchemaSet
+    from acp_proxy.protocol.dialects import V1
+
+    for name in ("conformance.report", "conformance.short_text", "store.reader"):
+        import_module(f"acp_proxy.{name}")
+    load()
+    SchemaSet.of_dialect(V1).compile()
 
 
 def report_findings(path: Path, deadline: float) -> None:

@@ -89,6 +89,10 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
                 from acp_proxy.runtime.pruning import make_room
 
                 nursery.start_soon(make_room, relay.log, options.keep, indexing.path)
+            if options.check:
+                from acp_proxy.runtime.record_check import prepare
+
+                nursery.start_soon(prepare)
         nursery.start_soon(enforce_stop, relay, options.grace)
         nursery.start_soon(end_overstay, relay, indexing, options.grace)
         nursery.start_soon(end_lingering, relay)
