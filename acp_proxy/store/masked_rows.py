@@ -200,7 +200,9 @@ class MaskedRows:
         upcoming = next(others, None)
         made = self._made(schema)
         remaining = iter(rows)
-        while some := list(islice(remaining, _TOGETHER)):
+        # Who asks for a level may limit the time of each row, so each is masked before the next.
+        together = 1 if self._is_asked else _TOGETHER
+        while some := list(islice(remaining, together)):
             last = some[-1][0]
             is_alone = upcoming is None or upcoming[0] >= last
             if is_alone and self._hold_nothing(some, made):
