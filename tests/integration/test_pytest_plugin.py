@@ -715,7 +715,7 @@ def test_the_manual_shows_the_example() -> None:
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     example = (EXAMPLE / "tests" / "test_editor_plugin.py").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     assert all(block in example for block in blocks)
 
 

@@ -51,6 +51,7 @@ def test_an_allowed_edit_changes_the_file(acp_agent: AcpAgent, project: Path) ->
     assert ask(acp_agent, panel, project, "edit") == "end_turn"
     assert panel.edits == ["Edit greeting.txt"]
     assert (project / "greeting.txt").read_text(encoding="utf-8").startswith("Hello, ACP!")
+    acp_agent.check("warning")
 
 
 @pytest.mark.acp_recording("edit-rejected")
