@@ -1,7 +1,7 @@
-"""The catalogue of rules: what each asks, of whom, in which dialects, and where that is written.
+"""Reads the catalogue of rules: what each rule demands of which side, in which dialects, and why.
 
-``catalogue.json`` holds the rules, and those that are left out with the reason. What finds a breach
-is in the modules of `rules`.
+``catalogue.json`` holds the rules with their places in the specification, and the rules that are
+not checked, each with the reason. The functions that find breaches are in the modules of `rules`.
 """
 
 from functools import cache

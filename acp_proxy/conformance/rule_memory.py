@@ -25,9 +25,9 @@ class RuleMemory:
     boolean_options: Remembered[str, int] = field(factory=_frames)
     """The sessions of which it was reported that they have boolean options."""
     early_updates: Remembered[str, int] = field(factory=_frames)
-    """The first update of each session that came before the answer that names it."""
+    """The frame of the first update that came before the answer to session/new, by session."""
     replays: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
-    """The latest replayed update, by the request that opens the session."""
+    """The frame of the latest replayed update, by the request that opens the session."""
     deleted_sessions: Remembered[str, int] = field(factory=_frames)
     pending_permissions: Remembered[int, int] = field(factory=lambda: Remembered[int, int](_MOST))
     """The cancel that must settle each permission request."""

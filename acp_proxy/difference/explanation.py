@@ -39,7 +39,7 @@ from acp_proxy.store.reader import RecordingReader
 
 TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
-"""Members that identify the items of a list."""
+"""Names of members whose values identify an item of a list."""
 _NEAR = 16
 """The most frames of other sequences that are read between two wanted ones."""
 _PREVIEWED = 2000

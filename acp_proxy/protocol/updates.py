@@ -12,10 +12,10 @@ CHUNKS = frozenset({USER_TEXT, AGENT_TEXT, *THOUGHT_CHUNKS, "compaction_summary_
 
 WHOLE_THOUGHT = "agent_thought"
 WHOLE_MESSAGES = ("user_message", "agent_message", WHOLE_THOUGHT)
-"""Updates (v2) with a whole message, which replaces what was streamed of it before."""
+"""Kinds of updates of v2 that hold a whole message and replace the pieces streamed before."""
 
 TOOL_CALLS = ("tool_call", "tool_call_update")
-"""Updates that announce a tool call and change it; v2 streams its content by a third kind."""
+"""Kinds of updates that announce or change a tool call; v2 has a third kind for its content."""
 
 STATE_UPDATES = (
     "available_commands_update",

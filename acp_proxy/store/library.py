@@ -130,7 +130,7 @@ def read_listed(
 
 
 def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | None, int]:
-    """Masks what a list shows of a recording; reads only its beginning.
+    """Returns what a list shows of a recording, masked; reads only the beginning of the recording.
 
     Args:
         rows: the recording, as it is stored.

@@ -45,7 +45,7 @@ FAULTS = (
 
 
 class Recorded:
-    """A conversation that was or is recorded, with a search for its secrets."""
+    """A recorded conversation with planted secrets, which output and files are searched for."""
 
     def __init__(self, acp_proxy: Path, home: Path, made: Conversation, *options: str) -> None:
         self.home, self.made, self.leaks = home, made, Leaks(made.secrets)

@@ -74,7 +74,7 @@ STEPS = st.lists(st.tuples(st.integers(1, 3), LINES) | EVENTS, max_size=25)
 
 @given(steps=STEPS, is_closed=st.booleans(), pause=st.sampled_from([0, 70 * 10**9]))
 def test_any_recording_has_a_first_screen(steps: list[Any], is_closed: bool, pause: int) -> None:
-    """The summary is printed as text and as JSON, running or ended, without control characters."""
+    """The text and the JSON of a summary have no control characters, live or after the end."""
     with tempfile.TemporaryDirectory() as directory:
         with LogWriter(Path(directory, "x.db")) as recorder:
             for step in steps:

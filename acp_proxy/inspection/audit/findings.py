@@ -165,9 +165,9 @@ def _asked_for_another(actions: Iterable[Action]) -> Iterator[AuditFinding]:
 
 
 def _differing(action: Action, asked: AuditedPermission) -> str:
-    """Returns the command or paths of an action that differ from those that were permitted.
+    """Returns the command or the paths of an action that were not permitted.
 
-    Empty if none differ, or if they are not known.
+    The text is empty if all were permitted, or if it is not known what was.
     """
     if action.kind is ActionKind.RUN:
         command, wanted = normal_command(action.command), normal_command(asked.command)

@@ -87,7 +87,7 @@ def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path, text: str) -
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_is_printed_starts_the_agent(tmp_path: Path, name: str) -> None:
-    """The snippet starts the agent by acp-proxy, with absolute paths of both."""
+    """The snippet starts acp-proxy with the agent's command; both paths are absolute."""
     machine = make_home(tmp_path)
     agent = recorded(known_agent("opencode", machine), OWN, machine, is_graphical=True)
     assert agent.command == (*OWN, "record", "--", f"{tmp_path}/bin/opencode", "acp")

@@ -49,7 +49,7 @@ def test_what_cannot_start(tmp_path: Path) -> None:
 
 
 def test_no_file_is_made(tmp_path: Path) -> None:
-    """Asking for the version writes no bytecode."""
+    """A program that is asked for its version writes no bytecode files."""
     (tmp_path / "module.py").write_text("")
     text = "import module, sys; print('acp-proxy, version', sys.argv[1][2:])"
     script = program(tmp_path / "acp-proxy", f"#!{sys.executable} -S\n{text}\n")
