@@ -8,6 +8,8 @@ from typing import NamedTuple, TypeVar
 from acp_proxy.redaction.json_strings import Decoded
 
 _SHOWN = re.compile(r"\S")
+_SOUND = re.compile(rb'[^\x00-\x1f\\"]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^\x00-\x1f\\"]*+)*+')
+"""A string without anything that JSON does not allow, but for bytes that are not UTF-8."""
 
 
 class Edit(NamedTuple):
@@ -113,14 +115,38 @@ def replaced(text: str, spans: list[MaskedSpan]) -> str:
 def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[Edit]:
     """Yields the edits of a line that replace spans of a JSON string in it.
 
+    A span that JSON does not allow is replaced by one that it does not allow, so that a line that
+    is no message does not become one.
+
     Args:
         decoded: the string.
         start: the offset of its bytes in the line.
         spans: the spans of its text, sorted by their starts.
     """
     for span in spans:
-        new = json.dumps(span.new, ensure_ascii=False)[1:-1].encode("utf-8", "surrogateescape")
-        yield Edit(start + decoded.place(span.start), start + decoded.place(span.end), new)
+        begin, end = decoded.place(span.start), decoded.place(span.end)
+        flaw, new = _flaw(decoded.raw[begin:end]), span.new
+        if flaw and len(new) == span.end - span.start:
+            new = new[:-1]  # blanked text keeps its length
+        escaped = json.dumps(new, ensure_ascii=False)[1:-1].encode("utf-8", "surrogateescape")
+        yield Edit(start + begin, start + end, escaped + flaw)
+
+
+def _flaw(raw: bytes) -> bytes:
+    """Returns something in place of what makes a part of a string no JSON; empty if nothing does.
+
+    Args:
+        raw: its bytes as they are written between the quotes.
+    """
+    sound = _SOUND.match(raw)
+    if sound is not None and sound.end() < len(raw):
+        first = raw[sound.end() :][:1]
+        return rb"\x" if first == b"\\" else first
+    try:
+        raw.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return b"\xff"
+    return b""
 
 
 def blanked(text: str) -> str:

@@ -54,10 +54,13 @@ class Decoded:
 
     Args:
         raw: the bytes between the quotes.
+
+    Attributes:
+        raw: these bytes.
     """
 
     def __init__(self, raw: bytes) -> None:
-        self._raw = raw
+        self.raw = raw
         self._is_plain = b"\\" not in raw and raw.isascii()
         self._at: list[int] = []  # index of the character at which a run begins
         self._bytes: list[int] = []  # and the place of its first byte
@@ -85,9 +88,9 @@ class Decoded:
     def _runs(self) -> Iterator[str]:
         """Yields the runs of text between escapes, and the character of each escape, in order."""
         count = place = 0
-        for escape in _ESCAPE.finditer(self._raw):
+        for escape in _ESCAPE.finditer(self.raw):
             if escape.start() > place:
-                run = self._raw[place : escape.start()].decode("utf-8", "surrogateescape")
+                run = self.raw[place : escape.start()].decode("utf-8", "surrogateescape")
                 self._note(count, place)
                 count += len(run)
                 yield run
@@ -96,8 +99,8 @@ class Decoded:
             place = escape.end()
             yield _unescaped(escape[0])
         self._note(count, place)
-        run = self._raw[place:].decode("utf-8", "surrogateescape")
-        self._note(count + len(run), len(self._raw))
+        run = self.raw[place:].decode("utf-8", "surrogateescape")
+        self._note(count + len(run), len(self.raw))
         yield run
 
     def _note(self, index: int, place: int) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.edits import apply, apply_to_pieces
 from acp_proxy.redaction.markers import MARKER
@@ -250,6 +250,20 @@ def test_what_is_no_message_is_masked_as_text(raw: bytes) -> None:
     """Secrets are found in broken JSON and in logs."""
     for stream in (TO_CLIENT, STDERR):
         assert VALUE.encode() not in masked(redactor(), raw % VALUE.encode(), stream)
+
+
+@pytest.mark.parametrize("flaw", [b"\0", b"\t", rb"\q", rb"\u12", b"\xff"])
+@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("before", [b"", rb"\\", b"sp ace"])
+def test_a_line_that_is_no_json_stays_none(flaw: bytes, before: bytes, private: bool) -> None:
+    """Masking the part of a string because of which a line is no message makes it none."""
+    value = before + b"q7Zr0v" + flaw + b"Wk2mXs81"
+    line = b'{"id":1,"result":{"content":"%b","apiKey":"%b"}}' % (value, value)
+    assert read(line).kind is Kind.INVALID
+    once = masked(redactor(private=private), line)
+    assert b"Wk2mXs81" not in once
+    assert read(once).kind is Kind.INVALID
+    assert private or masked(redactor(), once) == once
 
 
 def test_private_text_keeps_its_length() -> None:
