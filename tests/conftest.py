@@ -36,6 +36,7 @@ _MAY_LACK_ELSEWHERE = (
     "expected /proc",
     "expected prlimit",
     "expected /dev/fd",
+    "expected chromium on the PATH",
 )
 """What other systems do not have."""
 

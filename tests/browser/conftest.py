@@ -1,0 +1,50 @@
+"""What tests in a browser share: one Chromium for a worker, and a fresh profile for each test."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.watching import Visitor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--no-sandbox",  # which root cannot have
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium of the system.
+
+    It ends before tests of other directories run: as long as Playwright runs, this thread has a
+    running event loop of asyncio, in which nobody else can start one.
+    """
+    playwright = pytest.importorskip("playwright.sync_api", reason="expected playwright")
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if program is None:
+        pytest.skip("expected chromium on the PATH")
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=program, args=[*FLAGS])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Visitor]:
+    """Opens files in windows that note whatever a page does beyond showing itself."""
+    with Visitor(browser) as visitor:
+        yield visitor

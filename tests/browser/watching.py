@@ -1,0 +1,150 @@
+"""Opens pages in a browser and notes what they do: dialogs, requests, navigations, errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import Factory, asdict, define
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from playwright.sync_api import (
+        Browser,
+        BrowserContext,
+        ConsoleMessage,
+        Dialog,
+        Frame,
+        Page,
+        Request,
+    )
+
+WIDE = {"width": 1280, "height": 800}
+NARROW = {"width": 320, "height": 640}
+READY = "() => window.acpReport?.recording !== undefined"
+TIMEOUT_MS = 30_000
+
+
+@define
+class Noted:
+    """What a page did beyond showing itself."""
+
+    dialogs: list[str] = Factory(list)
+    requests: list[str] = Factory(list)
+    """All but the page's own file, once each time it was opened, and blobs that it made itself."""
+    navigations: list[str] = Factory(list)
+    """Other addresses than its own file, whatever stands behind `#`; windows; downloads."""
+    errors: list[str] = Factory(list)
+    """Errors and warnings on the console, and exceptions that nobody caught."""
+
+
+@define(slots=False)  # Playwright sets attributes on whose methods it calls
+class Visit:
+    """A page in a window of its own.
+
+    Attributes:
+        page: the page, to be driven.
+        url: its address, without what stands behind `#`.
+        noted: what it did.
+    """
+
+    page: Page
+    url: str = "about:blank"
+    noted: Noted = Factory(Noted)
+    _is_expected: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        """Listens to everything that a page can do."""
+        self.page.set_default_timeout(TIMEOUT_MS)
+        self.page.on("dialog", self._on_dialog)
+        self.page.on("request", self._on_request)
+        self.page.on("websocket", lambda it: self.noted.requests.append(it.url))
+        self.page.on("framenavigated", self._on_navigation)
+        self.page.on("popup", lambda _: self.noted.navigations.append("a window"))
+        self.page.on("download", lambda _: self.noted.navigations.append("a download"))
+        self.page.on("pageerror", lambda it: self.noted.errors.append(str(it)))
+        self.page.on("console", self._on_console)
+
+    def open(self, path: Path, fragment: str = "", *, ready: str | None = READY) -> Visit:
+        """Opens a file, in any case anew, and waits until it is ready.
+
+        Args:
+            path: the path of the file.
+            fragment: what stands behind ``#`` in the address.
+            ready: a function in the page that says when it is ready; None if nothing does.
+        """
+        address = path.as_uri()
+        if address == self.url:  # of which another fragment would only be another place
+            self.url = "about:blank"
+            self.page.goto(self.url)
+        self.url, self._is_expected = address, True
+        self.page.goto(address + fragment)
+        if ready is not None:
+            self.page.wait_for_function(ready)
+        return self
+
+    def ask(self, function: str, argument: Any = None) -> Any:
+        """Returns what a function in the page returns, which may be a promise."""
+        return self.page.evaluate(function, argument)
+
+    def assert_quiet(self) -> None:
+        """Asserts that the page has done nothing beyond showing itself."""
+        self.ask("() => new Promise(done => setTimeout(done, 0))")  # what came is noted by now
+        assert asdict(self.noted) == asdict(Noted())
+
+    def _on_dialog(self, dialog: Dialog) -> None:
+        self.noted.dialogs.append(f"{dialog.type} {dialog.message}")
+        dialog.dismiss()
+
+    def _on_request(self, request: Request) -> None:
+        address = request.url.partition("#")[0]
+        if address == self.url and self._is_expected:
+            self._is_expected = False
+        elif not address.startswith("blob:"):
+            self.noted.requests.append(request.url)
+
+    def _on_navigation(self, frame: Frame) -> None:
+        if frame.url.partition("#")[0] != self.url:
+            self.noted.navigations.append(frame.url)
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.noted.errors.append(message.text)
+
+
+@define
+class Visitor:
+    """Opens windows in profiles of their own; a context manager that closes them all."""
+
+    browser: Browser
+    _contexts: list[BrowserContext] = Factory(list)
+
+    def __enter__(self) -> Visitor:
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        for context in self._contexts:
+            context.close()
+
+    def __call__(self, path: Path, fragment: str = "", **options: Any) -> Visit:
+        """Opens a report and waits until its script has read it.
+
+        Args:
+            path: the path of the file.
+            fragment: what stands behind ``#`` in the address.
+            **options: of `Browser.new_context`: ``viewport``, ``color_scheme``.
+        """
+        return self.window(**options).open(path, fragment)
+
+    def window(self, **options: Any) -> Visit:
+        """A window with nothing in it.
+
+        Args:
+            **options: of `Browser.new_context`: ``viewport``, ``java_script_enabled``.
+        """
+        context = self.browser.new_context(**{"viewport": WIDE, **options})
+        self._contexts.append(context)
+        return Visit(context.new_page())
