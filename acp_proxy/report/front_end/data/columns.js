@@ -1,0 +1,104 @@
+// Decodes index blocks: the columns of all rows, each value in as few bytes as its block needs.
+// A block is a JSON header with its length before it, then planes of bytes, lowest byte first.
+
+/**
+ * @typedef {{width: number, base: number, planes: Uint8Array}} Column
+ * @typedef {{rows: number, texts: string[], columns: Map<string, Column>}} IndexBlock
+ */
+
+/** Columns that hold the difference to the last value that is not null. */
+const DELTA_COLUMNS = new Set(["seq", "t_ns", "exchange"]);
+const HEADER_LENGTH_BYTES = 4;
+
+/**
+ * Reads the header of an index block; the planes stay as they are until a column is asked for.
+ * @param {Uint8Array} bytes
+ * @returns {IndexBlock}
+ */
+export function readIndexBlock(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const start = HEADER_LENGTH_BYTES + view.getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_LENGTH_BYTES, start)));
+  const columns = new Map();
+  let at = start;
+  for (const [name, width, base] of header.columns) {
+    const end = at + width * header.rows;
+    if (end > bytes.length) throw new Error(`column ${name} is cut off: expected ${end} bytes, got ${bytes.length}`);
+    columns.set(name, { width, base, planes: bytes.subarray(at, end) });
+    at = end;
+  }
+  return { rows: header.rows, texts: header.texts, columns };
+}
+
+/**
+ * The numbers of one column in all rows; null is NaN.
+ * @param {IndexBlock[]} blocks
+ * @param {string} name
+ */
+export function decodeNumbers(blocks, name) {
+  const values = new Float64Array(rowsOf(blocks)).fill(NaN);
+  let first = 0;
+  for (const block of blocks) {
+    const column = block.columns.get(name);
+    if (column && column.width > 0) {
+      fillNumbers(values.subarray(first, first + block.rows), column, DELTA_COLUMNS.has(name));
+    }
+    first += block.rows;
+  }
+  return values;
+}
+
+/**
+ * The codes of one text column in all rows: the index of the text, plus one; 0 is null.
+ * @param {IndexBlock[]} blocks
+ * @param {string} name
+ * @returns {Uint8Array | Uint16Array | Int32Array}
+ */
+export function decodeCodes(blocks, name) {
+  const width = Math.max(0, ...blocks.map((block) => block.columns.get(name)?.width ?? 0));
+  const rows = rowsOf(blocks);
+  const codes = width <= 1 ? new Uint8Array(rows) : width === 2 ? new Uint16Array(rows) : new Int32Array(rows);
+  let first = 0;
+  for (const block of blocks) {
+    const column = block.columns.get(name);
+    if (column) fillCodes(codes, first, block.rows, column);
+    first += block.rows;
+  }
+  return codes;
+}
+
+/** @param {IndexBlock[]} blocks */
+export function rowsOf(blocks) {
+  return blocks.reduce((sum, block) => sum + block.rows, 0);
+}
+
+/**
+ * @param {Float64Array} values of the rows of one block
+ * @param {Column} column
+ * @param {boolean} isDelta
+ */
+function fillNumbers(values, { width, base, planes }, isDelta) {
+  const rows = values.length;
+  let before = base;
+  for (let row = 0; row < rows; row++) {
+    let stored = 0;
+    // No shifts: a time in nanoseconds has more than 32 bits.
+    for (let plane = width - 1; plane >= 0; plane--) stored = stored * 256 + planes[plane * rows + row];
+    if (stored === 0) continue;
+    stored -= 1;
+    const number = stored % 2 === 0 ? stored / 2 : -(stored + 1) / 2;
+    values[row] = isDelta ? (before += number) : number;
+  }
+}
+
+/**
+ * @param {Uint8Array | Uint16Array | Int32Array} codes
+ * @param {number} first
+ * @param {number} rows
+ * @param {Column} column
+ */
+function fillCodes(codes, first, rows, { width, planes }) {
+  for (let plane = 0; plane < width; plane++) {
+    for (let row = 0; row < rows; row++) codes[first + row] |= planes[plane * rows + row] << (8 * plane);
+  }
+}

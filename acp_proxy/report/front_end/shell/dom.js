@@ -1,0 +1,94 @@
+// Makes elements out of names and values; no string is ever parsed as HTML, and no name of an
+// attribute that could run or fetch something is taken.
+
+/**
+ * @typedef {Node | string | number | null | undefined | false} Child
+ * @typedef {Record<string, any>} Attributes
+ */
+
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+/** Attributes that fetch, navigate or run. */
+const REFUSED = /^(on.*|style|src|srcset|srcdoc|href|xlink:href|action|formaction|background|data|ping)$/i;
+const REFUSED_TAGS = /^(script|iframe|object|embed|link|meta|base|form)$/i;
+
+/**
+ * Makes an HTML element. `on` holds event listeners by name, `style` holds CSS properties by name;
+ * an attribute that is null or false is left out, and one that is true is empty.
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Attributes | null} [attributes]
+ * @param {...(Child | Child[])} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
+export function h(tag, attributes, ...children) {
+  if (REFUSED_TAGS.test(tag)) throw new Error(`an element ${tag} is never made`);
+  const element = document.createElement(tag);
+  fill(element, attributes, children);
+  return element;
+}
+
+/**
+ * Makes an SVG element, in the same way.
+ * @template {keyof SVGElementTagNameMap} T
+ * @param {T} tag
+ * @param {Attributes | null} [attributes]
+ * @param {...(Child | Child[])} children
+ * @returns {SVGElementTagNameMap[T]}
+ */
+export function svg(tag, attributes, ...children) {
+  if (REFUSED_TAGS.test(tag)) throw new Error(`an element ${tag} is never made`);
+  const element = document.createElementNS(SVG_NAMESPACE, tag);
+  fill(element, attributes, children);
+  return element;
+}
+
+/**
+ * Removes all children, and adds others.
+ * @param {Node} node
+ * @param {...(Child | Child[])} children
+ */
+export function clear(node, ...children) {
+  node.textContent = "";
+  addChildren(node, children);
+}
+
+/**
+ * Sets an attribute, or removes it if its value is null or false.
+ * @param {Element} element
+ * @param {string} name
+ * @param {string | number | boolean | null | undefined} value
+ */
+export function setAttribute(element, name, value) {
+  if (REFUSED.test(name)) throw new Error(`an attribute ${name} is never set`);
+  if (value === null || value === undefined || value === false) element.removeAttribute(name);
+  else element.setAttribute(name, value === true ? "" : String(value));
+}
+
+/**
+ * @param {HTMLElement | SVGElement} element
+ * @param {Attributes | null | undefined} attributes
+ * @param {(Child | Child[])[]} children
+ */
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name === "on") {
+      for (const [event, listener] of Object.entries(value)) {
+        element.addEventListener(event, /** @type {EventListener} */ (listener));
+      }
+    } else if (name === "style") {
+      for (const [property, text] of Object.entries(value)) element.style.setProperty(property, String(text));
+    } else setAttribute(element, name, value);
+  }
+  addChildren(element, children);
+}
+
+/**
+ * @param {Node} node
+ * @param {(Child | Child[])[]} children
+ */
+function addChildren(node, children) {
+  for (const child of children.flat()) {
+    if (child === null || child === undefined || child === false) continue;
+    node.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+}

@@ -1,0 +1,207 @@
+// What the page shows at the moment: the one place of it. Views call `set…` and listen; no view
+// calls another one.
+
+/**
+ * @typedef {import("../data/recording.js").Recording} Recording
+ * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "times" | "turn"} Change
+ * @typedef {"elapsed" | "delta" | "clock"} TimeForm
+ * @typedef {object} Services
+ * @property {(state: State, text: string) => Promise<Int32Array>} applyFilter rejects with what is wrong in the text
+ * @property {(state: State, query: string, options: {onHits: (rows: Int32Array, count: number) => void, signal: AbortSignal}) =>
+ *   Promise<{rows: Int32Array, count: number}>} search
+ */
+
+export class State {
+  /**
+   * @param {Recording} recording
+   * @param {Services} services
+   */
+  constructor(recording, services) {
+    this.recording = recording;
+    this.services = services;
+    /** The row that the reader looks at; -1 is none. */
+    this.row = -1;
+    this.view = "list";
+    /** The turn of views that show one turn; null follows the row. @type {number | null} */
+    this.turn = null;
+    this.filter = "";
+    this.query = "";
+    /** What is wrong with the filter or the search; empty if nothing is. */
+    this.error = "";
+    /** @type {TimeForm} */
+    this.times = "elapsed";
+    /** @type {[number, number] | null} */
+    this.range = null;
+    /** @type {Int32Array} */
+    this.everyRow = allRows(recording.rows);
+    /** The rows that match the filter, whatever the range. */
+    this.filtered = this.everyRow;
+    /** The rows that are shown: those that match the filter, within the range. */
+    this.shown = this.filtered;
+    /** The rows that the search has found. @type {Int32Array} */
+    this.matched = new Int32Array(0);
+    /** How many times the searched text was found, more than once in a row maybe. */
+    this.hits = 0;
+    this.isSearching = false;
+    this.problems = Int32Array.from(recording.problems.keys());
+    /** @type {Map<Change, Set<() => void>>} */
+    this.listeners = new Map();
+    this.filterNumber = 0;
+    /** @type {AbortController | null} */
+    this.searching = null;
+  }
+
+  /** The number of the frame that is looked at, or null. */
+  get seq() {
+    return this.row < 0 ? null : this.recording.numbers("seq")[this.row];
+  }
+
+  /**
+   * Calls a function after every change of a kind.
+   * @param {Change} change
+   * @param {() => void} listener
+   * @returns {() => void} stops it
+   */
+  on(change, listener) {
+    const listeners = this.listeners.get(change) ?? new Set();
+    this.listeners.set(change, listeners.add(listener));
+    return () => listeners.delete(listener);
+  }
+
+  /** @param {number} row -1 for none */
+  select(row) {
+    if (row === this.row || row >= this.recording.rows || Number.isNaN(row)) return;
+    this.row = Math.max(row, -1);
+    this.tell("row");
+  }
+
+  /**
+   * Shows the rows that match a filter; when the filter is wrong, sets `error` and changes no row.
+   * @param {string} text
+   */
+  async setFilter(text) {
+    this.filter = text;
+    const number = ++this.filterNumber;
+    try {
+      const rows = text.trim() === "" ? this.everyRow : await this.services.applyFilter(this, text);
+      if (number !== this.filterNumber) return;
+      this.filtered = rows;
+      this.setError("");
+      this.showRange();
+    } catch (error) {
+      if (number === this.filterNumber) this.setError(messageOf(error));
+    }
+  }
+
+  /**
+   * Searches for a text; hits come in while it runs, and a new search ends an old one.
+   * @param {string} query
+   */
+  async setQuery(query) {
+    this.searching?.abort();
+    const searching = (this.searching = new AbortController());
+    this.query = query;
+    const found = (/** @type {Int32Array} */ rows, /** @type {number} */ count, isSearching = true) => {
+      if (searching !== this.searching) return;
+      [this.matched, this.hits, this.isSearching] = [rows, count, isSearching];
+      this.tell("matched");
+    };
+    found(new Int32Array(0), 0, query !== "");
+    if (query === "") return;
+    try {
+      const { rows, count } = await this.services.search(this, query, { onHits: found, signal: searching.signal });
+      found(rows, count, false);
+    } catch (error) {
+      if (searching !== this.searching) return;
+      found(this.matched, this.hits, false);
+      this.setError(messageOf(error));
+    }
+  }
+
+  /** @param {[number, number] | null} range nanoseconds since the start, both included */
+  setRange(range) {
+    this.range = range;
+    this.tell("range");
+    this.showRange();
+  }
+
+  /** @param {string} name */
+  setView(name) {
+    if (name === this.view) return;
+    this.view = name;
+    this.tell("view");
+  }
+
+  /** @param {TimeForm} times */
+  setTimes(times) {
+    this.times = times;
+    this.tell("times");
+  }
+
+  /** @param {number | null} turn */
+  setTurn(turn) {
+    if (turn === this.turn) return;
+    this.turn = turn;
+    this.tell("turn");
+  }
+
+  /** @param {string} text */
+  setError(text) {
+    if (text === this.error) return;
+    this.error = text;
+    this.tell("error");
+  }
+
+  /**
+   * Goes to the next or previous hit of the search or, without a search, problem.
+   * @param {1 | -1} step
+   */
+  selectNext(step) {
+    const rows = this.query === "" ? this.problems : this.matched;
+    const next = neighbour(rows, this.row, step);
+    if (next >= 0) this.select(next);
+  }
+
+  showRange() {
+    const times = this.recording.numbers("t_ns");
+    const range = this.range;
+    this.shown = range === null ? this.filtered : this.filtered.filter((row) => times[row] >= range[0] && times[row] <= range[1]);
+    this.tell("shown");
+  }
+
+  /** @param {Change} change */
+  tell(change) {
+    this.listeners.get(change)?.forEach((listener) => listener());
+  }
+}
+
+/**
+ * The nearest of sorted rows after or before a row, from the other end if there is none; -1 if
+ * there are no rows.
+ * @param {Int32Array} rows
+ * @param {number} row
+ * @param {1 | -1} step
+ */
+export function neighbour(rows, row, step) {
+  if (rows.length === 0) return -1;
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (rows[middle] < row || (step > 0 && rows[middle] === row)) low = middle + 1;
+    else high = middle;
+  }
+  const place = step > 0 ? low : low - 1;
+  return rows[(place + rows.length) % rows.length];
+}
+
+/** @param {number} count */
+function allRows(count) {
+  const rows = new Int32Array(count);
+  for (let row = 0; row < count; row++) rows[row] = row;
+  return rows;
+}
+
+/** @param {unknown} error */
+function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}

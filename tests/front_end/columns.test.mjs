@@ -1,0 +1,67 @@
+// Columns: what is written is what is read, whatever its width, sign and chunk.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decodeCodes, decodeNumbers, readIndexBlock } from "../../acp_proxy/report/front_end/data/columns.js";
+import { decodeBase64, inflate } from "../../acp_proxy/report/front_end/data/source.js";
+import { indexBlock, sourceOf } from "./blocks.mjs";
+
+const VALUES = [0, 1, -1, null, 127, 128, -129, 65535, 2 ** 31, -(2 ** 33), 2 ** 51, null, 0];
+
+/** @param {Record<string, any[]>[]} chunks */
+function blocksOf(chunks) {
+  const texts = [];
+  return chunks.map((columns) => readIndexBlock(indexBlock(columns, texts, Object.values(columns)[0].length)));
+}
+
+function withNull(values) {
+  return [...values].map((value) => (Number.isNaN(value) ? null : value));
+}
+
+test("numbers of any width and sign come back, and null is NaN", () => {
+  const blocks = blocksOf([{ size: VALUES }, { size: [5, null] }]);
+  assert.deepEqual(withNull(decodeNumbers(blocks, "size")), [...VALUES, 5, null]);
+});
+
+test("differences are added up in each chunk, over nulls", () => {
+  const times = [10, 10, 2 ** 45, null, 7];
+  const blocks = blocksOf([{ t_ns: times }, { t_ns: [2 ** 50, 3] }]);
+  assert.deepEqual(withNull(decodeNumbers(blocks, "t_ns")), [...times, 2 ** 50, 3]);
+});
+
+test("the first difference of a chunk counts from its base", () => {
+  const block = { rows: 2, texts: [], columns: new Map([["seq", { width: 1, base: 1000, planes: Uint8Array.of(3, 3) }]]) };
+  assert.deepEqual([...decodeNumbers([block], "seq")], [1001, 1002]);
+});
+
+test("a column that is absent or all null is NaN or 0 in every row", () => {
+  const blocks = blocksOf([{ size: [null, null] }]);
+  assert.deepEqual(withNull(decodeNumbers(blocks, "size")), [null, null]);
+  assert.deepEqual(withNull(decodeNumbers(blocks, "delay_ns")), [null, null]);
+  assert.deepEqual([...decodeCodes(blocks, "method")], [0, 0]);
+});
+
+test("codes of all chunks count in one list, in an array as wide as they need", () => {
+  const many = Array.from({ length: 300 }, (_, n) => `call-${n}`);
+  const texts = [];
+  const blocks = [{ kind: ["request", null] }, { kind: ["error", "request"], tool_call: [null, "x"] }, { tool_call: many }].map(
+    (columns) => readIndexBlock(indexBlock(columns, texts, Object.values(columns)[0].length)),
+  );
+  const all = blocks.flatMap((block) => block.texts);
+  const kinds = decodeCodes(blocks, "kind");
+  assert.ok(kinds instanceof Uint8Array);
+  assert.deepEqual([...kinds].slice(0, 4).map((code) => (code ? all[code - 1] : null)), ["request", null, "error", "request"]);
+  const calls = decodeCodes(blocks, "tool_call");
+  assert.ok(calls instanceof Uint16Array);
+  assert.equal(all[calls[calls.length - 1] - 1], "call-299");
+});
+
+test("a block that is cut off is an error, not a short column", () => {
+  const bytes = indexBlock({ size: [1, 2, 3] }, [], 3);
+  assert.throws(() => readIndexBlock(bytes.subarray(0, bytes.length - 1)), /column size is cut off/);
+});
+
+test("a block of the page is base64 of deflated bytes", async () => {
+  const source = sourceOf([{ seq: 1, line: "ü\u2028" }]);
+  const bytes = await inflate(decodeBase64(source.text("p0")));
+  assert.equal(new TextDecoder().decode(bytes), "ü\u2028");
+});

@@ -1,0 +1,134 @@
+// Recording: rows by number, pairs, turns, calls, and blocks that are read when they are needed.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BlockCache, firstBlockOf, lowerBound, Recording } from "../../acp_proxy/report/front_end/data/recording.js";
+import { MemorySource, jsonBytes, sourceOf } from "./blocks.mjs";
+
+const ROWS = [
+  { seq: 1, t_ns: 0, stream: "event", kind: "start", cells: ["agent: x"], line: '{"a":1}' },
+  { seq: 3, t_ns: 5, stream: "to-agent", kind: "request", method: "session/prompt", turn: 1, request_seq: 0, response_seq: 4, exchange: 1, size: 2, cells: ["hi", "7"], line: "é" },
+  { seq: 4, t_ns: 6, stream: "to-client", kind: "notification", turn: 1, run: 0, tool_call: "c", session: "s", arrival_ns: 1, line: "xx" },
+  { seq: 5, t_ns: 7, stream: "to-client", kind: "notification", turn: 1, run: -1, tool_call: "c", session: "t", line: "" },
+  { seq: 7, t_ns: 9, stream: "to-client", kind: "error", method: "session/prompt", turn: 1, request_seq: 4, response_seq: 0, tone: "trouble", size: 1, cells: ["no", "7", null, [{ rule: "late" }]], line: "last" },
+];
+const META = { summary: { problems: [{ severity: "problem", seqs: [3, 7], text: "it fails" }, { severity: "remark", seqs: [4], text: "slow" }] }, check: { findings: [{ seq: 4, text: "no id" }] } };
+
+async function recordingOf(rows = ROWS, options = { meta: META }) {
+  // A length in bytes is not one in characters.
+  const source = sourceOf(rows.map((row) => ({ ...row, line: Buffer.from(row.line ?? "", "utf8").toString("latin1") })), options);
+  source.blocks.set("p0", new Uint8Array(Buffer.from(rows.map((row) => row.line ?? "").join(""), "utf8")));
+  return { recording: await Recording.read(source), source };
+}
+
+test("rows are found by frame number, exactly or nearest", async () => {
+  const { recording } = await recordingOf();
+  assert.deepEqual([1, 3, 7].map((seq) => recording.rowOf(seq)), [0, 1, 4]);
+  assert.deepEqual([0, 2, 8].map((seq) => recording.rowOf(seq)), [-1, -1, -1]);
+  assert.deepEqual([0, 2, 8].map((seq) => recording.nearest(seq)), [0, 1, 4]);
+  assert.equal(recording.rowAt(6), 2);
+});
+
+test("texts come by column and row, and unknown ones have no code", async () => {
+  const { recording } = await recordingOf();
+  assert.equal(recording.text("method", 4), "session/prompt");
+  assert.equal(recording.text("method", 0), null);
+  assert.equal(recording.codes("kind")[1], recording.code("request"));
+  assert.equal(recording.code("nothing"), 0);
+});
+
+test("pairs, runs, calls and turns are rows", async () => {
+  const { recording } = await recordingOf();
+  assert.deepEqual([0, 1, 2, 4].map((row) => recording.pair(row)), [-1, 4, -1, 1]);
+  assert.deepEqual([2, 3].map((row) => recording.numbers("run")[row]), [2, 2]);
+  assert.deepEqual(recording.rowsOfCall("c"), [2, 3]);
+  assert.deepEqual(recording.rowsOfCall("c", "t"), [3]);
+  assert.deepEqual(recording.rowsOfCall("none"), []);
+  assert.deepEqual(recording.rowsOfTurn(1), [1, 4]);
+  assert.equal(recording.rowsOfTurn(2), null);
+});
+
+test("lines are whole, in bytes", async () => {
+  const { recording } = await recordingOf();
+  const lines = [];
+  for (let row = 0; row < 5; row++) lines.push(new TextDecoder().decode(await recording.line(row)));
+  assert.deepEqual(lines, ['{"a":1}', "é", "xx", "", "last"]);
+});
+
+test("a frame has the members of the JSON, an event its own", async () => {
+  const { recording } = await recordingOf();
+  const frame = await recording.frame(2);
+  assert.deepEqual([frame.seq, frame.t_first_ns, frame.tool_call, frame.exchange], [4, 5, "c", null]);
+  assert.deepEqual(await recording.frame(0), { seq: 1, t_ns: 0, event: "start" });
+  assert.equal((await recording.frame(1)).rpc_id, "7");
+});
+
+test("problems are rows with sentences; trouble without one counts as well", async () => {
+  const { recording } = await recordingOf();
+  assert.deepEqual([...recording.problems], [[1, ["it fails"]], [2, ["no id"]], [4, []]]);
+});
+
+test("cells are read once, and who asked for them now hears when they are there", async () => {
+  const { recording, source } = await recordingOf();
+  const loaded = new Promise((resolve) => recording.onLoaded((first, last) => resolve([first, last])));
+  assert.equal(recording.cellsNow(1), null);
+  assert.deepEqual(await loaded, [0, 4]);
+  assert.deepEqual(recording.cellsNow(4)?.fired, [{ rule: "late" }]);
+  assert.equal((await recording.cells(1)).text, "hi");
+  assert.equal(source.read.filter((name) => name === "c0").length, 1);
+});
+
+test("the pieces of a long line come one by one, and too long a one is refused whole", async () => {
+  const row = (seq, length) => ({ seq, t_ns: seq, stream: "to-agent", kind: "request", line: "x".repeat(length) });
+  const source = sourceOf([row(1, 2), row(2, 6), row(3, 1)], { meta: { payloads: [[0, 1], [1, 1], [1, 1], [2, 1]] } });
+  ["ab", "123", "456", "z"].forEach((text, number) => source.blocks.set(`p${number}`, new TextEncoder().encode(text)));
+  const recording = await Recording.read(source);
+  const lines = [];
+  for (let at = 0; at < 3; at++) lines.push(new TextDecoder().decode(await recording.line(at)));
+  assert.deepEqual(lines, ["ab", "123456", "z"]);
+  recording.numbers("length")[1] = 2 ** 27;
+  await assert.rejects(recording.line(1), /too large/);
+});
+
+test("a report without payloads says so", async () => {
+  const { recording } = await recordingOf(ROWS, { meta: { payloads: null } });
+  assert.equal(recording.hasPayloads, false);
+  await assert.rejects(recording.line(1), /without payloads/);
+});
+
+test("an index with fewer rows than the page says is an error", async () => {
+  await assert.rejects(recordingOf(ROWS, { meta: { rows: 9 } }), /expected 9 rows, got 5/);
+});
+
+test("several index blocks are one recording", async () => {
+  const { recording } = await recordingOf(ROWS, { meta: META, chunk: 2 });
+  assert.equal(recording.blocks.length, 3);
+  assert.deepEqual([...recording.numbers("seq")], [1, 3, 4, 5, 7]);
+  assert.equal(recording.pair(4), 1);
+});
+
+test("a cache keeps what was used last, and forgets failures", async () => {
+  const cache = new BlockCache(2);
+  let reads = 0;
+  const read = async (name) => `${name}${++reads}`;
+  for (const name of ["a", "b", "a", "c", "a", "b"]) await cache.get(name, read);
+  assert.equal(reads, 4);
+  assert.equal(cache.now("a"), "a1");
+  assert.equal(cache.now("c"), undefined);
+  await assert.rejects(cache.get("x", () => Promise.reject(new Error("gone"))), /gone/);
+  assert.equal(await cache.get("x", read), "x5");
+});
+
+test("binary searches find the first place, also among pieces of one line", () => {
+  assert.deepEqual([0, 1, 2, 9].map((value) => lowerBound([1, 1, 3], value)), [0, 0, 2, 3]);
+  const payloads = [[0, 3], [3, 1], [3, 1], [4, 2]];
+  assert.deepEqual([0, 2, 3, 4, 5].map((row) => firstBlockOf(payloads, row)), [0, 0, 1, 3, 3]);
+});
+
+test("a block that is not in the page fails the read of its row alone", async () => {
+  const source = sourceOf(ROWS);
+  source.blocks.delete("c0");
+  const recording = await Recording.read(source);
+  assert.equal(recording.cellsNow(0), null);
+  await assert.rejects(recording.cells(0), /no block c0/);
+  assert.ok(source instanceof MemorySource && jsonBytes(1).length === 1);
+});

@@ -1,0 +1,117 @@
+// State: what changes is told once, late answers of older texts are dropped.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { neighbour, State } from "../../acp_proxy/report/front_end/shell/state.js";
+
+/** @param {Partial<import("../../acp_proxy/report/front_end/shell/state.js").Services>} [services] */
+function stateOf(services = {}) {
+  const times = Float64Array.of(0, 10, 20, 30, 40);
+  const recording = { rows: 5, problems: new Map([[1, []], [3, ["late"]]]), numbers: (name) => (name === "t_ns" ? times : Float64Array.of(2, 4, 6, 8, 10)) };
+  const state = new State(recording, {
+    applyFilter: async (_, text) => {
+      if (text === "bad") throw new Error("unknown field bad");
+      return Int32Array.from([...text].map(Number));
+    },
+    search: async () => ({ rows: Int32Array.of(2, 4), count: 3 }),
+    ...services,
+  });
+  /** @type {string[]} */
+  const told = [];
+  for (const change of ["row", "shown", "view", "matched", "range", "error", "times", "turn"]) state.on(change, () => told.push(change));
+  return { state, told };
+}
+
+test("a row is selected once, and its frame number goes with it", () => {
+  const { state, told } = stateOf();
+  assert.equal(state.seq, null);
+  state.select(2);
+  state.select(2);
+  state.select(99);
+  assert.deepEqual([state.row, state.seq, told], [2, 6, ["row"]]);
+  state.select(-1);
+  assert.equal(state.seq, null);
+});
+
+test("what is shown is what matches the filter within the range", async () => {
+  const { state } = stateOf();
+  await state.setFilter("0134");
+  assert.deepEqual([...state.shown], [0, 1, 3, 4]);
+  state.setRange([10, 30]);
+  assert.deepEqual([...state.shown], [1, 3]);
+  await state.setFilter("");
+  assert.deepEqual([...state.shown], [1, 2, 3]);
+  state.setRange(null);
+  assert.deepEqual([...state.shown], [0, 1, 2, 3, 4]);
+});
+
+test("a wrong filter says what is wrong, and the rows stay", async () => {
+  const { state, told } = stateOf();
+  await state.setFilter("12");
+  await state.setFilter("bad");
+  assert.deepEqual([state.error, [...state.shown]], ["unknown field bad", [1, 2]]);
+  await state.setFilter("3");
+  assert.equal(state.error, "");
+  assert.deepEqual(told, ["shown", "error", "error", "shown"]);
+});
+
+test("a late answer of an older filter is dropped", async () => {
+  const answers = new Map();
+  const { state } = stateOf({ applyFilter: (_, text) => new Promise((resolve) => answers.set(text, resolve)) });
+  const older = state.setFilter("old");
+  const newer = state.setFilter("new");
+  answers.get("new")(Int32Array.of(1));
+  answers.get("old")(Int32Array.of(2));
+  await Promise.all([older, newer]);
+  assert.deepEqual([...state.shown], [1]);
+});
+
+test("a new search ends the old one, and hits come in while it runs", async () => {
+  /** @type {AbortSignal[]} */
+  const signals = [];
+  const { state } = stateOf({
+    search: async (_, query, { onHits, signal }) => {
+      signals.push(signal);
+      onHits(Int32Array.of(1), 1);
+      await Promise.resolve();
+      return { rows: Int32Array.of(query.length), count: 7 };
+    },
+  });
+  const older = state.setQuery("a");
+  const newer = state.setQuery("bb");
+  assert.equal(state.isSearching, true);
+  await Promise.all([older, newer]);
+  assert.deepEqual([signals[0].aborted, signals[1].aborted], [true, false]);
+  assert.deepEqual([[...state.matched], state.hits, state.isSearching], [[2], 7, false]);
+  await state.setQuery("");
+  assert.deepEqual([[...state.matched], state.hits], [[], 0]);
+});
+
+test("next and previous go round the problems, or round the hits of a search", async () => {
+  const { state } = stateOf();
+  const rows = [];
+  for (const step of [1, 1, 1, -1]) {
+    state.selectNext(step);
+    rows.push(state.row);
+  }
+  assert.deepEqual(rows, [1, 3, 1, 3]);
+  await state.setQuery("x");
+  state.selectNext(1);
+  assert.equal(state.row, 4);
+});
+
+test("neighbours of a row that is not in the list are those around it", () => {
+  const rows = Int32Array.of(2, 5, 9);
+  assert.deepEqual([neighbour(rows, 4, 1), neighbour(rows, 4, -1), neighbour(rows, 9, 1), neighbour(rows, 2, -1)], [5, 2, 2, 9]);
+  assert.equal(neighbour(new Int32Array(0), 4, 1), -1);
+});
+
+test("listeners stop when they are told to", () => {
+  const { state } = stateOf();
+  let count = 0;
+  const stop = state.on("view", () => count++);
+  state.setView("sequence");
+  state.setView("sequence");
+  stop();
+  state.setView("list");
+  assert.equal(count, 1);
+});
