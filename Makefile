@@ -49,12 +49,15 @@ fast: $(COMPILED) ## the tests that take no time
 
 check: style types test docs ## style, types, tests and docs: what has to be green
 
-style: $(READY) ## ruff: lint and format
+# Without Node, the scripts of the report are not checked.
+style: $(READY) ## ruff: lint and format; eslint for the scripts of the report
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m tests.front_end_checks style
 
-types: $(READY) ## mypy, strict
+types: $(READY) ## mypy, strict; tsc for the scripts of the report
 	@$(BIN)/mypy
+	@$(BIN)/python -m tests.front_end_checks types
 
 docs: $(READY) ## the manual agrees with the code
 	@$(BIN)/python -m pytest -q tests/unit/test_docs.py

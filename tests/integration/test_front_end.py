@@ -1,0 +1,89 @@
+"""The scripts of the report: their own tests, their types, and what they may not do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+from tests import front_end_checks as checks
+from tests.npm_packages import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_BAD_STYLE = """\
+import {parseFilter as parse} from "./grammar.js";
+import {
+  patternTest} from "./patterns.js";
+import every from "./patterns.js";
+import "./planted.js";
+export default every;
+export * from "./patterns.js";
+parse(patternTest, undefinedName);
+const unused = 1;
+document.body.innerHTML = location.hash;
+document.body["outerHTML"] = "";
+document.body.insertAdjacentHTML("beforeend", "");
+document.write("");
+eval("1");
+new Function("1");
+setTimeout("1");
+document.body.setAttribute("style", "");
+document.body.setAttribute("onclick", "");
+document.body.setAttributeNS(null, "href", "");
+fetch("https://example.com");
+window.fetch("https://example.com");
+import("./patterns.js");
+location.href = "javascript:1"; // eslint-disable-line
+"""
+"""One mistake in each line but the second one of an import."""
+_FINE = {3}
+_BAD_TYPES = """\
+/** @param {number} size */
+export const planted = (size) => size.length;
+"""
+
+
+def _run(command: list[str | Path], text: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=ROOT, input=text, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_tests_of_the_scripts_pass(npm_packages: Path) -> None:
+    """Node's own runner runs them."""
+    modules = sorted(checks.CHECKED.glob("*.test.mjs"))
+    done = _run([checks.node(npm_packages), "--test", *modules])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_scripts_have_types(npm_packages: Path, tmp_path: Path) -> None:
+    """The compiler finds no mistake but the planted one."""
+    planted = tmp_path / "planted.js"
+    planted.write_text(_BAD_TYPES)
+    project = tmp_path / "tsconfig.json"
+    settings = {
+        "extends": str(checks.CHECKED / "tsconfig.json"),
+        "include": [str(planted), f"{checks.FRONT_END}/**/*.js"],
+    }
+    project.write_text(json.dumps(settings))
+    found = _run(checks.types_command(npm_packages, project)).stdout.splitlines()
+    assert [line.partition("planted.js")[2] for line in found] == [
+        "(2,39): error TS2339: Property 'length' does not exist on type 'number'."
+    ], "\n".join(found)
+
+
+def test_the_scripts_keep_the_rules(npm_packages: Path) -> None:
+    """Recorded text never becomes markup or code, and modules can be joined."""
+    done = _run(checks.style_command(npm_packages))
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_rules_find_what_breaks_them(npm_packages: Path) -> None:
+    """Each line of a planted module breaks one."""
+    name = str(checks.FRONT_END / "filter/planted.js")
+    words = ("--format", "json", "--stdin", "--stdin-filename", name)
+    done = _run(checks.style_command(npm_packages, *words), _BAD_STYLE)
+    lines = {message["line"] for message in json.loads(done.stdout)[0]["messages"]}
+    assert lines == {*range(1, len(_BAD_STYLE.splitlines()) + 1)} - _FINE
