@@ -175,7 +175,9 @@ _REC, _SOURCE, _DIR, _PLAN, _KIND = (
 _Complete = Callable[[Any, str], list[CompletionItem]]
 _ARGUMENTS: dict[str, tuple[_Complete | None, ...]] = {
     **dict.fromkeys(("show", "bundle", "redact", "note", "rename", "upgrade"), (_REC, None)),
-    **dict.fromkeys(("log", "transcript", "stats", "audit", "export"), (_REC, filters_like)),
+    **dict.fromkeys(
+        ("log", "transcript", "stats", "audit", "report", "export"), (_REC, filters_like)
+    ),
     "diff": (_REC, _REC, filters_like),
     **dict.fromkeys(("secrets", "check"), (_REC,)),
     "replay": (_REC,),

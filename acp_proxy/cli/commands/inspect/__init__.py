@@ -15,6 +15,7 @@ _COMMANDS = {
     "audit": "audit:audit",
     "check": "check:check",
     "diff": "diff:diff",
+    "report": "report:report",
     "export": "export:export",
     "bundle": "bundle:bundle",
     "redact": "redact:redact",

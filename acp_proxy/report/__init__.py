@@ -1,0 +1,1 @@
+"""A recording as one HTML file that needs nothing else: facts, data and what shows them."""

@@ -1,0 +1,167 @@
+"""Writes the page of a report: a head that needs no script, blocks of data, and one script.
+
+The bytes come part by part, since the data may be large. All text of a recording stands in the head
+alone, and goes through `_safe` and the escaping of Jinja2, which no template can leave out. The
+blocks are base64, in which no markup can occur.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Iterable, Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from acp_proxy.report.facts import HeadFacts
+from acp_proxy.report.policy import content_policy
+from acp_proxy.report.script import joined
+from acp_proxy.safe_text import plain
+from acp_proxy.wording import byte_size, counted, duration
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+Block = tuple[str, Iterable[bytes]]
+"""The id of a block of data, and the pieces of its base64."""
+
+SCRIPT, WORKER = "shell/app.js", "search/worker.js"
+"""The modules with which the page and its worker begin."""
+_STYLES = ("base.css", "shell.css", "pictures.css", "content.css")
+"""These come in this order, and any others after them."""
+_NUMBER = re.compile(r"(\(|)#(\d{1,15})")
+_BLOCK_ID = re.compile(r"[a-z]+\d*")
+
+
+@frozen
+class Assets:
+    """What a page has besides the recording."""
+
+    script: str
+    worker: str
+    style: str
+
+
+def report_parts(facts: HeadFacts, blocks: Iterable[Block]) -> Iterator[bytes]:
+    """Yields the bytes of a report, in order.
+
+    Args:
+        facts: what the head shows.
+        blocks: the data, each block read when it is written.
+    """
+    from markupsafe import Markup  # late, as all of Jinja2
+
+    made = assets()
+    policy = content_policy(made.script, made.style)
+    head = _environment().get_template("page.html.j2")
+    style = Markup(made.style)  # our own text, in which there is no end tag
+    yield from _encoded(head.generate(facts=facts, policy=policy, style=style))
+    for name, pieces in blocks:
+        if not _BLOCK_ID.fullmatch(name):
+            raise ValueError(f"expected letters and a number as the id of a block, got {name!r}")
+        yield f'<script type="application/octet-stream" id="{name}">'.encode()
+        yield from pieces
+        yield b"</script>\n"
+    if made.worker:
+        yield f'<script type="text/plain" id="worker">{made.worker}</script>\n'.encode()
+    yield f"<script>{made.script}</script>\n</body>\n</html>\n".encode()
+
+
+@functools.cache
+def assets() -> Assets:
+    """Returns the script, the text of the worker, and the style of all reports.
+
+    Raises:
+        NotJoined: a module of the front end cannot be part of a page.
+    """
+    root = files(__package__) / "front_end"
+    styles = {one.name: one for one in (root / "styles").iterdir() if one.name.endswith(".css")}
+    order = [*filter(styles.__contains__, _STYLES), *sorted(styles.keys() - {*_STYLES})]
+    return Assets(
+        _joined(root, SCRIPT),
+        _joined(root, WORKER),
+        "".join(styles[name].read_text(encoding="utf-8") for name in order),
+    )
+
+
+def _joined(root: Traversable, entry: str) -> str:
+    """A module with all that it imports; nothing if there is none."""
+    if not (root / entry).is_file():
+        return ""
+    return joined(entry, lambda path: (root / path).read_text(encoding="utf-8"))
+
+
+def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
+    return (text.encode("utf-8", "backslashreplace") for text in texts)
+
+
+@functools.cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # late: only reports need it
+
+    root = files(__package__) / "front_end" / "templates"
+
+    def load(name: str) -> str:
+        return (root / name).read_text(encoding="utf-8")
+
+    environment = Environment(
+        loader=FunctionLoader(load),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_safe,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "as_duration": duration,
+        "as_size": byte_size,
+        "as_number": lambda count: f"{count:,}",
+        "as_count": counted,
+        "as_share": _share,
+        "as_command": _command,
+        "with_links": _pieces,
+    }
+    return environment
+
+
+def _safe(value: Any) -> Any:
+    """Makes recorded text visible, on one line and of a limited length.
+
+    Raises:
+        TypeError: a template prints something that is neither a text nor a number.
+    """
+    if hasattr(value, "__html__"):
+        return value
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, int):
+        return value
+    raise TypeError(f"expected text or a number in a template, got {type(value).__name__}")
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if part * 200 >= whole else "<1%"
+
+
+def _command(command: str) -> str:
+    return " ".join(json.loads(command))
+
+
+def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | None]]:
+    """Divides a sentence of ours into text and the numbers of frames that it names.
+
+    Args:
+        text: the sentence, which may quote a recording.
+        seqs: the frames that it is about. Any other number counts only after a parenthesis.
+    """
+    known, at = {*seqs}, 0
+    for found in _NUMBER.finditer(text):
+        number = int(found[2])
+        if found[1] or number in known:
+            yield text[at : found.start() + len(found[1])], None
+            yield found[0][len(found[1]) :], number
+            at = found.end()
+    yield text[at:], None
