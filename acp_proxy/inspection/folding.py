@@ -27,7 +27,6 @@ class ChunkRun:
     first: Row
     """The row of the first frame."""
     update: str
-    message_id: str | None
     last: int
     """The number of the last frame."""
     last_ns: int
@@ -40,6 +39,32 @@ class ChunkRun:
     """The beginning of the text: at least `KEPT` characters, or all."""
 
 
+@define
+class RunFinder:
+    """Decides which frames continue the run of the frame before them."""
+
+    _message: tuple[object, ...] = ()
+    """What all chunks of the run share; empty after a row that is no chunk."""
+    _last_ns: int = 0
+
+    def continues(self, row: Row, chunk: Chunk | None) -> bool:
+        """Takes the next row, and returns whether it belongs to the same message, and came in time.
+
+        Args:
+            row: the row.
+            chunk: the chunk in it; None if it is to stay alone.
+        """
+        if chunk is None:
+            self._message = ()
+            return False
+        message = (
+            chunk.update, chunk.message_id, row["session"], row["stream"], row["turn"],
+        )  # fmt: skip
+        joined = message == self._message and began_ns(row) - self._last_ns < SILENCE_NS
+        self._message, self._last_ns = message, row["t_ns"]
+        return joined
+
+
 def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | ChunkRun]:
     """Streams rows with each run of chunks as one value; a single chunk stays a row.
 
@@ -48,10 +73,12 @@ def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | Chun
         alone: numbers of frames that are not folded.
     """
     run: ChunkRun | None = None
+    finder = RunFinder()
     for row in rows:
-        chunk = None if row["seq"] in alone else _chunk(row)
+        chunk = None if row["seq"] in alone else chunk_in(row)
+        is_same = finder.continues(row, chunk)
         if run is not None:
-            if chunk is not None and _continues(run, row, chunk):
+            if is_same and chunk is not None:
                 _add(run, row, chunk)
                 continue
             yield run if run.count > 1 else run.first
@@ -84,26 +111,12 @@ def _begin(row: Row, chunk: Chunk) -> ChunkRun:
     return ChunkRun(
         first=row,
         update=chunk.update,
-        message_id=chunk.message_id,
         last=row["seq"],
         last_ns=row["t_ns"],
         count=1,
         size=row["size"],
         characters=len(chunk.text),
         text=chunk.text[:KEPT],
-    )
-
-
-def _continues(run: ChunkRun, row: Row, chunk: Chunk) -> bool:
-    """Whether a chunk belongs to the same message, and came soon enough."""
-    first = run.first
-    return (
-        chunk.update == run.update
-        and chunk.message_id == run.message_id
-        and row["session"] == first["session"]
-        and row["stream"] == first["stream"]
-        and row["turn"] == first["turn"]
-        and began_ns(row) - run.last_ns < SILENCE_NS
     )
 
 
@@ -116,7 +129,7 @@ def _add(run: ChunkRun, row: Row, chunk: Chunk) -> None:
         run.text += chunk.text[:KEPT]
 
 
-def _chunk(row: Row) -> Chunk | None:
+def chunk_in(row: Row) -> Chunk | None:
     """Returns the chunk in a frame, unless something is odd about the frame."""
     if row["kind"] != "notification" or row.get("method") != UPDATE:
         return None

@@ -40,6 +40,15 @@ def parse(raw: bytes) -> Any:
         return json.loads(raw)
 
 
+def encode_json(value: Any) -> bytes:
+    """Encodes JSON, also half a surrogate pair, and null for what is not a number."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        text = json.dumps(value)
+        return json.dumps(json.loads(text, parse_constant=lambda _: None)).encode()
+
+
 def json_or_none(raw: bytes) -> Any:
     """Parses a line; None if it is not JSON, and for ``null``."""
     try:

@@ -10,11 +10,12 @@ from attrs import asdict, define, field
 
 from acp_proxy.cli.render.diff_lines import DiffLines
 from acp_proxy.cli.render.junit import Case, Failure
-from acp_proxy.cli.render.output import Writer, encode_json, say, warn
+from acp_proxy.cli.render.output import Writer, say, warn
 from acp_proxy.cli.render.styled_text import Screen
 from acp_proxy.difference.learning import Learned, can_be_ignored, kind_of, place_of
 from acp_proxy.difference.options import Expect
 from acp_proxy.difference.result import Counts, Diff, DiffEntry, Field
+from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.wording import counted
 
 _MOST_LINES = 500

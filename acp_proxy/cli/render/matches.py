@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from acp_proxy.cli.group import recordings
-from acp_proxy.cli.render.output import Page, encode_json, stdout_screen
+from acp_proxy.cli.render.output import Page, stdout_screen
 from acp_proxy.cli.render.styled_text import (
     STREAM_INKS,
     Ink,
@@ -19,6 +19,7 @@ from acp_proxy.cli.render.styled_text import (
 from acp_proxy.inspection.describe.tools import call_label, short_id
 from acp_proxy.inspection.searching.streams import SearchHit
 from acp_proxy.inspection.timeline import ARROWS
+from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import plain, visible
 from acp_proxy.wording import seconds, when

@@ -4,7 +4,6 @@ All that the command line prints goes through this module: to stdout through a `
 through `_print_error`. Only click's own help and the bar itself are printed by click.
 """
 
-import json
 import os
 import sys
 import time
@@ -12,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, TypeVar
 
 import click
-import msgspec
 
 from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.cli.render.styled_text import Piece, Screen, fit
+from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.safe_text import visible, visible_json
 
 _PATIENCE_S = 1.0
@@ -94,15 +93,6 @@ def say_json(value: Any) -> None:
     from acp_proxy.forms import converter  # late: a line of text needs no converter
 
     Writer().json(encode_json(converter.unstructure(value)))
-
-
-def encode_json(value: Any) -> bytes:
-    """Encodes JSON, also half a surrogate pair, and null for what is not a number."""
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        text = json.dumps(value)
-        return json.dumps(json.loads(text, parse_constant=lambda _: None)).encode()
 
 
 class Writer:

@@ -63,7 +63,7 @@ def test_a_run_is_one_value() -> None:
     assert isinstance(run, ChunkRun)
     assert run.first is given[0]
     assert (run.last, run.last_ns, run.count) == (4, 4 * MS, 4)
-    assert (run.update, run.message_id) == ("agent_message_chunk", None)
+    assert run.update == "agent_message_chunk"
     assert (run.text, run.characters) == ("Hello, 你好", 9)
     assert run.size == sum(row["size"] for row in given)
 

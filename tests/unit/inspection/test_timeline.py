@@ -131,9 +131,7 @@ def test_an_open_request_is_unanswered_only_at_the_end(live: bool, shown: tuple[
 
 def test_a_run_is_one_line() -> None:
     """With its numbers, how many chunks, how long they streamed, their size and their text."""
-    run = ChunkRun(
-        {**ROW, "seq": 7}, "agent_message_chunk", None, 63, 1500 * MS, 57, 9000, 4, "a\nbc"
-    )
+    run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 1500 * MS, 57, 9000, 4, "a\nbc")
     assert run_line(run) == TimelineLine(
         Cells("7–63", "0.000", "←", "agent_message_chunk ×57", "", "1.5 s", "9.0 kB"),
         "a\\nbc",
@@ -143,15 +141,13 @@ def test_a_run_is_one_line() -> None:
 
 def test_a_long_run_shows_the_number_of_its_characters() -> None:
     """After the beginning of its text."""
-    run = ChunkRun(
-        {**ROW, "seq": 7}, "agent_message_chunk", None, 63, 0, 57, 9000, 123456, "b" * 2000
-    )
+    run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 0, 57, 9000, 123456, "b" * 2000)
     assert run_line(run).text == "b" * 2000 + "… (123456 characters)"
 
 
 def test_a_surrogate_pair_is_whole_in_a_run() -> None:
     """A half alone is shown as an escape."""
-    run = ChunkRun(ROW, "agent_message_chunk", None, 10, 0, 2, 9, 3, "\ud83d\ude00\ud83d")
+    run = ChunkRun(ROW, "agent_message_chunk", 10, 0, 2, 9, 3, "\ud83d\ude00\ud83d")
     assert run_line(run).text == "😀\\ud83d"
 
 

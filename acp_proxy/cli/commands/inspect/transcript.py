@@ -9,7 +9,7 @@ from acp_proxy.cli.options import file_option, filter_argument, number_option, r
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
-from acp_proxy.cli.render.output import Writer, encode_json, warn
+from acp_proxy.cli.render.output import Writer, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.transcript_markdown import markdown
 from acp_proxy.filters import EVERYTHING, UNREAD, parse
@@ -22,6 +22,7 @@ from acp_proxy.inspection.transcript.values import (
     TranscriptSection,
 )
 from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
+from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.safe_text import visible_json
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import byte_size

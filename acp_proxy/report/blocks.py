@@ -1,0 +1,270 @@
+"""Makes the blocks of data of a report in a stream: little of a recording is held at any time.
+
+A block is compressed, and a page inflates it when it is needed. `docs/report-data.md` describes
+what is in them. The blocks come in the order in which they are complete, ``meta`` at last, since it
+says how many there are. The same recording gives the same bytes.
+"""
+
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from acp_proxy import __version__
+from acp_proxy.filters import EVERYTHING
+from acp_proxy.protocol.json_text import encode_json
+from acp_proxy.report.columns import Texts, differences, number_codes, planes
+from acp_proxy.report.model import (
+    ReportData,
+    ReportOptions,
+    described,
+    parties,
+    read_report_data,
+)
+from acp_proxy.report.rows import COLUMNS, DIFFERENCES, TEXTS, RowReader
+from acp_proxy.store.reader import RecordingReader
+
+FORMAT = 1
+CHUNK_ROWS = 65_536
+"""Rows whose columns are in one block."""
+CELL_ROWS = 1_024
+"""Rows whose cells are in one block."""
+PAYLOAD_ROWS = 1_024
+"""Rows whose lines are in one block, at most."""
+PAYLOAD_BYTES = 1 << 20
+"""Bytes of lines in one block, at most."""
+_LEVEL = 6
+_MOST_MEMBERS = 20_000
+"""Messages of batches that are described one by one."""
+
+
+class DataBlock(NamedTuple):
+    """A part of the data of a report."""
+
+    name: str
+    """``i0``, ``c0``, ``p0``, ..., ``meta``: also the id of its element in a page."""
+    parts: tuple[bytes, ...]
+    """Its base64, in pieces, of data in the format of zlib, which a browser calls ``deflate``."""
+
+
+def report_blocks(
+    reader: RecordingReader, options: ReportOptions, data: ReportData | None = None
+) -> Iterator[DataBlock]:
+    """Yields the blocks of a report, ``meta`` as the last one.
+
+    A page has each as ``<script type="application/octet-stream" id="NAME">BASE64</script>``, in
+    this order.
+
+    Args:
+        reader: the recording.
+        options: what the report is to have.
+        data: what `read_report_data` returned for them, if that was called before.
+
+    Raises:
+        BadFilter: the filter of the options is not valid for this recording.
+        UnreadableRecording: the file is damaged, or locked; perhaps after some blocks.
+    """
+    data = data or read_report_data(reader, options)
+    chosen = options.chosen(reader)
+    maker = _BlockMaker(reader, has_payloads=options.payloads)
+    for row in reader.rows(None if chosen is EVERYTHING else chosen):
+        yield from maker.add(row)
+    yield from maker.finish()
+    yield _block("meta", encode_json({**maker.counts(), **described(data)}))
+
+
+class _BlockMaker:
+    """Takes rows in their order, and makes blocks of them.
+
+    Args:
+        reader: the recording.
+        has_payloads: whether there are blocks of lines.
+    """
+
+    def __init__(self, reader: RecordingReader, *, has_payloads: bool) -> None:
+        self._reader = reader
+        self._rows = RowReader(reader)
+        self._columns = _IndexBlocks()
+        self._cells: list[list[Any]] = []
+        self._cell_blocks = 0
+        self._payloads = _PayloadBlocks() if has_payloads else None
+        self._methods: set[str] = set()
+        self._members: dict[str, list[dict[str, Any]]] = {}
+        self._member_count = 0
+
+    def add(self, row: dict[str, Any]) -> Iterator[DataBlock]:
+        """Takes the next row of `RecordingReader.rows`; yields the blocks that are complete."""
+        found = self._rows.read(row)
+        place = self._columns.rows
+        yield from self._columns.add(found.values, is_joined=found.is_joined)
+        self._cells.append(found.cells)
+        if len(self._cells) == CELL_ROWS:
+            yield self._cell_block()
+        if self._payloads is not None:
+            if found.data is None:
+                pieces = self._reader.pieces(row["seq"])
+                yield from self._payloads.add_pieces(place, pieces)
+            else:
+                yield from self._payloads.add(place, found.data)
+        if row["kind"] == "request" and row["stream"] == "to-client" and row["method"] is not None:
+            self._methods.add(row["method"])
+        if found.members and self._member_count + len(found.members) <= _MOST_MEMBERS:
+            self._member_count += len(found.members)
+            self._members[str(place)] = found.members
+
+    def finish(self) -> Iterator[DataBlock]:
+        """Yields the last blocks; nothing may be added afterwards."""
+        yield from self._columns.finish()
+        if self._cells:
+            yield self._cell_block()
+        if self._payloads is not None:
+            yield from self._payloads.finish()
+
+    def counts(self) -> dict[str, Any]:
+        """Returns the members of ``meta`` that are about the blocks."""
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "rows": self._columns.rows,
+            "index_blocks": self._columns.blocks,
+            "cell_blocks": self._cell_blocks,
+            "payloads": None if self._payloads is None else self._payloads.places,
+            "parties": parties(self._methods),
+            "members": self._members,
+        }
+
+    def _cell_block(self) -> DataBlock:
+        cells, self._cells = self._cells, []
+        number, self._cell_blocks = self._cell_blocks, self._cell_blocks + 1
+        return _block(f"c{number}", _encode([_cut(row) for row in cells]))
+
+
+class _IndexBlocks:
+    """Makes blocks of columns.
+
+    A block is made when the row after it has come: only that row shows whether the last one of the
+    block begins a run.
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.blocks = 0
+        self._texts = Texts()
+        self._begin()
+
+    def add(self, values: dict[str, Any], *, is_joined: bool) -> Iterator[DataBlock]:
+        place, run = self.rows, None
+        if is_joined:
+            if self._run is None:
+                self._run = place - 1
+                self._values["run"][-1] = 0
+            run = self._run - place
+        else:
+            self._run = None
+        if len(self._values["seq"]) == CHUNK_ROWS:
+            yield self._block()
+        columns = self._values
+        for name in COLUMNS:
+            columns[name].append(values.get(name))
+        columns["run"][-1] = run
+        self.rows += 1
+
+    def finish(self) -> Iterator[DataBlock]:
+        if self._values["seq"]:
+            yield self._block()
+
+    _run: int | None = None
+
+    def _begin(self) -> None:
+        self._values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+
+    def _block(self) -> DataBlock:
+        columns, data = [], []
+        for name in COLUMNS:
+            values = self._values[name]
+            if name in TEXTS:
+                codes = self._texts.codes(values)
+            elif name in DIFFERENCES:
+                codes = number_codes([*differences(values)])
+            else:
+                codes = number_codes(values)
+            width, encoded = planes(codes)
+            columns.append([name, width, 0])
+            data.append(encoded)
+        count = len(self._values["seq"])
+        header = {"rows": count, "texts": self._texts.take_new(), "columns": columns}
+        self._begin()
+        number, self.blocks = self.blocks, self.blocks + 1
+        start = encode_json(header)
+        return _block(f"i{number}", len(start).to_bytes(4, "little"), start, *data)
+
+
+class _PayloadBlocks:
+    """Makes blocks of lines."""
+
+    def __init__(self) -> None:
+        self.places: list[list[int]] = []
+        """The first row and the count of rows of each block."""
+        self._first = self._size = 0
+        self._lines: list[bytes] = []
+
+    def add(self, place: int, line: bytes) -> Iterator[DataBlock]:
+        is_full = len(self._lines) == PAYLOAD_ROWS or self._size + len(line) > PAYLOAD_BYTES
+        if is_full and self._lines:
+            yield self._block()
+        if len(line) > PAYLOAD_BYTES:
+            yield from self.add_pieces(place, [line])
+            return
+        if not self._lines:
+            self._first = place
+        self._lines.append(line)
+        self._size += len(line)
+
+    def add_pieces(self, place: int, pieces: Iterable[bytes]) -> Iterator[DataBlock]:
+        """Takes a line that is too large for a block: each piece of it is a block."""
+        yield from self.finish()
+        for piece in _cut_evenly(pieces):
+            self._first, self._lines = place, [piece]
+            yield self._block()
+
+    def finish(self) -> Iterator[DataBlock]:
+        if self._lines:
+            yield self._block()
+
+    def _block(self) -> DataBlock:
+        lines, self._lines, self._size = self._lines, [], 0
+        self.places.append([self._first, len(lines)])
+        return _block(f"p{len(self.places) - 1}", *lines)
+
+
+def _cut_evenly(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields pieces of `PAYLOAD_BYTES` each, the last one may be shorter."""
+    rest = b""
+    for piece in pieces:
+        rest += piece
+        start = 0
+        while len(rest) - start >= PAYLOAD_BYTES:
+            yield rest[start : start + PAYLOAD_BYTES]
+            start += PAYLOAD_BYTES
+        rest = rest[start:]
+    if rest:
+        yield rest
+
+
+def _cut(cells: list[Any]) -> list[Any]:
+    """Leaves out the nulls at the end."""
+    while cells and cells[-1] is None:
+        cells.pop()
+    return cells
+
+
+def _block(name: str, *parts: bytes) -> DataBlock:
+    """Compresses bytes into a block; it is the same on every machine with the same zlib."""
+    packer = zlib.compressobj(_LEVEL)
+    data = b"".join([*map(packer.compress, parts), packer.flush()])
+    return DataBlock(name, (b64encode(data),))
+
+
+_encode = msgspec.json.Encoder().encode

@@ -1,0 +1,143 @@
+"""What a report says of a whole recording: summary, figures, turns, and what a check found."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import evolve, frozen
+
+from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.choice import chosen_rules
+from acp_proxy.conformance.report import CheckedRecording, reported
+from acp_proxy.filters import EVERYTHING, Filter, all_of
+from acp_proxy.inspection.choice import of_turn
+from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.inspection.diagnosis.values import Summary
+from acp_proxy.inspection.measures.statistics import Statistics, gather, waterfall, with_texts
+from acp_proxy.inspection.measures.turn_times import waiting_part
+from acp_proxy.inspection.measures.waterfall import TurnWaterfall
+from acp_proxy.inspection.typed_filter import chosen_in
+from acp_proxy.store.exchange_queries import last_turn
+from acp_proxy.store.reader import RecordingReader
+
+MOST_CHECKED = 20_000
+"""Frames of the largest recording that is checked without being asked for."""
+_MOST_STEPS = 2_000
+"""Steps of a turn that are kept, the longest ones."""
+
+
+@frozen
+class ReportOptions:
+    """What a report is to have."""
+
+    filter: str = ""
+    """Which rows, as on the command line; all if it is empty."""
+    turn: int | None = None
+    """Only the rows of one turn."""
+    payloads: bool = True
+    """Whether the report has the bytes of the lines."""
+    check: bool | None = None
+    """Whether to check the rules of the protocol; None for recordings that are not large."""
+    now_ns: int | None = None
+    """The monotonic clock, for a recording that is still made; see `summarize`."""
+
+    def chosen(self, reader: RecordingReader) -> Filter:
+        """Returns which rows of a recording a report has; `EVERYTHING` if all of them.
+
+        Args:
+            reader: the recording.
+
+        Raises:
+            BadFilter: the filter is not valid, or there is no such turn.
+        """
+        parts = [chosen_in(reader, self.filter)] if self.filter.strip() else []
+        parts += [of_turn(reader, self.turn)] if self.turn is not None else []
+        return all_of(parts) if parts else EVERYTHING
+
+
+@frozen
+class ReportData:
+    """What a report says of a whole recording, beside its rows."""
+
+    name: str
+    options: ReportOptions
+    summary: Summary
+    statistics: Statistics
+    """Of the whole recording, as the summary; without a waterfall."""
+    waterfalls: list[TurnWaterfall]
+    """One of each turn of `statistics`, in their order; if one turn was chosen, only that of it."""
+    checked: CheckedRecording | None
+    """What a check found; None if the rules were not checked."""
+    rows_in_recording: int
+    is_masked: bool
+    """Whether secrets are masked, when it was recorded or now."""
+    is_unredacted: bool
+    """Whether secrets were asked for."""
+    last_turn: int
+
+
+def read_report_data(reader: RecordingReader, options: ReportOptions) -> ReportData:
+    """Reads what a report says of a whole recording.
+
+    Args:
+        reader: the recording.
+        options: what the report is to have.
+
+    Raises:
+        BadFilter: the filter of the options is not valid for this recording.
+        UnreadableRecording: the file is damaged, or locked.
+    """
+    options.chosen(reader)  # before the long work
+    statistics = gather(reader)
+    turns = [with_texts(reader, turn) for turn in statistics.turns]
+    frames = reader.count()
+    is_checked = frames <= MOST_CHECKED if options.check is None else options.check
+    checked = None
+    if is_checked:
+        checked = reported(reader, check(reader), chosen_rules((), ()))
+    shown = [turn for turn in turns if options.turn is None or turn.id == options.turn]
+    return ReportData(
+        name=reader.recording.name,
+        options=options,
+        summary=summarize(reader, options.now_ns),
+        statistics=evolve(statistics, turns=turns),
+        waterfalls=[waterfall(reader, turn, _MOST_STEPS) for turn in shown],
+        checked=checked,
+        rows_in_recording=frames + sum(1 for _ in reader.events()),
+        is_masked=reader.is_masked or reader.masked_rows is not None,
+        is_unredacted=reader.unredacted,
+        last_turn=last_turn(reader),
+    )
+
+
+def parties(methods: Iterable[str]) -> dict[str, str]:
+    """Returns what a turn waits for while a request is open, by the method of the request.
+
+    Args:
+        methods: methods of requests of the agent to its client.
+    """
+    return {method: waiting_part(method).value for method in sorted(methods)}
+
+
+def described(data: ReportData) -> dict[str, Any]:
+    """Returns the members of ``meta`` that are about the whole recording, as plain values."""
+    from acp_proxy.forms import converter
+
+    checked = data.checked
+    is_whole = not data.options.filter.strip() and data.options.turn is None
+    values = {
+        "name": data.name,
+        "filter": data.options.filter.strip(),
+        "turn": data.options.turn,
+        "rows_in_recording": data.rows_in_recording,
+        "masked": data.is_masked,
+        "unredacted": data.is_unredacted,
+        "started_at": data.summary.recording.started_at,
+        "summary": data.summary,
+        "stats": data.statistics,
+        "waterfalls": data.waterfalls,
+        "check": None if checked is None else {"checked": True, "findings": checked.findings},
+        "known_labels_complete": is_whole,
+        "last_turn": data.last_turn,
+    }
+    plain: dict[str, Any] = converter.unstructure(values)
+    return plain

@@ -1,0 +1,72 @@
+"""What a report says of a whole recording is what the commands print as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.errors import BadFilter
+from acp_proxy.report import model
+from acp_proxy.report.blocks import report_blocks
+from acp_proxy.report.model import ReportOptions, read_report_data
+from acp_proxy.store.reader import RecordingReader
+from tests.commands import run
+from tests.report_data import decode
+from tests.shipped import SHIPPED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOUR = next(path for path in SHIPPED if path.stem == "tour")
+
+
+def meta_of(path: Path, **options: Any) -> dict[str, Any]:
+    """Returns the meta block of a report."""
+    with RecordingReader(path) as reader:
+        return decode(report_blocks(reader, ReportOptions(**options))).meta
+
+
+def printed(*words: str | Path) -> Any:
+    """Returns what a command prints as JSON."""
+    return json.loads(run("inspect", *words, "--json").stdout)
+
+
+@pytest.mark.parametrize("path", [TOUR, SHIPPED[0]], ids=lambda path: path.stem)
+def test_it_is_what_the_commands_print(path: Path) -> None:
+    """The summary, the figures, the steps of each turn, and what a check finds."""
+    meta, stats = meta_of(path), printed("stats", path)
+    assert meta["summary"] == printed("show", path)
+    assert meta["stats"] == {**stats, "waterfall": None}
+    (checked,) = printed("check", path)["recordings"]
+    assert meta["check"] == {"checked": True, "findings": checked["findings"]}
+    for turn, steps in zip(stats["turns"], meta["waterfalls"], strict=True):
+        assert printed("stats", path, "--turn", str(turn["id"]))["waterfall"] == steps
+    assert meta["last_turn"] == len(stats["turns"])
+    assert meta["known_labels_complete"] is True
+
+
+def test_a_large_recording_is_checked_only_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a small one unless it is not wanted."""
+    assert meta_of(TOUR, check=False)["check"] is None
+    monkeypatch.setattr(model, "MOST_CHECKED", 3)
+    assert meta_of(TOUR)["check"] is None
+    assert meta_of(TOUR, check=True)["check"]["checked"] is True
+
+
+def test_a_wrong_filter_is_an_error_at_once() -> None:
+    """As is a turn that is not there."""
+    with RecordingReader(TOUR) as reader:
+        for options in (ReportOptions("kind:nothing"), ReportOptions(turn=99)):
+            with pytest.raises(BadFilter):
+                read_report_data(reader, options)
+
+
+def test_parties_of_requests_are_named() -> None:
+    """What a turn waits for while a request of the agent is open."""
+    assert model.parties(["fs/read_text_file", "session/request_permission", "_own"]) == {
+        "_own": "other",
+        "fs/read_text_file": "files",
+        "session/request_permission": "person",
+    }
