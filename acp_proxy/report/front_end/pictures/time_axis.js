@@ -1,0 +1,143 @@
+// Maps the time of a recording to positions from 0 to 1, with idle stretches drawn short, and
+// counts frames by position. Pure: knows no page.
+
+const IDLE_NS = 5e9;
+const MOST_OF_ONE = 0.03;
+const MOST_OF_ALL = 0.25;
+
+/**
+ * @typedef {{from: number, to: number}} Stretch
+ * @typedef {{times: number[], places: number[], idle: Stretch[]}} TimeAxis
+ */
+
+/**
+ * Makes an axis. Where nothing happens for five seconds or longer, time takes a fixed width, so that
+ * all such stretches together fill at most a quarter of the axis.
+ * @param {Float64Array} times of all rows, in their order
+ * @returns {TimeAxis}
+ */
+export function timeAxis(times) {
+  const idle = idleStretches(times);
+  const first = times.length ? times[0] : 0;
+  const last = times.length ? Math.max(times[times.length - 1], first + 1) : 1;
+  const idleTotal = idle.reduce((sum, one) => sum + one.to - one.from, 0);
+  const active = last - first - idleTotal;
+  const each = Math.min(MOST_OF_ONE, MOST_OF_ALL / Math.max(1, idle.length));
+  const short = active > 0 ? (active * each) / (1 - each * idle.length) : 1;
+  const breaks = [first];
+  const widths = [0];
+  for (const {from, to} of idle) {
+    breaks.push(from, to);
+    widths.push(from - breaks[breaks.length - 3], Math.min(short, to - from));
+  }
+  breaks.push(last);
+  widths.push(last - breaks[breaks.length - 2]);
+  const whole = widths.reduce((sum, width) => sum + width, 0) || 1;
+  let done = 0;
+  const places = widths.map((width) => (done += width) / whole);
+  return {times: breaks, places, idle};
+}
+
+/**
+ * Returns the stretches of at least five seconds in which nothing happens.
+ * @param {Float64Array} times
+ * @returns {Stretch[]}
+ */
+export function idleStretches(times) {
+  const found = [];
+  for (let row = 1; row < times.length; row++) {
+    if (times[row] - times[row - 1] >= IDLE_NS) found.push({from: times[row - 1], to: times[row]});
+  }
+  return found;
+}
+
+/**
+ * Returns where a time is, from 0 to 1.
+ * @param {TimeAxis} axis
+ * @param {number} time
+ */
+export function placeOf(axis, time) {
+  return interpolate(axis.times, axis.places, time);
+}
+
+/**
+ * Returns the time at a place from 0 to 1.
+ * @param {TimeAxis} axis
+ * @param {number} place
+ */
+export function timeAt(axis, place) {
+  return interpolate(axis.places, axis.times, place);
+}
+
+/**
+ * @param {number[]} from ascending
+ * @param {number[]} to as long
+ * @param {number} value
+ */
+function interpolate(from, to, value) {
+  const last = from.length - 1;
+  if (value <= from[0]) return to[0];
+  if (value >= from[last]) return to[last];
+  let low = 0;
+  let high = last;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (from[middle] <= value) low = middle;
+    else high = middle;
+  }
+  const part = (value - from[low]) / (from[high] - from[low]);
+  return to[low] + part * (to[high] - to[low]);
+}
+
+/**
+ * Counts rows by place and by code. One pass, since rows come in the order of their times.
+ * @param {TimeAxis} axis
+ * @param {Float64Array} times of all rows
+ * @param {ArrayLike<number>} codes of all rows
+ * @param {number[]} wanted the codes to count
+ * @param {Int32Array} rows the rows to count, in order
+ * @param {number} buckets
+ * @returns {Uint32Array[]} the counts of each wanted code
+ */
+export function countsByPlace(axis, times, codes, wanted, rows, buckets) {
+  const counts = wanted.map(() => new Uint32Array(buckets));
+  let at = 0;
+  for (const row of rows) {
+    const which = wanted.indexOf(codes[row]);
+    if (which < 0) continue;
+    while (at < axis.times.length - 2 && times[row] >= axis.times[at + 1]) at++;
+    const span = axis.times[at + 1] - axis.times[at];
+    const part = span > 0 ? Math.min(1, Math.max(0, (times[row] - axis.times[at]) / span)) : 0;
+    const place = axis.places[at] + part * (axis.places[at + 1] - axis.places[at]);
+    counts[which][Math.min(buckets - 1, Math.floor(place * buckets))]++;
+  }
+  return counts;
+}
+
+/**
+ * Returns the places of rows, none closer to the one before than a distance.
+ * @param {TimeAxis} axis
+ * @param {Float64Array} times of all rows
+ * @param {Iterable<number>} rows in order
+ * @param {number} distance
+ */
+export function markPlaces(axis, times, rows, distance) {
+  /** @type {number[]} */
+  const places = [];
+  for (const row of rows) {
+    const place = placeOf(axis, times[row]);
+    if (!places.length || place - places[places.length - 1] >= distance) places.push(place);
+  }
+  return places;
+}
+
+/**
+ * Returns a step of 1, 2 or 5 times a power of ten, so that a length has at most so many of them.
+ * @param {number} length
+ * @param {number} most
+ */
+export function tickStep(length, most) {
+  const least = Math.max(length, 1) / Math.max(1, most);
+  const power = 10 ** Math.floor(Math.log10(least));
+  return power * ([1, 2, 5].find((factor) => factor * power >= least) ?? 10);
+}
