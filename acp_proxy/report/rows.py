@@ -12,12 +12,13 @@ from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.timeline import TimelineLine, event_line, frame_line
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.report.delivery_times import delivery_delays
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.reader import RecordingReader
 
 NUMBERS = (
     "arrival_ns", "turn", "size", "length", "request_seq", "response_seq", "latency_ns", "run",
-    "flags",
+    "flags", "delay_ns",
 )  # fmt: skip
 """Columns of numbers."""
 DIFFERENCES = ("seq", "t_ns", "exchange")
@@ -31,7 +32,7 @@ COLUMNS = (
     "seq", "t_ns", "arrival_ns", "stream", "kind", "method", "exchange", "session", "turn",
     "tool_call", "terminal", "size", "length", "newline", "delivered", "fault", "request_seq",
     "response_seq", "latency_ns", "answer_session", "answer_terminal", "update", "run", "tone",
-    "flags",
+    "flags", "delay_ns",
 )  # fmt: skip
 """All columns in their order; `docs/report-data.md` says what they are."""
 
@@ -65,10 +66,12 @@ class RowReader:
 
     reader: RecordingReader
     _hints: HintReader = field(init=False)
+    _delays: dict[int, int] = field(init=False)
     _runs: RunFinder = field(factory=RunFinder)
 
     def __attrs_post_init__(self) -> None:
         self._hints = HintReader(self.reader)
+        self._delays = delivery_delays(self.reader)
 
     def read(self, row: Row) -> ReportRow:
         """Returns what a report has of the next row of `RecordingReader.rows`."""
@@ -79,8 +82,13 @@ class RowReader:
         is_joined = self._runs.continues(row, chunk)
         line = frame_line(row, live=self.reader.live, hints=self._hints.of(row))
         in_pieces = is_excerpt(row)
+        more = {
+            "length": row["size"],
+            "flags": _flags(row),
+            "delay_ns": self._delays.get(row["seq"]),
+        }
         return ReportRow(
-            {**_values(row, line), "length": row["size"], "flags": _flags(row)},
+            {**_values(row, line), **more},
             _cells(row, line),
             None if in_pieces else row["raw"],
             is_joined,
