@@ -3,6 +3,7 @@
 Nothing is computed here that a command does not print; a list is cut, and says how much is left.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
@@ -21,6 +22,7 @@ from acp_proxy.inspection.diagnosis.values import (
 from acp_proxy.inspection.measures.statistics import Statistics
 from acp_proxy.inspection.measures.traffic import CallStatistics
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
+from acp_proxy.report.model import ReportData
 from acp_proxy.report.verdict import PairOf, Verdict, blamed, find_verdict
 
 _MOST = 100
@@ -57,12 +59,10 @@ class Contents:
     """Which of them were chosen; empty for all."""
     turn: int | None
     has_payloads: bool
-    unredacted: bool
-    """Whether secrets are shown that the recording holds."""
-    masked: int | None
-    """Secrets that were masked while it was read; None if it was masked when it was made."""
-    version: str
-    """Of acp-proxy."""
+    is_unmasked: bool
+    """Whether it may show secrets."""
+    masked: str
+    """What is masked, in words."""
 
 
 @frozen
@@ -74,6 +74,8 @@ class Problem:
     seq: int | None
     text: str
     seqs: list[int]
+    unnamed: list[int]
+    """Those of its frames that its sentence does not name."""
 
 
 @frozen
@@ -142,22 +144,21 @@ class HeadFacts:
     sessions: int
 
 
-def head_facts(
-    contents: Contents,
-    summary: Summary,
-    statistics: Statistics,
-    checked: CheckedRecording | None,
-    pair_of: PairOf,
-) -> HeadFacts:
+def head_facts(data: ReportData, rows: int, masked: str, pair_of: PairOf) -> HeadFacts:
     """Chooses what the head of a report shows.
 
     Args:
-        contents: what the file holds.
-        summary: of the whole recording.
-        statistics: of the whole recording, turns with their texts.
-        checked: what a check found; None if nothing was checked.
+        data: what the report says of the whole recording.
+        rows: how many frames and events the file has.
+        masked: what is masked in it, in words.
         pair_of: finds the other half of an exchange.
     """
+    summary, statistics, checked = data.summary, data.statistics, data.checked
+    options = data.options
+    contents = Contents(
+        rows, data.rows_in_recording, options.filter.strip(), options.turn, options.payloads,
+        not data.is_masked, masked,
+    )  # fmt: skip
     counts = _severities(summary)
     turns = _turns(summary, statistics)
     total = {part: sum(turn.part_ns(part) for turn in statistics.turns) for part in Part}
@@ -248,9 +249,13 @@ def _problems(summary: Summary, pair_of: PairOf) -> list[ProblemsOfKind]:
 def _problem(finding: Finding, summary: Summary, pair_of: PairOf) -> Problem:
     by, seq = blamed(finding, summary, pair_of)
     return Problem(
-        finding.severity, by if finding.severity == PROBLEM else None, seq, finding.text,
+        finding.severity,
+        by if finding.severity == PROBLEM else None,
+        seq,
+        finding.text,
         finding.seqs,
-    )  # fmt: skip
+        [one for one in finding.seqs if not re.search(rf"#{one}\b", finding.text)],
+    )
 
 
 def _rules(checked: CheckedRecording | None) -> list[BrokenRule]:

@@ -1,6 +1,6 @@
 """What a report says of a whole recording: summary, figures, turns, and what a check found."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from attrs import evolve, frozen
@@ -18,6 +18,8 @@ from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 from acp_proxy.inspection.typed_filter import chosen_in
 from acp_proxy.store.exchange_queries import last_turn
 from acp_proxy.store.reader import RecordingReader
+
+Watch = Callable[[Iterator[Any]], Iterator[Any]]
 
 MOST_CHECKED = 20_000
 """Frames of the largest recording that is checked without being asked for."""
@@ -75,30 +77,33 @@ class ReportData:
     last_turn: int
 
 
-def read_report_data(reader: RecordingReader, options: ReportOptions) -> ReportData:
+def read_report_data(
+    reader: RecordingReader, options: ReportOptions, watch: Watch = iter
+) -> ReportData:
     """Reads what a report says of a whole recording.
 
     Args:
         reader: the recording.
         options: what the report is to have.
+        watch: is given all frames in each pass over them, and passes them on.
 
     Raises:
         BadFilter: the filter of the options is not valid for this recording.
         UnreadableRecording: the file is damaged, or locked.
     """
     options.chosen(reader)  # before the long work
-    statistics = gather(reader)
+    statistics = gather(reader, watch=watch)
     turns = [with_texts(reader, turn) for turn in statistics.turns]
     frames = reader.count()
     is_checked = frames <= MOST_CHECKED if options.check is None else options.check
     checked = None
     if is_checked:
-        checked = reported(reader, check(reader), chosen_rules((), ()))
+        checked = reported(reader, check(reader, watch=watch), chosen_rules((), ()))
     shown = [turn for turn in turns if options.turn is None or turn.id == options.turn]
     return ReportData(
         name=reader.recording.name,
         options=options,
-        summary=summarize(reader, options.now_ns),
+        summary=summarize(reader, options.now_ns, watch),
         statistics=evolve(statistics, turns=turns),
         waterfalls=[waterfall(reader, turn, _MOST_STEPS) for turn in shown],
         checked=checked,

@@ -9,12 +9,15 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from acp_proxy import __version__
+from acp_proxy.report.blocks import DataBlock
 from acp_proxy.report.facts import HeadFacts
 from acp_proxy.report.policy import content_policy
 from acp_proxy.report.script import joined
@@ -23,9 +26,6 @@ from acp_proxy.wording import byte_size, counted, duration
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-Block = tuple[str, Iterable[bytes]]
-"""The id of a block of data, and the pieces of its base64."""
 
 SCRIPT, WORKER = "shell/app.js", "search/worker.js"
 """The modules with which the page and its worker begin."""
@@ -44,7 +44,7 @@ class Assets:
     style: str
 
 
-def report_parts(facts: HeadFacts, blocks: Iterable[Block]) -> Iterator[bytes]:
+def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[bytes]:
     """Yields the bytes of a report, in order.
 
     Args:
@@ -57,7 +57,7 @@ def report_parts(facts: HeadFacts, blocks: Iterable[Block]) -> Iterator[bytes]:
     policy = content_policy(made.script, made.style)
     head = _environment().get_template("page.html.j2")
     style = Markup(made.style)  # our own text, in which there is no end tag
-    yield from _encoded(head.generate(facts=facts, policy=policy, style=style))
+    yield from _encoded(head.generate(facts=facts, policy=policy, style=style, version=__version__))
     for name, pieces in blocks:
         if not _BLOCK_ID.fullmatch(name):
             raise ValueError(f"expected letters and a number as the id of a block, got {name!r}")
@@ -122,6 +122,7 @@ def _environment() -> "Environment":
         "as_count": counted,
         "as_share": _share,
         "as_command": _command,
+        "as_time": _time,
         "with_links": _pieces,
     }
     return environment
@@ -148,6 +149,11 @@ def _share(part: int, whole: int) -> str:
 
 def _command(command: str) -> str:
     return " ".join(json.loads(command))
+
+
+def _time(text: str) -> str:
+    """A time in one zone, so that a report is the same wherever it is made."""
+    return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | None]]:

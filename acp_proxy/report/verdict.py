@@ -11,7 +11,8 @@ from attrs import frozen
 
 from acp_proxy.conformance.report import CheckedRecording, ReportedFinding
 from acp_proxy.conformance.values import Severity
-from acp_proxy.inspection.diagnosis.values import PROBLEM, Finding, Summary
+from acp_proxy.inspection.diagnosis.values import PROBLEM, Finding, OpenRequest, Summary
+from acp_proxy.protocol.dialects import PROMPT
 from acp_proxy.protocol.peers import SENDERS
 
 AGENT, CLIENT = "agent", "client"
@@ -78,7 +79,8 @@ def blamed(finding: Finding, summary: Summary, pair_of: PairOf) -> tuple[str | N
         case "unanswered":
             for request in summary.unanswered:
                 if request.seq == seq:
-                    return _RECEIVERS.get(request.direction), seq
+                    held_by = None if seq is None else _held_by(request, summary)
+                    return _RECEIVERS.get((held_by or request).direction), seq
         case "not-acp":
             for lines in summary.not_acp:
                 if lines.seq == seq:
@@ -98,11 +100,28 @@ def blamed(finding: Finding, summary: Summary, pair_of: PairOf) -> tuple[str | N
 def _root_of(problems: Sequence[Finding], summary: Summary) -> Finding:
     """The first problem, or the request of the agent without which it could not answer."""
     first = problems[0]
-    if first.kind != "unanswered":
-        return first
-    of_client = {one.seq for one in summary.unanswered if one.direction == "to-client"}
-    held = (one for one in problems if one.kind == "unanswered" and one.seqs[0] in of_client)
-    return next(held, first)
+    if first.kind == "unanswered":
+        asked = next((one for one in summary.unanswered if one.seq in first.seqs[:1]), None)
+        held_by = None if asked is None else _held_by(asked, summary)
+        if held_by is not None:
+            return next((one for one in problems if one.seqs[:1] == [held_by.seq]), first)
+    return first
+
+
+def _held_by(prompt: OpenRequest, summary: Summary) -> OpenRequest | None:
+    """The first request of the agent that its client had to answer before the prompt could be."""
+    if prompt.method != PROMPT:
+        return None
+    return next(
+        (
+            one
+            for one in summary.unanswered
+            if one.direction == "to-client"
+            and one.session == prompt.session
+            and one.seq > prompt.seq
+        ),
+        None,
+    )
 
 
 def _errors(checked: CheckedRecording) -> list[ReportedFinding]:

@@ -2,35 +2,27 @@
 
 import time
 from collections.abc import Iterator
-from functools import partial
-from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import click
-from attrs import evolve
 
-from acp_proxy import __version__
 from acp_proxy.cli.options import file_option, filter_argument, number_option, read_argument
 from acp_proxy.cli.output_files import spare_recordings, write_files
 from acp_proxy.cli.recordings import file_of, open_recording
-from acp_proxy.cli.redaction import unredacted_option
+from acp_proxy.cli.redaction import masked_summary, unredacted_option
 from acp_proxy.cli.render.output import Writer, progress, warn
-from acp_proxy.conformance.checker import check as check_recording
-from acp_proxy.conformance.choice import chosen_rules
-from acp_proxy.conformance.report import CheckedRecording, reported
-from acp_proxy.filters import UNREAD, Filter, all_of, parse
-from acp_proxy.inspection.choice import of_turn, row_of
-from acp_proxy.inspection.diagnosis.summary import summarize
-from acp_proxy.inspection.measures.statistics import gather, with_texts
+from acp_proxy.filters import EVERYTHING, UNREAD, parse
+from acp_proxy.inspection.choice import row_of
+from acp_proxy.inspection.secrets import masked_values
 from acp_proxy.inspection.timeline import pair_of
-from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
+from acp_proxy.inspection.typed_filter import why_nothing
+from acp_proxy.report.blocks import report_blocks
 from acp_proxy.report.facts import Contents, HeadFacts, head_facts
-from acp_proxy.report.page import Block, report_parts
+from acp_proxy.report.model import MOST_CHECKED, ReportData, ReportOptions, read_report_data
+from acp_proxy.report.page import report_parts
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import byte_size
-
-_MOST_CHECKED = 20_000
-"""Frames of the longest recording that is checked without being asked to."""
 
 
 @click.command(
@@ -55,7 +47,7 @@ _MOST_CHECKED = 20_000
 @click.option("--no-payloads", is_flag=True, help="Leave out the lines of the messages.")
 @click.option(
     "--check", is_flag=True,
-    help=f"Check the rules of the protocol also in more than {_MOST_CHECKED:,} frames.",
+    help=f"Check the rules of the protocol also in more than {MOST_CHECKED:,} frames.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the file that is there.")
 @unredacted_option
@@ -81,74 +73,59 @@ def report(
     """
     parse(words := " ".join(filter_words).strip(), UNREAD)
     with open_recording(rec) as reader:
-        chosen = _chosen(reader, words, turn)
-        if words and next(iter(reader.heads(chosen)), None) is None:
+        now_ns = time.monotonic_ns() if reader.live else None
+        options = ReportOptions(words, turn, not no_payloads, check or None, now_ns)
+        facts, parts = _report(reader, options)
+        if words and not facts.contents.rows:
             warn(why_nothing(reader, words))
-        facts = _facts(reader, words, turn, has_payloads=not no_payloads, is_checked=check)
-        parts = progress(report_parts(facts, _blocks()), label="writing")
         if str(output) == "-":
             writer = Writer()
             writer.all(parts)
             writer.flush()
-            return
-        path = output or Path(f"{reader.recording.name}.html")
-        spare_recordings([path], [file_of(reader)])
-        write_files({path: parts}, force=force)
-    _warn_of_contents(path, facts.contents)
+        else:
+            path = output or Path(f"{reader.recording.name}.html")
+            spare_recordings([path], [file_of(reader)])
+            write_files({path: parts}, force=force)
+            _warn_of_file(path, facts.contents)
 
 
-def _chosen(reader: RecordingReader, words: str, turn: int | None) -> Filter:
-    both = [] if turn is None else [of_turn(reader, turn)]
-    return all_of([chosen_in(reader, words), *both])
+def _report(reader: RecordingReader, options: ReportOptions) -> tuple[HeadFacts, Iterator[bytes]]:
+    """What the head shows, and the parts of the page, which are made one by one."""
 
+    def watch(frames: Iterator[Any]) -> Iterator[Any]:
+        return progress(
+            frames, reader.count(), "reading", size=lambda one: getattr(one, "frames", 1)
+        )
 
-def _blocks() -> Iterator[Block]:
-    yield from ()
-
-
-def _facts(
-    reader: RecordingReader, words: str, turn: int | None, *, has_payloads: bool, is_checked: bool
-) -> HeadFacts:
-    """Reads what the head shows, of the whole recording."""
-    total = reader.count()
-    watch = partial(progress, total=total, label="reading", size=attrgetter("frames"))
-    summary = summarize(reader, time.monotonic_ns() if reader.live else None, watch)
-    found = gather(reader, watch=partial(progress, total=total, label="counting"))
-    return head_facts(
-        _contents(reader, words, turn, has_payloads=has_payloads),
-        summary,
-        evolve(found, turns=[with_texts(reader, one) for one in found.turns]),
-        _checked(reader) if is_checked or total <= _MOST_CHECKED else None,
+    data = read_report_data(reader, options, watch)
+    facts = head_facts(
+        data,
+        _rows(reader, options, data),
+        _masked(reader),
         lambda seq: pair_of(row_of(reader, seq)),
     )
+    parts = report_parts(facts, report_blocks(reader, options, data))
+    return facts, progress(parts, label="writing")
 
 
-def _checked(reader: RecordingReader) -> CheckedRecording:
-    size = attrgetter("frames")
-    watch = partial(progress, total=reader.count(), label="checking", size=size)
-    return reported(reader, check_recording(reader, watch=watch), chosen_rules((), ()))
+def _rows(reader: RecordingReader, options: ReportOptions, data: ReportData) -> int:
+    """How many frames and events the page has."""
+    chosen = options.chosen(reader)
+    if chosen is EVERYTHING:
+        return data.rows_in_recording
+    return sum(1 for _ in reader.heads(chosen)) + sum(1 for _ in reader.events(chosen))
 
 
-def _contents(
-    reader: RecordingReader, words: str, turn: int | None, *, has_payloads: bool
-) -> Contents:
-    of_rows = reader.count() + sum(1 for _ in reader.events())
-    masked = reader.masked_rows
-    return Contents(
-        rows=of_rows,
-        of_rows=of_rows,
-        filter=words,
-        turn=turn,
-        has_payloads=has_payloads,
-        unredacted=reader.unredacted and not reader.is_masked,
-        masked=None if masked is None else len(masked.made),
-        version=__version__,
-    )
+def _masked(reader: RecordingReader) -> str:
+    """What is masked in the page, in words."""
+    if reader.masked_rows is None and not reader.is_masked:
+        return "SECRETS ARE NOT MASKED"
+    return masked_summary([*masked_values(reader)], "secrets")
 
 
-def _warn_of_contents(path: Path, contents: Contents) -> None:
+def _warn_of_file(path: Path, contents: Contents) -> None:
     size = byte_size(path.stat().st_size)
-    warn(f"{path} has {contents.rows:,} of {contents.of_rows:,} frames and events ({size})")
-    if contents.unredacted:
-        warn("secrets are NOT masked in it: send it to nobody")
+    rows = f"{contents.rows:,} of {contents.of_rows:,} frames and events"
+    without = "" if contents.has_payloads else ", without payloads"
+    warn(f"{path} ({size}) has {rows}{without}; {contents.masked}")
     warn("read it before you send it: prompts, files and paths are as they were")

@@ -1,0 +1,91 @@
+"""Reads the page of a report as a browser does: its elements, its text, its data."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+from acp_proxy.report.blocks import DataBlock
+from tests.report_data import DecodedReport, decode
+
+_BLOCK = re.compile(
+    r'<script type="application/octet-stream" id="([a-z]+\d*)">([A-Za-z0-9+/=]*)</script>'
+)
+_VOID = {"meta", "rect"}
+
+
+class Page(HTMLParser):
+    """The elements of a page, with their attributes and texts, in order.
+
+    Attributes:
+        elements: name and attributes of each start tag.
+        texts: all text outside of scripts and styles.
+        scripts: the text of each script that has no type.
+        inert: the text of each other script, by its id.
+        styles: the text of each style.
+    """
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, tuple[tuple[str, str | None], ...]]] = []
+        self.texts: list[str] = []
+        self.scripts: list[str] = []
+        self.inert: dict[str, str] = {}
+        self.styles: list[str] = []
+        self.comments: list[str] = []
+        self._open: list[str] = []
+        self._attributes: dict[str, str | None] = {}
+        self.feed(html)
+        self.close()
+        assert self._open == [], "expected an end tag for each start tag"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Notes an element."""
+        self.elements.append((tag, tuple(attrs)))
+        self._attributes = dict(attrs)
+        if tag not in _VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Notes an element without content."""
+        self.elements.append((tag, tuple(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Ends the element that began last."""
+        assert self._open.pop() == tag
+
+    def handle_comment(self, data: str) -> None:
+        """Notes a comment, of which there is none."""
+        self.comments.append(data)
+
+    def handle_data(self, data: str) -> None:
+        """Notes text where it belongs."""
+        inside = self._open[-1] if self._open else ""
+        if inside == "style":
+            self.styles.append(data)
+        elif inside != "script":
+            self.texts.append(data)
+        elif self._attributes.get("type") is None:
+            self.scripts.append(data)
+        else:
+            self.inert[str(self._attributes["id"])] = data
+
+    @property
+    def text(self) -> str:
+        """All text, with single blanks."""
+        return " ".join("".join(self.texts).split())
+
+    def policy(self) -> dict[str, str]:
+        """The content security policy, by directive."""
+        (found,) = (
+            dict(attributes)["content"]
+            for tag, attributes in self.elements
+            if tag == "meta" and ("http-equiv", "Content-Security-Policy") in attributes
+        )
+        assert found is not None
+        return dict(part.split(" ", 1) for part in found.split("; "))
+
+
+def decode_page(html: str) -> DecodedReport:
+    """Decodes the data in a page."""
+    return decode(DataBlock(name, (text.encode(),)) for name, text in _BLOCK.findall(html))
