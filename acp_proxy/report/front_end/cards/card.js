@@ -1,0 +1,394 @@
+// The card of a tool call: all frames about it as one picture, and the view that lists the cards.
+import {contentBlocks, outputBlocks} from "../detail/blocks.js";
+import {moreButton} from "../detail/hex.js";
+import {JsonText, JsonTree} from "../detail/json_tree.js";
+import {countInWords, durationInWords, isObject, objectAt, objectsAt, parsedLine, updateOf, visibleText, wordAt} from "../detail/values.js";
+import {clear, h} from "../shell/dom.js";
+import {blockElements, readFrames} from "./terminal.js";
+
+/** @typedef {import("../shell/state.js").State} State */
+/** @typedef {import("../detail/values.js").JsonObject} JsonObject */
+/** @typedef {import("../detail/blocks.js").ContentBlock} ContentBlock */
+/** @typedef {import("./terminal.js").ReadFrame} ReadFrame */
+/** @typedef {{name: string, kind: string, isChosen: boolean}} PermissionOption */
+/** @typedef {{title: string, reasons: string[], options: PermissionOption[], decision: string, blocks: ContentBlock[]}} PermissionModel */
+/** @typedef {{row: number, path: string[]}} CallSource where the JSON of a member is */
+
+const FINAL_STATUSES = new Set(["completed", "failed", "cancelled", "denied"]);
+const FAILED_STATUSES = new Set(["failed", "denied"]);
+const STATUS_SIGNS = new Map([["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"], ["pending", "·"]]);
+const SHOWN_MEMBERS = new Map([["rawInput", "input"], ["input", "input"], ["rawOutput", "output"], ["output", "output"], ["error", "error"]]);
+const CARDS_AT_ONCE = 50;
+const MOST_CALL_FRAMES = 2000;
+const REQUEST_PERMISSION = "session/request_permission";
+
+/** What is known of one tool call from its frames, which are added in order. */
+export class CallModel {
+  /** @type {JsonObject} */
+  call = {};
+  /** @type {{status: string, seq: number, row: number, t_ns: number}[]} */
+  history = [];
+  /** @type {Map<string, CallSource>} */
+  sources = new Map();
+  /** @type {ReadFrame[]} */
+  asked = [];
+  streamed = "";
+  /** @type {unknown[]} */
+  items = [];
+  /** @type {ReadFrame|null} */
+  first = null;
+  /** @type {ReadFrame|null} */
+  last = null;
+
+  /** @param {ReadFrame} frame */
+  add(frame) {
+    const params = objectAt(frame.message, "params");
+    if (frame.method === REQUEST_PERMISSION) {
+      if (frame.kind !== "request") return;
+      this.asked.push(frame);
+      const [subject, known] = [objectAt(params, "subject", "toolCall"), objectAt(params, "toolCall")];
+      const isDirect = "toolCall" in params;
+      this.note(frame, isDirect ? known : subject, isDirect ? ["params", "toolCall"] : ["params", "subject", "toolCall"], true);
+      this.call = {...(isDirect ? known : subject), content: null, status: null, ...this.call};
+      return;
+    }
+    const {kind, update} = updateOf(frame.message);
+    this.first ??= frame;
+    this.last = frame;
+    if (kind === "tool_call_content_chunk") {
+      this.addChunk(update.content);
+      if (!("toolCallId" in this.call)) this.call.toolCallId = update.toolCallId;
+      return;
+    }
+    if (update.content !== undefined && update.content !== null) [this.streamed, this.items] = ["", []];
+    const status = wordAt(update, "status");
+    if (status !== "" && this.history.at(-1)?.status !== status) this.history.push({status, seq: frame.seq, row: frame.row, t_ns: frame.t_ns});
+    this.note(frame, update, ["params", "update" in params ? "update" : "data"], false);
+    // A member that is left out, or null, does not change what is known.
+    for (const [name, value] of Object.entries(update)) if (value !== null) this.call[name] = value;
+  }
+
+  /**
+   * @param {ReadFrame} frame
+   * @param {JsonObject} call
+   * @param {string[]} path
+   * @param {boolean} isFallback
+   */
+  note(frame, call, path, isFallback) {
+    for (const name of SHOWN_MEMBERS.keys()) {
+      const value = call[name];
+      const isEmpty = value === undefined || value === null || (isObject(value) && Object.keys(value).length === 0);
+      if (!isEmpty && !(isFallback && this.sources.has(name))) this.sources.set(name, {row: frame.row, path: [...path, name]});
+    }
+  }
+
+  /** @param {unknown} content */
+  addChunk(content) {
+    for (const block of contentBlocks(content)) {
+      if (block.form === "text" && block.label === "") this.streamed += block.text;
+      else if (this.items.length < 200) this.items.push(content);
+    }
+  }
+
+  get id() {
+    return wordAt(this.call, "toolCallId", "id");
+  }
+
+  get title() {
+    return wordAt(this.call, "title", "name", "tool") || wordAt(objectAt(this.asked[0]?.message, "params"), "title") || this.id;
+  }
+
+  get kind() {
+    return wordAt(this.call, "kind");
+  }
+
+  get status() {
+    return wordAt(this.call, "status");
+  }
+
+  get isFailed() {
+    return FAILED_STATUSES.has(this.status);
+  }
+
+  /** Nanoseconds from the first update to the last one; NaN for a call that is not over. */
+  get took() {
+    const isOver = FINAL_STATUSES.has(this.status) && this.first !== this.last;
+    return isOver && this.first && this.last ? this.last.t_ns - this.first.t_ns : NaN;
+  }
+
+  /** @returns {string[]} */
+  get locations() {
+    const found = objectsAt(this.call, "locations");
+    return (found.length > 0 ? found : [objectAt(this.call, "location")]).map(placeInWords).filter(Boolean);
+  }
+
+  /** The content in its order; without any, the output. @returns {ContentBlock[]} */
+  get blocks() {
+    const shown = contentBlocks(this.call.content, "output");
+    if (this.streamed !== "") shown.push({form: "text", text: this.streamed, label: "output"});
+    for (const item of this.items) shown.push(...contentBlocks(item, "output"));
+    if (shown.length === 0) shown.push(...outputBlocks(this.call.output));
+    if (shown.length === 0) shown.push(...outputBlocks(this.call.rawOutput));
+    if (typeof this.call.error === "string") shown.push(...contentBlocks(this.call.error, "error"));
+    return shown;
+  }
+}
+
+/** @param {JsonObject} place */
+function placeInWords(place) {
+  const [path, line, end] = [wordAt(place, "path"), wordAt(place, "line"), wordAt(place, "endLine")];
+  // Some agents write 0 for a line that they do not know.
+  if (line === "" || line === "0") return path;
+  return end !== "" && end !== line ? `${path}:${line}-${end}` : `${path}:${line}`;
+}
+
+/**
+ * A permission request and its answer.
+ * @param {unknown} message the request
+ * @param {unknown} answer null without one
+ * @returns {PermissionModel}
+ */
+export function permissionModel(message, answer) {
+  const [params, result] = [objectAt(message, "params"), objectAt(answer, "result")];
+  const call = "toolCall" in params ? objectAt(params, "toolCall") : objectAt(params, "subject", "toolCall");
+  const operation = [wordAt(params, "operation"), wordAt(params, "resource")].filter(Boolean).join(" ");
+  const title = wordAt(params, "title") || wordAt(call, "title", "name", "tool") || operation || wordAt(call, "toolCallId", "id");
+  const reasons = [wordAt(params, "description", "reason"), wordAt(objectAt(params, "subject"), "command")];
+  const outcome = isObject(result.outcome) ? result.outcome : result;
+  const wanted = wordAt(outcome, "optionId");
+  const offered = objectsAt(params, "options");
+  const options = offered.slice(0, 50).map((option) => ({
+    name: wordAt(option, "name", "optionId"), kind: wordAt(option, "kind"),
+    isChosen: wanted !== "" && wordAt(option, "optionId") === wanted,
+  }));
+  return {
+    title, reasons: reasons.filter((reason) => reason !== "" && reason !== title), options,
+    decision: decisionInWords(answer, result, outcome, offered.find((option) => option.optionId === outcome.optionId)),
+    blocks: contentBlocks(call.content, "output"),
+  };
+}
+
+/**
+ * @param {unknown} answer
+ * @param {JsonObject} result
+ * @param {JsonObject} outcome
+ * @param {JsonObject|undefined} chosen
+ */
+function decisionInWords(answer, result, outcome, chosen) {
+  if (answer === null) return "";
+  if (isObject(answer) && isObject(answer.error)) return `error: ${wordAt(answer.error, "message")}`;
+  const scope = wordAt(result, "scope") || (result.remember === true ? "remembered" : "");
+  if ("granted" in result) return [result.granted ? "granted" : "denied", scope].filter(Boolean).join(" ");
+  if (typeof outcome.optionId !== "string") return wordAt(outcome, "outcome") || "nothing";
+  const kind = wordAt(chosen ?? {}, "kind") || outcome.optionId;
+  const decision = kind.startsWith("allow") ? "granted" : kind.startsWith("reject") ? "denied" : kind;
+  return `${decision} (${wordAt(chosen ?? {}, "name") || outcome.optionId})`;
+}
+
+/**
+ * A permission request in the page: the question, the options and the answer.
+ * @param {State} state
+ * @param {number} row of the request
+ * @param {boolean} isWhole whether its content is shown, which the card of its call has anyway
+ * @returns {Promise<HTMLElement>}
+ */
+export async function permissionElement(state, row, isWhole) {
+  const {recording} = state;
+  const pair = recording.pair(row);
+  const answer = pair < 0 ? null : parsedLine(await recording.line(pair));
+  const model = permissionModel(parsedLine(await recording.line(row)), answer);
+  const latency = durationInWords(recording.numbers("latency_ns")[row]);
+  const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "the person" : "the client";
+  const box = h("div", {class: "permission"},
+    h("div", {class: "permission-title"}, "asked for permission: ", h("b", {}, visibleText(model.title)), " ", seqButton(state, row)));
+  for (const reason of model.reasons) box.append(h("p", {}, visibleText(reason)));
+  box.append(h("ul", {class: "choices"}, ...model.options.map((option) => h("li", {class: option.isChosen ? "chosen" : null},
+    `${option.isChosen ? "● " : "○ "}${visibleText(option.name)} `, h("span", {class: "note"}, visibleText(option.kind)), option.isChosen ? " ← chosen" : ""))));
+  box.append(pair < 0 ? h("p", {class: "trouble"}, "not answered")
+    : h("p", {}, h("b", {}, visibleText(model.decision)), ` — ${who} took ${latency} `, seqButton(state, pair)));
+  if (isWhole) box.append(...(await blockElements(state, model.blocks, row)));
+  return box;
+}
+
+/**
+ * A button that goes to a frame.
+ * @param {State} state
+ * @param {number} row
+ * @returns {HTMLElement}
+ */
+export function seqButton(state, row) {
+  const seq = state.recording.numbers("seq")[row];
+  return h("button", {type: "button", class: "seq", "aria-label": `frame ${seq}`, on: {click: () => state.select(row)}}, `#${seq}`);
+}
+
+/**
+ * The rows about the tool call of a row, in its turn: another turn may use the same id.
+ * @param {import("../data/recording.js").Recording} recording
+ * @param {number} row
+ * @returns {number[]}
+ */
+export function rowsOfCallAt(recording, row) {
+  const call = recording.text("tool_call", row);
+  const turns = recording.numbers("turn");
+  if (call === null) return [];
+  return recording.rowsOfCall(call, recording.text("session", row)).filter((one) => Object.is(turns[one], turns[row]));
+}
+
+/**
+ * Reads the tool call of a row.
+ * @param {import("../data/recording.js").Recording} recording
+ * @param {number} row
+ * @returns {Promise<{model: CallModel, rows: number[]}>}
+ */
+export async function readCall(recording, row) {
+  const rows = rowsOfCallAt(recording, row);
+  const model = new CallModel();
+  const kept = rows.length > MOST_CALL_FRAMES ? [...rows.slice(0, 20), ...rows.slice(20 - MOST_CALL_FRAMES)] : rows;
+  for (const frame of await readFrames(recording, kept)) model.add(frame);
+  return {model, rows};
+}
+
+/**
+ * The card of the tool call of a row, without its title.
+ * @param {State} state
+ * @param {CallModel} model
+ * @param {number[]} rows
+ * @returns {Promise<HTMLElement>}
+ */
+export async function callElement(state, model, rows) {
+  const box = h("div", {class: "card-body"});
+  const times = state.recording.numbers("t_ns");
+  const facts = [`id ${visibleText(model.id)}`, countInWords(rows.length, "frame")];
+  box.append(h("p", {class: "note"}, facts.join(" · "), " ", seqButton(state, rows[0]), rows.length > 1 ? "–" : "", rows.length > 1 ? seqButton(state, rows[rows.length - 1]) : ""));
+  const start = model.history[0]?.t_ns ?? times[rows[0]];
+  box.append(h("ol", {class: "statuses", "aria-label": "status over time"}, ...model.history.map((one) => h("li", {},
+    `${STATUS_SIGNS.get(one.status) ?? "·"} ${visibleText(one.status)} `, seqButton(state, one.row),
+    h("span", {class: "note"}, one.t_ns === start ? ` at ${(one.t_ns / 1e9).toFixed(3)} s` : ` +${durationInWords(one.t_ns - start)}`)))));
+  if (model.locations.length > 0) box.append(h("ul", {class: "places"}, ...model.locations.slice(0, 20).map((place) => h("li", {class: "mono"}, visibleText(place)))));
+  for (const asked of model.asked) box.append(await permissionElement(state, asked.row, false));
+  box.append(...(await blockElements(state, model.blocks, rows[0])));
+  for (const [name, source] of model.sources) box.append(sourceElement(state, SHOWN_MEMBERS.get(name) ?? name, name, source));
+  return box;
+}
+
+/**
+ * A member of a tool call as a tree, made when it is opened.
+ * @param {State} state
+ * @param {string} label
+ * @param {string} name
+ * @param {CallSource} source
+ */
+function sourceElement(state, label, name, source) {
+  const box = h("details", {class: "source"}, h("summary", {}, `${label} as JSON `, h("span", {class: "note mono"}, name)));
+  const open = async () => {
+    const json = new JsonText(new TextDecoder().decode(await state.recording.line(source.row)));
+    const token = json.find(source.path);
+    if (token >= 0) box.append(new JsonTree(json, token, label).box);
+  };
+  box.addEventListener("toggle", () => void open(), {once: true});
+  return box;
+}
+
+/**
+ * The title of a card: what, which kind, how it ended.
+ * @param {CallModel} model
+ * @returns {(HTMLElement|string)[]}
+ */
+export function callTitle(model) {
+  const took = durationInWords(model.took);
+  const state = `${STATUS_SIGNS.get(model.status) ?? "·"} ${model.status || "no status"}${took === "" ? "" : ` after ${took}`}`;
+  return [
+    h("span", {class: "card-title"}, visibleText(model.title)), " ",
+    model.kind === "" ? "" : h("span", {class: "badge"}, visibleText(model.kind)), " ",
+    h("span", {class: model.isFailed ? "trouble" : "note"}, visibleText(state)),
+  ];
+}
+
+/**
+ * The first row of each tool call among rows.
+ * @param {import("../data/recording.js").Recording} recording
+ * @param {Int32Array} shown
+ * @returns {number[]}
+ */
+export function callsAmong(recording, shown) {
+  const [calls, sessions] = [recording.codes("tool_call"), recording.codes("session")];
+  const turns = recording.numbers("turn");
+  const known = new Set();
+  const firsts = [];
+  for (const row of shown) {
+    if (calls[row] === 0) continue;
+    const key = `${calls[row]} ${sessions[row]} ${turns[row]}`;
+    if (!known.has(key)) firsts.push(row);
+    known.add(key);
+  }
+  return firsts;
+}
+
+/**
+ * A card that is closed until it is asked for.
+ * @param {State} state
+ * @param {number} row
+ * @returns {Promise<HTMLElement>}
+ */
+async function closedCard(state, row) {
+  const {recording} = state;
+  const turn = recording.numbers("turn")[row];
+  const where = Number.isNaN(turn) ? "outside of turns" : `turn ${turn}`;
+  const heading = h("summary", {}, seqButton(state, row), " ");
+  const card = h("details", {class: "card"}, heading);
+  if (!recording.hasPayloads) {
+    heading.append(visibleText((await recording.cells(row)).text), " ", h("span", {class: "note"}, where));
+    return card;
+  }
+  const {model, rows} = await readCall(recording, row);
+  heading.append(...callTitle(model), " ", h("span", {class: "note"}, where));
+  card.addEventListener("toggle", () => void callElement(state, model, rows).then((body) => card.append(body)), {once: true});
+  return card;
+}
+
+export const callsView = {
+  name: "calls",
+  title: "Tool calls",
+  key: "4",
+  /**
+   * @param {HTMLElement} container
+   * @param {State} state
+   */
+  mount(container, state) {
+    const box = h("div", {class: "cards"});
+    container.append(box);
+    let [isShown, isStale, version] = [false, true, 0];
+    const render = () => {
+      if (!isShown || !isStale) return;
+      isStale = false;
+      const mine = ++version;
+      const rows = callsAmong(state.recording, state.shown);
+      const heading = h("h2", {class: "visually-hidden"}, "Tool calls");
+      clear(box, heading, h("p", {class: "note"}, rows.length === 0 ? "no tool calls among the rows that are shown" : countInWords(rows.length, "tool call")));
+      if (rows.length === 0) return;
+      let shown = 0;
+      const more = moreButton(async () => {
+        const cards = await Promise.all(rows.slice(shown, shown + CARDS_AT_ONCE).map((row) => closedCard(state, row)));
+        if (mine !== version) return "";
+        shown += cards.length;
+        if (more === undefined || !more.isConnected) box.append(...cards);
+        else more.before(...cards);
+        return shown < rows.length ? countInWords(rows.length - shown, "more tool call") : "";
+      });
+      box.append(more);
+    };
+    state.on("shown", () => {
+      isStale = true;
+      render();
+    });
+    return {
+      show() {
+        isShown = true;
+        render();
+      },
+      hide() {
+        isShown = false;
+      },
+    };
+  },
+};

@@ -1,0 +1,40 @@
+// Shows bytes and texts in which nothing is invisible.
+import assert from "node:assert/strict";
+import {test} from "node:test";
+
+import {hexRows, notUtf8, pieceEnd} from "../../acp_proxy/report/front_end/detail/hex.js";
+import {durationInWords, sizeInWords, visiblePieces, visibleText} from "../../acp_proxy/report/front_end/detail/values.js";
+
+const bytes = (...values) => new Uint8Array(values);
+
+test("rows of sixteen bytes have their place, their hex and their letters", () => {
+  const rows = hexRows(new TextEncoder().encode("0123456789abcdef\x00\xff"), 0, 100, 0x100);
+  assert.deepEqual(rows[0], {offset: "00000100", hex: "30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66", text: "0123456789abcdef"});
+  assert.deepEqual(rows[1], {offset: "00000110", hex: "00 c3 bf", text: "..."});
+});
+
+test("the first byte that is not UTF-8 is found", () => {
+  assert.equal(notUtf8(new TextEncoder().encode("é😀")), -1);
+  assert.equal(notUtf8(bytes(0x61, 0xff, 0x62)), 1);
+  assert.equal(notUtf8(bytes(0x61, 0x62, 0xc3)), 2);
+  assert.equal(notUtf8(bytes(0xc3, 0x28)), 1);
+  assert.equal(notUtf8(bytes()), -1);
+});
+
+test("a piece does not end within a character", () => {
+  const text = new TextEncoder().encode("a😀b");
+  assert.deepEqual([1, 2, 3, 4, 5, 6, 9].map((most) => pieceEnd(text, 0, most)), [1, 1, 1, 1, 5, 6, 6]);
+  assert.equal(pieceEnd(bytes(0x80, 0x80, 0x80, 0x80, 0x80, 0x80), 0, 4), 1);
+});
+
+test("control, invisible and bidi characters are escapes, and only they", () => {
+  assert.equal(visibleText("a\nb\tc"), "a\nb\tc");
+  assert.equal(visibleText("\x1b[1m\r\x7f\u202e\u2028\ufeff\ud800\u00a0\u{e0041}"), "\\x1b[1m\\r\\x7f\\u202e\\u2028\\ufeff\\ud800\\xa0\\U000e0041");
+  assert.equal(visibleText("👩‍💻 a\u200db é 你"), "👩‍💻 a\\u200db é 你");
+  assert.deepEqual(visiblePieces("a\x00\x01b"), [{text: "a", odd: false}, {text: "\\x00\\x01", odd: true}, {text: "b", odd: false}]);
+});
+
+test("sizes and durations are written as the command line writes them", () => {
+  assert.deepEqual([0, 999, 1000, 12_345, 123_456, 1_234_567, 5e9].map(sizeInWords), ["0 B", "999 B", "1.0 kB", "12.3 kB", "123 kB", "1.2 MB", "5.0 GB"]);
+  assert.deepEqual([NaN, 1500, 25e6, 1.25e9, 125e9, 3720e9].map(durationInWords), ["", "2 us", "25 ms", "1.3 s", "2 min 5 s", "1 h 2 min"]);
+});
