@@ -10,6 +10,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import (
     file_option,
     filter_argument,
+    number_option,
     read_argument,
 )
 from acp_proxy.cli.output_files import write_files
@@ -23,7 +24,8 @@ from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_parts
 
-_FORMATS = ("jsonl", "raw", "pytest")
+_FORMATS = ("jsonl", "raw", "pytest", "mermaid", "perfetto")
+_PART_ONLY = "Not the whole recording, only:"
 _STREAMS = {
     "to-agent": "dir:to-agent",
     "to-client": "dir:to-client",
@@ -33,7 +35,7 @@ _STREAMS = {
 
 
 @click.command(
-    short_help="Write a recording as text, or as the bytes that passed.",
+    short_help="Write a recording as text, a diagram, a trace or the bytes that passed.",
     epilog="""\b
     Examples:
       acp-proxy inspect export latest -o hello.jsonl
@@ -47,6 +49,10 @@ _STREAMS = {
           the client's messages, byte for byte, sent to another agent
       acp-proxy inspect export latest --format pytest --turn 2 -o tests
           tests/test_NAME.py, a test that plays what the second turn needs
+      acp-proxy inspect export latest --format mermaid turn:last
+          a sequence diagram, for a comment or a page in Markdown
+      acp-proxy inspect export latest --format perfetto -o trace.json
+          a trace, to be opened in ui.perfetto.dev
       ssh host acp-proxy inspect export latest | acp-proxy inspect show -
           a recording that is elsewhere
     """,
@@ -59,10 +65,11 @@ _STREAMS = {
     default="jsonl",
     show_default=True,
     help="jsonl: the lossless text form. raw: the bytes of the lines and their newlines. pytest: "
-    "a test and its recording.",
+    "a test and its recording. mermaid: a sequence diagram. perfetto: a trace.",
 )
 @click.option("--turn", callback=turns_type, metavar="N..M",
               help="With --format pytest: only what these turns need.")  # fmt: skip
+@number_option("--max", text="With --format mermaid: the most arrows and notes.  [default: 200]")
 @click.option("--dir", type=click.Choice(list(_STREAMS)), help="Only one stream.")
 @file_option(
     "-o", "--output", text="Where to write, in place of standard output. The file must not exist."
@@ -74,6 +81,7 @@ def export(
     filter_words: tuple[str, ...],
     format: str,  # noqa: A002  the options' names
     turn: Turns | None,
+    max: int | None,  # noqa: A002
     dir: str | None,  # noqa: A002
     output: Path | None,
     force: bool,
@@ -92,6 +100,12 @@ def export(
     The recording is cut down to what the turns of --turn need, and has replayed to its own client
     before anything is written.
 
+    mermaid is a sequence diagram in the language of Mermaid, which GitHub, GitLab and editors draw.
+    Its last note says how much is left out, if it has more than --max arrows and notes.
+
+    perfetto is a trace in the JSON of Chromium's tracing: requests, tool calls and turns on a time
+    line, for each party that was waited for. ui.perfetto.dev opens it, in the browser alone.
+
     FILTER chooses frames and events, as in `inspect log`. The file that -o makes is readable by
     its owner alone, and appears when it is whole.
 
@@ -108,6 +122,8 @@ def export(
         return
     if turn is not None:
         raise Refusal("expected --format pytest with --turn; a FILTER such as turn:2 is for others")
+    if max is not None and format != "mermaid":
+        raise Refusal("expected --format mermaid with --max")
     words, stream = " ".join(filter_words), _STREAMS.get(dir or "", "")
     parse(words, UNREAD)
     with open_recording(rec) as reader:
@@ -117,7 +133,15 @@ def export(
         words = f"{words} {stream}".strip()
         if words and next(reader.rows(chosen), None) is None:
             warn(why_nothing(reader, words))
-        parts = _raw(reader, chosen) if format == "raw" else _text(reader, chosen, words)
+        match format:
+            case "raw":
+                parts = _raw(reader, chosen)
+            case "mermaid":
+                parts = _diagram(reader, chosen, words, max)
+            case "perfetto":
+                parts = _trace(reader, chosen, words)
+            case _:
+                parts = _text(reader, chosen, words)
         parts = progress(parts, label="writing")
         if output is None or str(output) == "-":
             Writer().all(parts)
@@ -132,5 +156,28 @@ def _raw(reader: RecordingReader, chosen: Filter) -> Iterator[bytes]:
 
 def _text(reader: RecordingReader, chosen: Filter, words: str) -> Iterator[bytes]:
     if chosen is not EVERYTHING:
-        yield f"# Not the whole recording, only: {visible(words.strip())}\n".encode()
+        yield f"# {_PART_ONLY} {visible(words)}\n".encode()
     yield from write_parts(reader, chosen)
+
+
+def _diagram(
+    reader: RecordingReader, chosen: Filter, words: str, most: int | None
+) -> Iterator[bytes]:
+    # Late: most exports draw nothing.
+    from acp_proxy.inspection.diagrams.mermaid_text import escaped
+    from acp_proxy.inspection.diagrams.sequence_diagram import MOST, SequenceDiagram
+
+    diagram = SequenceDiagram(reader, chosen, most or MOST)
+    if chosen is not EVERYTHING:
+        yield f"%% {_PART_ONLY} {escaped(words)}\n".encode()
+    for line in diagram.lines():
+        yield line.encode()
+    if diagram.left_out:
+        what = f"{diagram.left_out:,} more lines are not drawn"
+        warn(f"{what}: choose some with a FILTER such as turn:2, or raise --max")
+
+
+def _trace(reader: RecordingReader, chosen: Filter, words: str) -> Iterator[bytes]:
+    from acp_proxy.inspection.diagrams.trace_events import Trace  # late, like the diagram
+
+    yield from Trace(reader, chosen, {"filter": words} if words else {}).parts()

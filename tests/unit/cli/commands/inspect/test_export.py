@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.inspection.diagrams.sequence_diagram import MOST
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, record_conversation
 from tests.texts import rows_of_recording, rows_of_text, run_with, text_of
@@ -107,9 +108,9 @@ def test_a_damaged_recording_leaves_no_file(path: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_option_that_is_not_built_is_refused(path: Path) -> None:
-    """A format that is only planned and an invalid filter are wrong use."""
-    assert "'mermaid' is not one of" in complaint("inspect", "export", path, "--format", "mermaid")
+def test_a_wrong_option_is_refused(path: Path) -> None:
+    """A format that there is not and an invalid filter are wrong use."""
+    assert "'csv' is not one of" in complaint("inspect", "export", path, "--format", "csv")
     assert "bad filter at column 1" in complaint("inspect", "export", path, "knid:x")
 
 
@@ -145,3 +146,31 @@ def test_rows_are_equal_after_both_commands(path: Path, tmp_path: Path) -> None:
     result = run_with(exported, "inspect", "import", "-", "-o", tmp_path / "y")
     assert result.stdout == f"{tmp_path}/y.db\n"
     assert rows_of_recording(tmp_path / "y.db") == rows_of_recording(path)
+
+
+def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
+    """In its last note and on stderr; a filter is a remark above it."""
+    whole = run("inspect", "export", path, "--format", "mermaid")
+    assert (whole.exit_code, whole.stderr) == (0, "")
+    assert f"[default: {MOST}]" in run("inspect", "export", "--help").stdout
+    assert whole.stdout.startswith("sequenceDiagram\n    title x\n")
+    result = run("inspect", "export", path, "kind:request", "--dir", "to-agent", "--format",
+                 "mermaid", "--max", "1", "-o", tmp_path / "x.mmd")  # fmt: skip
+    assert result.stderr == (
+        "acp-proxy: 3 more lines are not drawn: choose some with a FILTER such as turn:2, or raise"
+        " --max\n"
+    )
+    lines = (tmp_path / "x.mmd").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "%% Not the whole recording, only: kind:request dir:to-agent"
+    assert lines[-1].endswith(": 3 more lines are not drawn (--max 1)")
+    assert "expected --format mermaid with --max" in complaint(
+        "inspect", "export", path, "--max", "1"
+    )
+
+
+def test_a_trace_is_json(path: Path) -> None:
+    """It names the filter that it was made with."""
+    result = run("inspect", "export", path, "--format", "perfetto", "kind:request")
+    trace = json.loads(result.stdout)
+    assert trace["metadata"]["filter"] == "kind:request"
+    assert {event["name"] for event in trace["traceEvents"] if event["ph"] == "B"} >= {"Turn 1"}

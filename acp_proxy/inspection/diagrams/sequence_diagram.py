@@ -1,0 +1,235 @@
+"""Makes a sequence diagram of a recording, in the language of Mermaid.
+
+Each message is an arrow, and the chunks of a message that come one after the other are a single
+one. A request of the agent goes to who has to act: a person, the files or the terminals of the
+client. What a fault touched goes through acp-proxy, so that what it received and what it delivered
+are both seen. Turns, silences, events and lines on stderr are notes.
+
+A diagram that is too long is not drawn at all by those who show it, so it has a limit, and its last
+note says how much is left out. Only the lines that are drawn are held.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from attrs import define, field
+
+from acp_proxy.filters import EVERYTHING, Filter
+from acp_proxy.inspection.diagrams.mermaid_text import Arrow, arrow, escaped, note, participant
+from acp_proxy.inspection.fault_effects import delivered_instead, described
+from acp_proxy.inspection.folding import ChunkRun, fold, run_line
+from acp_proxy.inspection.hints import HintReader
+from acp_proxy.inspection.measures.turn_times import Part, waiting_part
+from acp_proxy.inspection.timeline import SILENCE_NS, began_ns, event_line, frame_line
+from acp_proxy.store.checked_values import Row
+from acp_proxy.store.exchange_queries import TurnRow, turns
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.wording import counted, duration
+
+MOST = 200
+"""Arrows and notes with which a diagram stays below the 50,000 characters that Mermaid allows."""
+
+_CLIENT, _AGENT, _PROXY = "C", "A", "X"
+_PARTS = {Part.PERSON: "P", Part.FILES: "F", Part.TERMINALS: "T"}
+_TITLES = {
+    "P": "Person", "F": "Files", "T": "Terminals", _CLIENT: "Client", _PROXY: "acp-proxy",
+    _AGENT: "Agent",
+}  # fmt: skip
+"""The participants in the order in which they stand, from the left."""
+_ARROWS = {"request": Arrow.REQUEST, "response": Arrow.RESPONSE, "error": Arrow.ERROR}
+_MEMBERS = 20
+"""The most messages of a batch that are drawn."""
+_EXCERPT = 200
+"""Bytes of what a fault delivered that are read."""
+_BOTH = f"over {_CLIENT},{_AGENT}"
+
+
+@define
+class _StderrRun:
+    first: Row
+    last: Row
+    count: int = 1
+
+
+_Item = Row | ChunkRun | _StderrRun
+
+
+@define
+class SequenceDiagram:
+    """One recording as a diagram.
+
+    Attributes:
+        reader: the recording.
+        chosen: what of it is drawn.
+        most: the largest number of arrows and notes.
+        left_out: how many of the chosen frames and events are not drawn; known when the lines are.
+    """
+
+    reader: RecordingReader
+    chosen: Filter = EVERYTHING
+    most: int = MOST
+    left_out: int = 0
+    _hints: HintReader = field(init=False)
+    _used: set[str] = field(init=False, factory=lambda: {_CLIENT, _AGENT})
+    _turns: dict[int, TurnRow] = field(init=False, factory=dict)
+    _sessions: int = field(init=False, default=0)
+
+    def __attrs_post_init__(self) -> None:
+        self._hints = HintReader(self.reader)
+
+    def lines(self, watch: Callable[[Iterator[Row]], Iterable[Row]] = iter) -> Iterator[str]:
+        """Yields the lines of the diagram.
+
+        Args:
+            watch: is given the rows that are read, and passes them on.
+        """
+        self._turns = {turn.prompt_seq: turn for turn in turns(self.reader)}
+        self._sessions = len({turn.session for turn in self._turns.values()})
+        drawn = self._drawn(watch(self.reader.rows(self.chosen)))
+        recording = self.reader.recording
+        names = {_CLIENT: recording.client_title, _AGENT: recording.agent_title}
+        yield "sequenceDiagram\n"
+        if title := escaped(recording.name):
+            yield f"    title {title}\n"
+        for name, word in _TITLES.items():
+            if name in self._used:
+                yield participant(
+                    name, ": ".join(filter(None, (word, names.get(name, "").strip())))
+                )
+        yield from drawn
+        if self.left_out:
+            yield note(_BOTH, f"{self.left_out:,} more lines are not drawn (--max {self.most})")
+
+    def _drawn(self, rows: Iterable[Row]) -> list[str]:
+        found: list[str] = []
+        rows_drawn = 0
+        before: tuple[int, int] | None = None
+        for item in _items(rows):
+            lines = list(self._between(item, before))
+            lines += self._lines(item)
+            if len(found) + len(lines) > self.most:
+                self.left_out = self._total() - rows_drawn
+                break
+            found += lines
+            rows_drawn += 1 if isinstance(item, dict) else item.count
+            before = _end(item)
+        return found
+
+    def _total(self) -> int:
+        is_all = self.chosen is EVERYTHING
+        heads = iter(()) if is_all else self.reader.heads(self.chosen)
+        events = self.reader.events(self.chosen)
+        return (self.reader.count() if is_all else sum(1 for _ in heads)) + sum(1 for _ in events)
+
+    def _between(self, item: _Item, before: tuple[int, int] | None) -> Iterator[str]:
+        """Draws what lies between an item and the one before: a silence, and a new turn."""
+        row = item if isinstance(item, dict) else item.first
+        if before is not None and row["seq"] == before[0] + 1:  # else more happened meanwhile
+            silent_ns = began_ns(row) - before[1]
+            if silent_ns >= SILENCE_NS:
+                yield note(_BOTH, f"{duration(silent_ns)} of silence")
+        if (turn := self._turns.get(row["seq"])) is not None:
+            yield note(_BOTH, self._turn_text(turn))
+
+    def _turn_text(self, turn: TurnRow) -> str:
+        facts = [f"Turn {turn.id}"]
+        if turn.end_seq is None:
+            facts.append("not ended so far" if self.reader.live else "never ended")
+        else:
+            facts += [turn.stop_reason or "", duration(turn.duration_ns)]
+        if turn.tool_calls:
+            facts.append(counted(turn.tool_calls, "tool call"))
+        if self._sessions > 1:
+            facts.append(turn.session or "no session")
+        return " · ".join(filter(None, facts))
+
+    def _lines(self, item: _Item) -> Iterator[str]:
+        if isinstance(item, ChunkRun):
+            line = run_line(item)
+            sender, receiver = _ends(item.first)
+            text = f"{line.cells.number} {line.cells.method}, {line.cells.pair}: {line.text}"
+            yield arrow(sender, Arrow.NOTIFICATION, receiver, text)
+        elif isinstance(item, _StderrRun):
+            first = item.first["seq"]
+            span = f"{first}" if item.count == 1 else f"{first}–{item.last['seq']}"
+            many = f" ×{item.count}" if item.count > 1 else ""
+            yield note(f"right of {_AGENT}", f"{span} stderr{many}: {frame_line(item.first).text}")
+        elif "raw" not in item:
+            line = event_line(item)
+            yield note(_BOTH, f"{line.cells.number} {line.cells.method}: {line.text}")
+        else:
+            yield from self._frame(item)
+            members = item.get("members", [])
+            for member in members[:_MEMBERS]:
+                yield from self._frame({**member, "newline": None, "fault": None, "fired": None})
+            if more := len(members[_MEMBERS:]):
+                yield note(_BOTH, f"{counted(more, 'more message')} of the batch {item['seq']}")
+
+    def _frame(self, row: Row) -> Iterator[str]:
+        """Draws a message; one that a fault touched as it was received and as it was delivered."""
+        sender, receiver = _ends(row)
+        self._used |= {sender, receiver}
+        kind = _ARROWS.get(row["kind"], Arrow.NOTIFICATION)
+        if kind is Arrow.REQUEST and row["response_seq"] is None and not self.reader.live:
+            kind = Arrow.LOST
+        fired = row.get("fired") or []
+        if not fired:
+            is_lost = row.get("delivered") not in (None, "full")
+            yield arrow(sender, Arrow.LOST if is_lost else kind, receiver, self._text(row))
+            return
+        self._used.add(_PROXY)
+        own_text = self._text({**row, "fault": None, "delivered": "full"})
+        effects = "; ".join(described(row))
+        what = f"{row['seq']} {effects}"
+        if any(one["made"] for one in fired):
+            what = f"{own_text}, {effects}"
+        else:
+            yield arrow(sender, kind, _PROXY, own_text)
+        delivered = fired[-1]["delivered"]
+        if isinstance(delivered, bytes) and delivered_instead(row) is not None:
+            what += f": {delivered[:_EXCERPT].decode(errors='replace').strip()}"
+        yield arrow(_PROXY, Arrow.LOST if row["delivered"] == "none" else kind, receiver, what)
+
+    def _text(self, row: Row) -> str:
+        line = frame_line(row, live=self.reader.live, hints=self._hints.of(row))
+        cells = line.cells
+        took = f" {duration(row['latency_ns'])}" if row["kind"] != "request" else f" {cells.pair}"
+        pair = took if cells.pair and not cells.pair.startswith("→") else ""
+        what = f"{cells.number} {cells.method or row['kind']}{pair}"
+        return f"{what}: {line.text}" if line.text else what
+
+
+def _items(rows: Iterable[Row]) -> Iterator[_Item]:
+    """Joins lines on stderr that follow each other, as chunks are."""
+    run: _StderrRun | None = None
+    for item in fold(rows):
+        if isinstance(item, dict) and item["kind"] == "stderr" and "raw" in item:
+            if run is None:
+                run = _StderrRun(item, item)
+            else:
+                run.last = item
+                run.count += 1
+            continue
+        if run is not None:
+            yield run
+            run = None
+        yield item
+    if run is not None:
+        yield run
+
+
+def _end(item: _Item) -> tuple[int, int]:
+    """The number and the time of the last frame of an item."""
+    if isinstance(item, ChunkRun):
+        return item.last, item.last_ns
+    row = item if isinstance(item, dict) else item.last
+    return row["seq"], row["t_ns"]
+
+
+def _ends(row: Row) -> tuple[str, str]:
+    """The sender and the receiver of a frame; a request of the agent goes to who has to act."""
+    is_request = row["stream"] == "to-client" and row["kind"] == "request"
+    is_answer = row["stream"] == "to-agent" and row["kind"] in ("response", "error")
+    client = _CLIENT
+    if is_request or is_answer:
+        client = _PARTS.get(waiting_part(row["method"]), _CLIENT)
+    return (client, _AGENT) if row["stream"] == "to-agent" else (_AGENT, client)

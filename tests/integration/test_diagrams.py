@@ -1,0 +1,114 @@
+"""Mermaid's own parser reads every diagram, and reads the texts that were written."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.inspection.diagrams.sequence_diagram import SequenceDiagram
+from acp_proxy.store.reader import RecordingReader
+from tests.captures import all_text_forms
+from tests.conversations import HEADER, reader_of
+from tests.log_writer import error, notification, request, result, text, update
+from tests.shipped import SHIPPED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HOSTILE = (
+    "end", "END of it", "; end", "#", "#35;", "#quot;", "&amp;", "%%", "%% x", "%%{init: {}}%%",
+    "a\nend\nb", "a\r\nb", "\"'`", "```", "<br>", "<br/>x", "<script>alert(1)</script>", "</svg>",
+    "{a}", "}{", "@{", "x@{ shape: y }", "A->>C: x", "-->>", "--x", "-)", "participant Z",
+    "actor Z", "Note over A,C: x", "wrap:x", ":wrap:x", "nowrap: x", "title x", "accTitle: x",
+    "accDescr {", "activate A", "autonumber", "box red", "loop x", "alt", "else", "rect rgb(0,0,0)",
+    "link A: x @ y", "properties A: {}", "$$x^2$$", "\\n", "\u2028", "\u202e x", "\x1b[31m", "\x00",
+    "é 你好 😀", "👩\u200d👩\u200d👧", "\ufb02\xb0\xb035\xb6\xdf", "\xa0", " ", "---\nx: x\n---",
+    "sequenceDiagram", "x" * 5000, "#" * 500, "as B", "A as B", "1.5 ", "()", "+", "-", ",", ":",
+    "::",
+)  # fmt: skip
+"""Texts that mean something to Mermaid, to HTML, or to what a diagram is pasted into."""
+_PARSE = """
+import { readFileSync } from "node:fs";
+const [, packages] = process.argv;
+const purify = (await import(`${packages}/dompurify/dist/purify.es.mjs`)).default;
+Object.assign(purify, { addHook: () => {}, sanitize: String });  // there is no DOM to draw in
+const { default: mermaid } = await import(`${packages}/mermaid/dist/mermaid.core.mjs`);
+const texts = JSON.parse(readFileSync(0, "utf8"));
+const found = [];
+for (const text of texts) {
+  try {
+    await mermaid.parse(text);
+    const { db } = await mermaid.mermaidAPI.getDiagramFromText(text);
+    const actors = [...db.getActors().values()].map((actor) => actor.description);
+    const messages = db.getMessages().map((message) => message.message);
+    found.push({ title: db.getDiagramTitle(), actors, messages });
+  } catch (error) {
+    found.push({ error: String(error) });
+  }
+}
+console.log(JSON.stringify(found));
+"""
+
+
+def hostile(word: str) -> RecordingReader:
+    """A recording with a text wherever somebody else chooses it."""
+    told = [
+        ("to-agent", request(1, "initialize", clientInfo={"name": word, "version": word})),
+        ("to-client", result(1, agentInfo={"name": word, "version": word})),
+        ("to-agent", request(2, "session/prompt", sessionId=word, prompt=[text(word)])),
+        ("to-client", update(word, "agent_message_chunk", content=text(word))),
+        ("to-client", update(word, "agent_message_chunk", content=text(word))),
+        ("to-client", update(word, "tool_call", toolCallId=word, title=word, status=word)),
+        ("to-client", request(word, word, x=word)),
+        ("to-agent", error(word, -1, word)),
+        ("to-client", notification(word)),
+        ("to-client", result(2, stopReason=word)),
+    ]
+    rows: list[dict[str, Any]] = [{**HEADER, "recording": {**HEADER["recording"], "name": word}}]
+    rows += [{"stream": stream, "message": message} for stream, message in told]
+    rows += [{"stream": "to-client", "message": notification("x"), "fault": word},
+             {"fired": {"rule": word, "action": word, "received": "x", "delivered": word}},
+             {"event": "note", "data": {"reason": word}}]  # fmt: skip
+    return reader_of([json.dumps(row).encode() + b"\n" for row in rows])
+
+
+def written(diagram: str) -> dict[str, Any]:
+    """The texts of a diagram, as it has them."""
+    lines = [line.strip() for line in diagram.splitlines()]
+    titles, actors, rest = [], [], []
+    for line in lines[1:]:
+        if line.startswith("title "):
+            titles.append(line.removeprefix("title "))
+        elif line.startswith("participant "):
+            actors.append(line.partition(" as ")[2])
+        else:
+            rest.append(line.partition(": ")[2].strip())
+    return {"title": "".join(titles), "actors": actors, "messages": rest}
+
+
+def read(found: dict[str, Any]) -> dict[str, Any]:
+    """What the parser has found, with entities as they are written."""
+    marked = json.dumps(found, ensure_ascii=False)
+    plain: dict[str, Any] = json.loads(re.sub("\ufb02°°([0-9]+)¶ß", r"#\1;", marked))
+    return plain
+
+
+@pytest.mark.slow
+def test_mermaid_parses_every_diagram(npm_packages: Path) -> None:
+    """All recordings of the repository, and texts that mean something to a parser."""
+    readers = [RecordingReader(path) for path in (*SHIPPED, *all_text_forms())]
+    readers += [hostile(word) for word in _HOSTILE]
+    diagrams = []
+    for reader in readers:
+        with reader:
+            diagrams.append("".join(SequenceDiagram(reader, most=100).lines()))
+    command = ["node", "--input-type=module", "--eval", _PARSE, str(npm_packages)]
+    done = subprocess.run(
+        command, input=json.dumps(diagrams), capture_output=True, text=True, check=True
+    )
+    for diagram, found in zip(diagrams, json.loads(done.stdout), strict=True):
+        assert read(found) == written(diagram), diagram
