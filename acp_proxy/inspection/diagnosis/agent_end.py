@@ -9,8 +9,11 @@ from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import TurnRow
 from acp_proxy.store.recorded_events import is_stopping_signal
-from acp_proxy.system import SIGKILL
+from acp_proxy.system import SIGKILL, signals
 from acp_proxy.wording import counted
+
+_SENT_BY_OTHERS = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
+"""Signals with which an agent does not crash; the system may kill one that takes much memory."""
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
@@ -26,7 +29,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
             text = f"the recording ends {_amid(context, cut)}"
             yield Finding("incomplete", PROBLEM, text, _prompts(cut))
         return
-    signal = _signal_before(context, exit_)
+    signal, by = _signal_before(context, exit_), None
     text, is_expected = _exit_text(exit_, signal)
     if cut:
         severity, text = PROBLEM, f"{text}, {_amid(context, cut)}"
@@ -36,8 +39,18 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
         return
     if (rule := context.faults.that_ended(exit_.seq)) is not None:
         amid = f" {_amid(context, cut)}" if cut else ""
-        severity, text = REMARK, f"fault {rule} ended the agent{amid}"
-    yield Finding("agent-ended", severity, f"{text} (#{exit_.seq})", [exit_.seq, *_prompts(cut)])
+        severity, text, by = REMARK, f"fault {rule} ended the agent{amid}", "fault"
+    elif severity == PROBLEM and _ended_by_itself(exit_, signal):
+        by = "agent"
+    seqs = [exit_.seq, *_prompts(cut)]
+    yield Finding("agent-ended", severity, f"{text} (#{exit_.seq})", seqs, by)
+
+
+def _ended_by_itself(exit_: RecordedEvent, signal: RecordedEvent | None) -> bool:
+    """Whether the agent exited or crashed, and was neither stopped nor could not be started."""
+    if signal is not None or "reason" in exit_.data:
+        return False
+    return exit_.data.get("signal") not in _SENT_BY_OTHERS
 
 
 def _outside_turns(

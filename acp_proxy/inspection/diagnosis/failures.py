@@ -12,6 +12,7 @@ from acp_proxy.inspection.diagnosis.messages import (
 )
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, ErrorTally, Finding
 from acp_proxy.protocol.dialects import INITIALIZE, LOGIN, OPENING
+from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import exchanges, has_succeeded_after
 
@@ -25,7 +26,8 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds all errors that are not routine."""
     for error in context.errors:
         if not error.is_routine:
-            yield Finding("error", _severity(context, error), _sentence(error), [error.seq])
+            text, by = _sentence(error), error.charged
+            yield Finding("error", _severity(context, error), text, [error.seq], by)
 
 
 def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
@@ -45,7 +47,8 @@ def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
         who = f"fault {rule}" if rule is not None else "the agent"
         why = f", {reason}" if reason else ""
         text = f"{who} refused {what}: success is false{why} (#{answer.seq})"
-        yield Finding("error", PROBLEM if rule is None else REMARK, text, [answer.seq])
+        severity, by = (PROBLEM, None) if rule is None else (REMARK, "fault")
+        yield Finding("error", severity, text, [answer.seq], by)
 
 
 def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
@@ -57,8 +60,8 @@ def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
             what = f"turn {turn.id} (prompt{prompt} #{turn.prompt_seq})"
             by_whom = "" if rule is None else f", which fault {rule} made up"
             text = f"{what} ended with stop reason error{by_whom} (#{turn.end_seq})"
-            severity = PROBLEM if rule is None else REMARK
-            yield Finding("error", severity, text, [turn.end_seq, turn.prompt_seq])
+            severity, by = (PROBLEM, "agent") if rule is None else (REMARK, "fault")
+            yield Finding("error", severity, text, [turn.end_seq, turn.prompt_seq], by)
 
 
 def invalid_lines(context: DiagnosisContext) -> Iterator[Finding]:
@@ -70,7 +73,7 @@ def invalid_lines(context: DiagnosisContext) -> Iterator[Finding]:
         else:
             what = f"{lines.count:,} lines {who} were not ACP, first #{lines.seq}"
         text = f'{what} "{lines.text[:80]}" ({lines.reason})'
-        yield Finding("not-acp", PROBLEM, text, [lines.seq])
+        yield Finding("not-acp", PROBLEM, text, [lines.seq], SENDERS.get(lines.stream))
 
 
 def _severity(context: DiagnosisContext, error: ErrorTally) -> str:

@@ -78,7 +78,7 @@ def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
         when = f"came after turn {turn} had ended (#{first.end_seq})"
         sentence = f"{what}{more} {when}, {duration(last.after_ns)} late"
         seqs = [message.seq for message, _ in updates][:100]
-        yield Finding("late-update", PROBLEM, sentence, seqs)
+        yield Finding("late-update", PROBLEM, sentence, seqs, "agent")
 
 
 def _candidates(reader: RecordingReader, turns: list[TurnRow]) -> Iterator[LateUpdate]:

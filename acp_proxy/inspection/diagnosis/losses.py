@@ -13,6 +13,7 @@ from acp_proxy.wording import duration, seconds
 _LARGEST_CHUNK = 65536
 """Bytes that a recorder reads at once, so that a chunk has no more frames."""
 _MOST = 100
+_RECEIVERS = {"to-agent": "agent", "to-client": "client"}
 
 
 def stalls(context: DiagnosisContext) -> Iterator[Finding]:
@@ -35,7 +36,8 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
             end = f"; {'it has not read since' if context.live else 'it never read again'}, {lasts}"
         where = f" (from frame #{frame})" if frame is not None else ""
         text = f"{READERS[stream]} stopped reading at {seconds(begun)} s{where}{waited}{end}"
-        yield Finding("not-reading", PROBLEM, text, [note.seq] if frame is None else [frame])
+        seqs = [note.seq] if frame is None else [frame]
+        yield Finding("not-reading", PROBLEM, text, seqs, _RECEIVERS.get(stream))
 
 
 def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
@@ -65,7 +67,7 @@ def lost_answers(context: DiagnosisContext) -> Iterator[Finding]:
         seq = answer.request_seq
         what = request_text(answer.method, seq, lines.get(seq))
         text = f"fault {answer.rule} kept the answer to {what} back (#{answer.response_seq})"
-        yield Finding("undelivered", REMARK, text, [answer.response_seq, seq])
+        yield Finding("undelivered", REMARK, text, [answer.response_seq, seq], "fault")
 
 
 def gaps(context: DiagnosisContext) -> Iterator[Finding]:

@@ -31,9 +31,12 @@ def unanswered_prompts(context: DiagnosisContext) -> Iterator[Finding]:
         end, seq = context.client_end, turn.prompt_seq
         what = request_text("session/prompt", seq, messages.get(seq))
         never = "was never answered" if turn.outcome != "result" else "was accepted and never ended"
-        text = f"{what} {never}{_meanwhile(context, turn, end)}"
+        asked = _request_to_client(context, turn) if context.prompt_after(turn) is None else None
+        text = f"{what} {never}{_meanwhile(context, turn, end, asked)}"
         about = [seq] if end is None else [seq, end.seq]
-        yield _unless_fault(text, withheld.get(seq) or context.holding_fault, about)
+        # The agent cannot answer before its own request is answered, so that one is the client's.
+        by = "agent" if asked is None else "client"
+        yield _unless_fault(text, withheld.get(seq) or context.holding_fault, about, by)
 
 
 def unanswered_requests(context: DiagnosisContext) -> Iterator[Finding]:
@@ -51,7 +54,7 @@ def unanswered_requests(context: DiagnosisContext) -> Iterator[Finding]:
         what = request_text(request.method, seq, messages.get(seq))
         text = f"{_who_waits(request)}: {what}, {duration(request.waited_ns)}, never answered"
         rule = withheld.get(seq) or context.holding_fault or context.faults.injected.get(seq)
-        yield _unless_fault(text, rule, [seq])
+        yield _unless_fault(text, rule, [seq], _answerer(request.direction))
 
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
@@ -69,7 +72,8 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
         if not running:
             lasted = " until the end" if silence.to_seq is None else ""
             seqs = [seq for seq in (silence.from_seq, silence.to_seq) if seq is not None]
-            yield Finding("silence", REMARK, f"{silence_text(silence)}{lasted}", seqs)
+            text = f"{silence_text(silence)}{lasted}"
+            yield Finding("silence", REMARK, text, seqs, silence.party.value)
 
 
 def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
@@ -105,15 +109,28 @@ def silence_text(silence: Silence) -> str:
     )
 
 
-def _unless_fault(text: str, rule: str | None, seqs: list[int]) -> Finding:
+def _unless_fault(text: str, rule: str | None, seqs: list[int], by: str) -> Finding:
     """Returns a problem, or a remark if a fault is the reason."""
     if rule is None:
-        return Finding("unanswered", PROBLEM, text, seqs)
-    return Finding("unanswered", REMARK, f"{text}, because of fault {rule}", seqs)
+        return Finding("unanswered", PROBLEM, text, seqs, by)
+    return Finding("unanswered", REMARK, f"{text}, because of fault {rule}", seqs, "fault")
 
 
-def _meanwhile(context: DiagnosisContext, turn: TurnRow, end: RecordedEvent | None) -> str:
-    """Returns a phrase for what happened in place of an answer to a prompt."""
+def _answerer(direction: str) -> str:
+    return "client" if direction == "to-client" else "agent"
+
+
+def _meanwhile(
+    context: DiagnosisContext, turn: TurnRow, end: RecordedEvent | None, asked: str | None
+) -> str:
+    """Returns a phrase for what happened in place of an answer to a prompt.
+
+    Args:
+        context: the recording.
+        turn: that of the prompt.
+        end: how the client ended, if it did.
+        asked: what the agent waited for.
+    """
     later = context.prompt_after(turn)
     if later is not None:
         return f"; the client went on with session/prompt (#{later.prompt_seq})"
@@ -123,8 +140,7 @@ def _meanwhile(context: DiagnosisContext, turn: TurnRow, end: RecordedEvent | No
     else:
         how = end.data.get("name") if end.kind == "signal" else "closed its end"
         until = f"until the client gave up ({how}, #{end.seq})"
-    # The agent cannot answer before its own request is answered, so that one is the client's.
-    if (asked := _request_to_client(context, turn)) is not None:
+    if asked is not None:
         return f"; the agent waited for its client to answer {asked} {until}"
     if end is None:
         return "" if wait is None else f", {_how_long(context, wait, until)}"
@@ -161,7 +177,8 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
     for seq, wait in hangs.items():
         what = request_text(wait.request.method, seq, messages.get(seq))
         text = f"{_who_waits(wait.request)}: {what}, {duration(wait.waited_ns)}{_silent(wait)}"
-        yield Finding("unanswered", PROBLEM, text, [seq])
+        by = _answerer(wait.request.direction)
+        yield Finding("unanswered", PROBLEM, text, [seq], by)
 
 
 def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:

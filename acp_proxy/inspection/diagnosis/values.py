@@ -182,6 +182,8 @@ class Finding:
     text: str
     seqs: list[int]
     """The frames and events that it is about."""
+    by: str | None = None
+    """Who is to blame: client, agent or fault; None if that is unknown, or nobody is."""
 
 
 @define

@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 DOC = Path(__file__).parents[4] / "docs" / "json.md"
 
 SICK = {
-    "crash": ["agent-ended"],
-    "hang": ["unanswered"],
-    "late-updates": ["late-update"],
-    "lost-permission": ["unanswered", "unanswered"],
-    "wrong-params": ["error", "error"],
+    "crash": [("agent-ended", "agent")],
+    "hang": [("unanswered", "agent")],
+    "late-updates": [("late-update", "agent")],
+    "lost-permission": [("unanswered", "client"), ("unanswered", "client")],
+    "wrong-params": [("error", "client"), ("error", "client")],
 }
-"""The kinds of problems in our recordings, by name; the others have none."""
+"""The problems in our recordings and who is to blame, by name; the others have none."""
 
 STREAMS = {"to-agent": TO_AGENT, "to-client": TO_CLIENT, "stderr": STDERR}
 
@@ -101,7 +101,8 @@ def client_leaves(recorder: LogWriter) -> None:
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_what_went_wrong_in_our_recordings_is_found(path: Path) -> None:
     """And nothing is found in those in which nothing did."""
-    assert [problem.kind for problem in summary_of(path).findings] == SICK.get(path.stem, [])
+    found = [(problem.kind, problem.by) for problem in summary_of(path).findings]
+    assert found == SICK.get(path.stem, [])
 
 
 @pytest.mark.parametrize(
@@ -233,6 +234,28 @@ def test_the_end_of_the_agent_is_judged(
     for step in steps:
         step(recorder)
     assert sentences(recorder) == expected
+
+
+@pytest.mark.parametrize(
+    ("steps", "by"),
+    [
+        ([exits(1)], "agent"),
+        ([prompt, exits(0)], "agent"),
+        ([prompt, dies(signal.SIGSEGV)], "agent"),
+        ([prompt, dies(9)], None),  # by whom is not known
+        ([client_leaves, is_told(9, "sent", reason="it did not end"), dies(9)], None),
+        ([prompt, client_leaves, exits(0)], "agent"),  # that of the prompt without an answer
+    ],
+)
+def test_who_is_to_blame_for_an_end(
+    recorder: LogWriter, steps: list[Callable[[LogWriter], None]], by: str | None
+) -> None:
+    """Only an agent that exits or crashes by itself is to blame for its end."""
+    for step in steps:
+        step(recorder)
+    recorder.abandon()
+    [problem] = summary_of(recorder.path).findings
+    assert problem.by == by
 
 
 def test_an_agent_that_cannot_start_is_a_problem(tmp_path: Path) -> None:
