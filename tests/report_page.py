@@ -23,6 +23,10 @@ class Page(HTMLParser):
         scripts: the text of each script that has no type.
         inert: the text of each other script, by its id.
         styles: the text of each style.
+        comments: the text of each comment.
+        tables: the cells of each table by the id of its section, its head included.
+        lists: the items of each list by the id of its section.
+        terms: what is said of each term.
     """
 
     def __init__(self, html: str) -> None:
@@ -33,6 +37,11 @@ class Page(HTMLParser):
         self.inert: dict[str, str] = {}
         self.styles: list[str] = []
         self.comments: list[str] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self.lists: dict[str, list[str]] = {}
+        self.terms: dict[str, list[str]] = {}
+        self._section = self._term = ""
+        self._cell: list[str] | None = None
         self._open: list[str] = []
         self._attributes: dict[str, str | None] = {}
         self.feed(html)
@@ -45,6 +54,19 @@ class Page(HTMLParser):
         self._attributes = dict(attrs)
         if tag not in _VOID:
             self._open.append(tag)
+        match tag:
+            case "style":
+                self.styles.append("")
+            case "script" if "type" not in self._attributes:
+                self.scripts.append("")
+            case "script":
+                self.inert[self._attributes["id"] or ""] = ""
+            case "details":
+                self._section = self._attributes["id"] or ""
+            case "tr":
+                self.tables.setdefault(self._section, []).append([])
+            case "td" | "th" | "li" | "dt" | "dd":
+                self._cell = []
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Notes an element without content."""
@@ -53,6 +75,18 @@ class Page(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         """Ends the element that began last."""
         assert self._open.pop() == tag
+        if self._cell is None or tag not in ("td", "th", "li", "dt", "dd"):
+            return
+        text, self._cell = " ".join("".join(self._cell).split()), None
+        match tag:
+            case "li":
+                self.lists.setdefault(self._section, []).append(text)
+            case "dt":
+                self._term = text
+            case "dd":
+                self.terms.setdefault(self._term, []).append(text)
+            case _:
+                self.tables[self._section][-1].append(text)
 
     def handle_comment(self, data: str) -> None:
         """Notes a comment, of which there is none."""
@@ -62,13 +96,15 @@ class Page(HTMLParser):
         """Notes text where it belongs."""
         inside = self._open[-1] if self._open else ""
         if inside == "style":
-            self.styles.append(data)
+            self.styles[-1] += data
         elif inside != "script":
             self.texts.append(data)
+            if self._cell is not None:
+                self._cell.append(data)
         elif self._attributes.get("type") is None:
-            self.scripts.append(data)
+            self.scripts[-1] += data
         else:
-            self.inert[str(self._attributes["id"])] = data
+            self.inert[self._attributes["id"] or ""] += data
 
     @property
     def text(self) -> str:

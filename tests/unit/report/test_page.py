@@ -1,19 +1,247 @@
-"""`report.page`: the page of a report is valid, small and safe."""
+"""`report.page`: the head of a report is true, and nothing in a recording becomes markup in it."""
 
 from __future__ import annotations
 
+import json
 import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from acp_proxy.report.page import assets
+import pytest
+from attrs import evolve, fields, has
 
-LARGEST = 150_000
-"""Bytes of a page without data."""
+from acp_proxy.conformance.values import Severity
+from acp_proxy.inspection.choice import row_of
+from acp_proxy.inspection.diagnosis.values import CurrentWait, FailedCall
+from acp_proxy.inspection.timeline import pair_of
+from acp_proxy.report.facts import HeadFacts, head_facts
+from acp_proxy.report.model import ReportData, ReportOptions, read_report_data
+from acp_proxy.report.page import assets, report_parts
+from acp_proxy.report.policy import source_hash
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.wording import byte_size, duration
+from tests.commands import run
+from tests.report_page import Page
+from tests.shipped import DIRECTORY, SHIPPED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOSTILE = [
+    "</ScRiPt><script>alert(1)</script>",
+    "<!--<script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onload='alert(1)' x='",
+    "</title></style><b>",
+    "]]><![CDATA[<svg/onload=alert(1)>",
+    "javascript:alert(1) https://evil.example/ //evil.example",
+    "{{ 7 * 7 }}{% include 'x' %}{# #}",
+    "&lt;b&gt;&#x3c;b&#x3e;&amp;",
+    "a\u2028b\u2029c\x85d\x0be\r\nf\tg",
+    "\ud800 lone \udfff",
+    "\u202egnp.exe\u2066\u200b\ufeff",
+    "\x1b]8;;https://evil.example\x07link\x1b]8;;\x07\x1b[31m\x00\x7f\x9b",
+    "x" * 1_000_000,
+    "é" * 5000,
+]
+"""What a peer may put into any text that it sends."""
+_OURS = {
+    "started_at",
+    "ended_at",
+    "command",
+    "severity",
+    "direction",
+    "stream",
+    "options",
+    "counts",
+    "frames",
+}
+"""Members whose values decide how something is shown, and cannot be just any text."""
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u200b\ufeff]")
 
 
-def test_the_assets_are_small_and_self_contained() -> None:
-    """They load nothing, and cannot end their own element."""
+@cache
+def data_of(path: Path) -> ReportData:
+    """What a report says of a recording."""
+    with RecordingReader(path) as reader:
+        return read_report_data(reader, ReportOptions())
+
+
+@cache
+def everything() -> ReportData:
+    """What a report would say if all that can happen had happened in one recording."""
+    every = [data_of(path) for path in SHIPPED]
+    tour = data_of(DIRECTORY / "tour.db")
+    summaries = [data.summary for data in every]
+    checks = [data.checked for data in every if data.checked is not None]
+    assert tour.checked is not None
+
+    def joined(name: str) -> list[Any]:
+        return [one for summary in summaries for one in getattr(summary, name)]
+
+    findings = [one for check in checks for one in check.findings]
+    summary = evolve(
+        tour.summary,
+        findings=joined("findings"),
+        finding_counts={finding.kind: 300 for finding in joined("findings")},
+        unanswered=joined("unanswered"),
+        questions=joined("questions"),
+        error_codes=joined("error_codes"),
+        failed_calls=[FailedCall(3, "s", "call", "a title", "failed", "why")],
+        waiting=[CurrentWait(4, "agent", "s", 1, 10**9, "client waits for agent: x (#4)")],
+        signals=["SIGTERM"],
+        events=["SIGTERM passed on"],
+        faults={"a rule": 3, "another": 0},
+        stderr_tail=["a line", "another"],
+        frames={"to-agent": 3, "to-client": 4, "stderr": 9},
+    )
+    return evolve(
+        tour,
+        summary=summary,
+        checked=evolve(
+            tour.checked, findings=findings, broken=[c for k in checks for c in k.broken]
+        ),
+        statistics=evolve(
+            tour.statistics, tool_calls=[c for d in every for c in d.statistics.tool_calls]
+        ),
+    )
+
+
+def planted(value: Any, text: str) -> Any:
+    """Puts a text into all texts of a value, also into what other values are found by."""
+    match value:
+        case Severity():
+            return value
+        case str():
+            return text
+        case list() | tuple():
+            return type(value)(planted(one, text) for one in value)
+        case dict():
+            return {planted(key, text): planted(one, text) for key, one in value.items()}
+        case _ if has(type(value)):
+            changed = {
+                field.name: planted(getattr(value, field.name), text)
+                for field in fields(type(value))
+                if field.init and field.name not in _OURS
+            }
+            if hasattr(value, "command"):
+                changed["command"] = json.dumps([text, "x"])
+            return evolve(value, **changed)
+    return value
+
+
+def facts_of(data: ReportData) -> HeadFacts:
+    """The head of a report without a recording."""
+    return head_facts(data, 3, "no secret was found", lambda _: None)
+
+
+def page_of(facts: HeadFacts) -> str:
+    """A page without data."""
+    return b"".join(report_parts(facts, [])).decode()
+
+
+def shape(page: Page) -> list[tuple[str, dict[str, str | None]]]:
+    """The elements of a page, without links to frames and the descriptions of pictures."""
+    return [
+        (tag, {name: value for name, value in attributes if name != "aria-label"})
+        for tag, attributes in page.elements
+        if tag != "a"
+    ]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
+    """Wherever it stands, the page has the same elements with the same attributes."""
+    html = page_of(facts_of(planted(everything(), text)))
+    page, sound = Page(html), Page(page_of(facts_of(planted(everything(), "x"))))
+    assert shape(page) == shape(sound)
+    assert page.comments == []
+    assert not _UNSEEN.search(html)
+    assert (page.scripts, page.styles, page.inert) == (sound.scripts, sound.styles, sound.inert)
+    for tag, attributes in page.elements:
+        for name, value in attributes:
+            assert not name.startswith("on")
+            assert name != "style"
+            assert name not in ("href", "src") or re.fullmatch(r"#seq=\d+", value or ""), tag
+    assert len(html) < 1_500_000
+
+
+def test_the_policy_allows_what_the_page_has() -> None:
+    """Its one script and its one style, and it stands before all text of the recording."""
+    page = Page(page_of(facts_of(everything())))
+    (script,), (style,) = page.scripts, page.styles
+    policy = page.policy()
+    assert policy["script-src"] == source_hash(script)
+    assert policy["style-src"] == source_hash(style)
+    assert policy["default-src"] == "'none'"
+    assert [tag for tag, _ in page.elements[:4]] == ["html", "head", "meta", "meta"]
+    assert page.elements[2][1] == (("charset", "utf-8"),)
+    assert ("http-equiv", "Content-Security-Policy") in page.elements[3][1]
+
+
+def test_the_assets_load_nothing() -> None:
+    """And cannot end the element that they stand in."""
     made = assets()
-    assert len("".join((made.script, made.worker, made.style)).encode()) < LARGEST - 30_000
     assert not re.search(r"url\(|@import|@font-face", made.style)
     for text in (made.script, made.worker, made.style):
         assert not re.search(r"</?(script|style)|<!--", text, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_the_head_has_the_numbers_of_the_commands(path: Path) -> None:
+    """Those of `show`, `stats` and `check`, as they print them."""
+    with RecordingReader(path) as reader:
+        data = read_report_data(reader, ReportOptions())
+        facts = head_facts(data, 1, "", lambda seq: pair_of(row_of(reader, seq)))
+    page = Page(page_of(facts))
+    show, stats = (
+        json.loads(run("inspect", name, path, "--json").stdout) for name in ("show", "stats")
+    )
+    (check,) = json.loads(run("inspect", "check", path, "--json").stdout)["recordings"]
+    _compare_findings(page, show, check)
+    _compare_turns(page, show, stats)
+    waited = [duration(one["waited_ns"]) for one in show["questions"]]
+    assert column(page, "permissions", "waited") == waited
+    assert column(page, "permissions", "frame") == [f"#{one['seq']}" for one in show["questions"]]
+    assert column(page, "unanswered", "frame") == [f"#{one['seq']}" for one in show["unanswered"]]
+    calls = [(byte_size(c["bytes"]), f"{c['frames']:,}") for c in stats["tool_calls"]]
+    sizes = column(page, "calls", "bytes"), column(page, "calls", "frames")
+    assert [*zip(*sizes, strict=True)] == calls
+    counts = ", ".join(f"{count:,} {stream}" for stream, count in show["frames"].items())
+    assert page.terms["frames"] == [f"{sum(show['frames'].values()):,}: {counts}"]
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in show["kinds"].items())
+    assert page.terms["kinds"] == [kinds]
+    assert page.terms["bytes"] == [f"{stats['bytes']:,}"]
+    for name in ("updates", "errors"):
+        assert page.terms[name] == [f"{show[name]:,}"]
+
+
+def column(page: Page, section: str, title: str) -> list[str]:
+    """The cells of a column of a table; none if there is no table."""
+    rows = page.tables.get(section, [])
+    return [row[rows[0].index(title)] for row in rows[1:]]
+
+
+def _compare_findings(page: Page, show: Any, check: Any) -> None:
+    texts = [finding["text"] for finding in show["problems"]]
+    assert len(page.lists.get("problems", [])) == len(texts)
+    for item, text in zip(page.lists.get("problems", []), texts, strict=True):
+        assert text in item
+    broken = sorted((one["seq"], one["rule"]) for one in check["findings"])
+    items = page.lists.get("rules", [])
+    seen = [(int(re.findall(r"#(\d+)", item)[0]), item) for item in items]
+    assert [seq for seq, _ in sorted(seen)] == [seq for seq, _ in broken]
+    for seq, rule in broken:
+        assert any(rule in item for one, item in seen if one == seq)
+
+
+def _compare_turns(page: Page, show: Any, stats: Any) -> None:
+    assert column(page, "turns", "turn") == [str(turn["id"]) for turn in show["turns"]]
+    took = [duration(turn["duration_ns"]) for turn in stats["turns"]]
+    assert column(page, "turns", "took") == took
+    first = [duration(turn["first_chunk_ns"]) for turn in stats["turns"]]
+    assert column(page, "turns", "first answer") == first
+    assert column(page, "turns", "prompt") == [turn["prompt"] for turn in show["turns"]]
+    for name in ("updates", "tool_calls"):
+        shown = column(page, "turns", name.replace("_", " "))
+        assert shown == [f"{turn[name]:,}" for turn in show["turns"]]
