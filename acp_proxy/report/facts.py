@@ -63,6 +63,8 @@ class Contents:
     """Whether it may show secrets."""
     masked: str
     """What is masked, in words."""
+    is_private: bool
+    """Whether what was said is masked as well."""
 
 
 @frozen
@@ -144,7 +146,9 @@ class HeadFacts:
     sessions: int
 
 
-def head_facts(data: ReportData, rows: int, masked: str, pair_of: PairOf) -> HeadFacts:
+def head_facts(
+    data: ReportData, rows: int, masked: str, pair_of: PairOf, *, is_private: bool = False
+) -> HeadFacts:
     """Chooses what the head of a report shows.
 
     Args:
@@ -152,12 +156,13 @@ def head_facts(data: ReportData, rows: int, masked: str, pair_of: PairOf) -> Hea
         rows: how many frames and events the file has.
         masked: what is masked in it, in words.
         pair_of: finds the other half of an exchange.
+        is_private: whether what was said is masked as well.
     """
     summary, statistics, checked = data.summary, data.statistics, data.checked
     options = data.options
     contents = Contents(
         rows, data.rows_in_recording, options.filter.strip(), options.turn, options.payloads,
-        not data.is_masked, masked,
+        not data.is_masked, masked, is_private,
     )  # fmt: skip
     counts = _severities(summary)
     turns = _turns(summary, statistics)

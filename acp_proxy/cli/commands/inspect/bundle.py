@@ -12,6 +12,7 @@ import click
 from attrs import evolve
 
 from acp_proxy import __version__
+from acp_proxy.cli.commands.inspect.report import page_parts
 from acp_proxy.cli.commands.inspect.transcript import transcript_parts
 from acp_proxy.cli.options import read_argument
 from acp_proxy.cli.output_files import write_files
@@ -25,6 +26,7 @@ from acp_proxy.cli.zip_archive import zip_parts
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.inspection.secrets import masked_values
 from acp_proxy.recording import Recording
+from acp_proxy.report.model import ReportOptions
 from acp_proxy.safe_text import plain
 from acp_proxy.store.database import SQLITE_VERSION
 from acp_proxy.store.masked_rows import Level
@@ -57,9 +59,9 @@ _COLUMNS = 100
 def bundle(rec: str, output: Path, level: str, force: bool) -> None:
     """Pack what a bug report needs into one ZIP file.
 
-    It has the recording as text (recording.jsonl), the conversation as Markdown (transcript.md),
-    the summary (show.txt), and the versions of all that took part (versions.txt). Secrets are
-    masked in all of them, as `inspect redact` does.
+    It has the recording as text (recording.jsonl), a page for a browser (report.html), the
+    conversation as Markdown (transcript.md), the summary (show.txt), and the versions of all that
+    took part (versions.txt). Secrets are masked in all of them, as `inspect redact` does.
 
     No masking finds everything: read the files before you share them.
     """
@@ -67,6 +69,7 @@ def bundle(rec: str, output: Path, level: str, force: bool) -> None:
     with open_recording(rec, level=Level(private=level == "private")) as reader:
         files = {
             "recording.jsonl": write_parts(reader),
+            "report.html": _report(reader, level),
             "transcript.md": transcript_parts(reader),
             "show.txt": _summary(reader),
             "versions.txt": _versions(reader.recording),
@@ -78,6 +81,13 @@ def bundle(rec: str, output: Path, level: str, force: bool) -> None:
     warn(f"{output} has {named}; {masked}")
     said = "paths and ids are" if level == "private" else "prompts, files and paths are"
     warn(f"read it before you share it: {said} as they were")
+
+
+def _report(reader: RecordingReader, level: str) -> Iterator[bytes]:
+    """The page of `inspect report`, with the name of the file in place of its path."""
+    options = ReportOptions(now_ns=time.monotonic_ns() if reader.live else None)
+    _, parts = page_parts(reader, options, level=level, path=Path(reader.path).name)
+    yield from parts
 
 
 def _summary(reader: RecordingReader) -> Iterator[bytes]:

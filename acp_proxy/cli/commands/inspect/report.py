@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from attrs import evolve
 
 from acp_proxy.cli.options import file_option, filter_argument, number_option, read_argument
 from acp_proxy.cli.output_files import spare_recordings, write_files
@@ -75,7 +76,7 @@ def report(
     with open_recording(rec) as reader:
         now_ns = time.monotonic_ns() if reader.live else None
         options = ReportOptions(words, turn, not no_payloads, check or None, now_ns)
-        facts, parts = _report(reader, options)
+        facts, parts = page_parts(reader, options)
         if words and not facts.contents.rows:
             warn(why_nothing(reader, words))
         if str(output) == "-":
@@ -89,8 +90,17 @@ def report(
             _warn_of_file(path, facts.contents)
 
 
-def _report(reader: RecordingReader, options: ReportOptions) -> tuple[HeadFacts, Iterator[bytes]]:
-    """What the head shows, and the parts of the page, which are made one by one."""
+def page_parts(
+    reader: RecordingReader, options: ReportOptions, *, level: str = "secrets", path: str = ""
+) -> tuple[HeadFacts, Iterator[bytes]]:
+    """Returns what the head of a page shows, and the parts of the page, which are made one by one.
+
+    Args:
+        reader: the recording.
+        options: what the page is to have.
+        level: what is masked in the recording: ``secrets`` or ``private``.
+        path: the path of the recording that the page names; its own if it is empty.
+    """
 
     def watch(frames: Iterator[Any]) -> Iterator[Any]:
         return progress(
@@ -98,12 +108,14 @@ def _report(reader: RecordingReader, options: ReportOptions) -> tuple[HeadFacts,
         )
 
     data = read_report_data(reader, options, watch)
-    facts = head_facts(
-        data,
-        _rows(reader, options, data),
-        _masked(reader),
-        lambda seq: pair_of(row_of(reader, seq)),
-    )
+    if path:
+        data = evolve(data, summary=evolve(data.summary, path=path))
+    rows, masked = _rows(reader, options, data), _masked(reader, level)
+
+    def other(seq: int) -> int | None:
+        return pair_of(row_of(reader, seq))
+
+    facts = head_facts(data, rows, masked, other, is_private=level == "private")
     parts = report_parts(facts, report_blocks(reader, options, data))
     return facts, progress(parts, label="writing")
 
@@ -116,11 +128,11 @@ def _rows(reader: RecordingReader, options: ReportOptions, data: ReportData) -> 
     return sum(1 for _ in reader.heads(chosen)) + sum(1 for _ in reader.events(chosen))
 
 
-def _masked(reader: RecordingReader) -> str:
+def _masked(reader: RecordingReader, level: str) -> str:
     """What is masked in the page, in words."""
     if reader.masked_rows is None and not reader.is_masked:
         return "SECRETS ARE NOT MASKED"
-    return masked_summary([*masked_values(reader)], "secrets")
+    return masked_summary([*masked_values(reader)], level)
 
 
 def _warn_of_file(path: Path, contents: Contents) -> None:

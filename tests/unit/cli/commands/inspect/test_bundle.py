@@ -11,11 +11,12 @@ from acp_proxy import __version__
 from tests.audited import Talk
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, handshake, text, update
+from tests.report_page import decode_page
 from tests.unit.cli.commands.inspect.test_audit import write
 
 TOUR = Path(__file__).parents[5] / "recordings" / "tour.db"
 SECRET = "ghp_" + "x7Kq2Zp9Lw4Vb8Nc3Rt6Ym1Hd5Gf0JsAeUiO"
-NAMES = ["recording.jsonl", "transcript.md", "show.txt", "versions.txt"]
+NAMES = ["recording.jsonl", "report.html", "transcript.md", "show.txt", "versions.txt"]
 
 
 def contents(path: Path) -> dict[str, str]:
@@ -36,12 +37,16 @@ def test_it_has_all_that_is_needed(tmp_path: Path) -> None:
     assert '"redaction":"secrets"' in first
     assert rest == run("inspect", "export", TOUR).stdout.splitlines()[1:]
     assert found["transcript.md"] == run("inspect", "transcript", TOUR).stdout
+    page = decode_page(found["report.html"])
+    assert page.lines is not None
+    assert page.meta["summary"]["path"] == "tour.db"
+    assert str(TOUR.parent) not in found["report.html"]
     assert re.match(r"tour  \([0-9a-f]{12}\)  complete  no problems\n", found["show.txt"])
     assert str(TOUR.parent) not in found["show.txt"]
     for line in (f"acp-proxy    {__version__}", "agent        demo-agent 1.0", "dialect      v1"):
         assert f"{line}\n" in found["versions.txt"]
     first, second = done.stderr.splitlines()
-    assert first.startswith(f"acp-proxy: {output} has recording.jsonl (14.1 kB), transcript.md (")
+    assert first.startswith(f"acp-proxy: {output} has recording.jsonl (14.1 kB), report.html (")
     assert first.endswith("; no secret was found")
     assert second.startswith("acp-proxy: read it before you share it: prompts, files and paths")
     assert stat.S_IMODE(output.stat().st_mode) == 0o600
