@@ -15,7 +15,7 @@ const LONGEST_STRING_SEQUENCE = 4096;
 const PLAIN_RUN = /[^\x00-\x1f\x7f]+/y;
 const CONTROL_SEQUENCE = /\x1b\[([0-?]{0,256})[ -/]{0,4}([@-~])/y;
 const STRING_SEQUENCE = new RegExp(`\\x1b([\\]PX^_])([^\\x07\\x1b]{0,${LONGEST_STRING_SEQUENCE}})(?:\\x07|\\x1b\\\\)`, "y");
-const SHORT_SEQUENCE = /\x1b(?:[ #%()*+\-./][0-~]|[0-Z\\`-~=>])/y;
+const SHORT_SEQUENCE = /\x1b(?:[ #%()*+\-./][0-~]|[0-Z\\\x60-~=>])/y;
 const NEW_PAGE = new Set(["?1049h", "?1049l", "?47h", "?47l"]);
 /** @type {Map<number, string>} */
 const MARKS = new Map([[1, "bold"], [2, "faint"], [3, "italic"], [4, "underline"], [7, "inverse"], [9, "struck"]]);
@@ -128,7 +128,7 @@ class AnsiScreen {
     else if (final === "B" || final === "E") this.moveTo(Math.min(this.row + count, this.lines.length - 1));
     else if (final === "C") this.column = Math.min(WIDEST_LINE - 1, this.column + count);
     else if (final === "D") this.column = Math.max(0, this.column - count);
-    else if (final === "G" || final === "`") this.column = count - 1;
+    else if (final === "G" || final === "\x60") this.column = count - 1;
     else if (final === "H" || final === "f") this.moveTo(this.top + count - 1);
     else if (final === "J" && first >= 2) this.newPage();
     else if (final === "J" && first === 0) this.lines.length = this.row + 1;

@@ -15,10 +15,6 @@ export const LARGEST_LINE_BYTES = 64 * 1024 * 1024;
 /** Columns that every view needs; they are decoded at the start, one at a time. */
 const FIRST_COLUMNS = ["seq", "t_ns", "turn", "run", "size", "flags", "request_seq", "response_seq", "latency_ns", "arrival_ns"];
 const FIRST_CODES = ["stream", "kind", "method", "tone", "update", "session", "tool_call", "fault"];
-/** Columns that hold what a frame number or a row is away from that of the row. */
-const BEFORE_SEQ = "request_seq";
-const AFTER_SEQ = "response_seq";
-const RUN_COLUMN = "run";
 
 export class Recording {
   /**
@@ -78,8 +74,8 @@ export class Recording {
   }
 
   /**
-   * The values of a column of numbers, by row; null is NaN. `request_seq` and `response_seq` are
-   * frame numbers, `run` is the row that begins the run of chunks.
+   * The values of a column of numbers, by row; null is NaN. `run` is the row that begins the run of
+   * chunks to which a row belongs.
    * @param {string} name
    * @returns {Float64Array}
    */
@@ -88,7 +84,8 @@ export class Recording {
     if (values === undefined) {
       values = decodeNumbers(this.blocks, name);
       this.decodedNumbers.set(name, values);
-      if (name === BEFORE_SEQ || name === AFTER_SEQ || name === RUN_COLUMN) this.makeAbsolute(name, values);
+      // In the file it is the difference to the row itself.
+      if (name === "run") for (let row = 0; row < values.length; row++) values[row] += row;
     }
     return values;
   }
@@ -155,7 +152,7 @@ export class Recording {
    * @param {number} row
    */
   pair(row) {
-    const column = this.text("kind", row) === "request" ? AFTER_SEQ : BEFORE_SEQ;
+    const column = this.text("kind", row) === "request" ? "response_seq" : "request_seq";
     const seq = this.numbers(column)[row];
     const found = Number.isNaN(seq) ? -1 : this.rowOf(seq);
     return found === row ? -1 : found;
@@ -324,18 +321,6 @@ export class Recording {
     setTimeout(() => this.loadListeners.forEach((listener) => listener(first, first + cells.length - 1)));
     return cells;
   }
-
-  /**
-   * @param {string} name
-   * @param {Float64Array} values
-   */
-  makeAbsolute(name, values) {
-    const seqs = this.numbers("seq");
-    for (let row = 0; row < values.length; row++) {
-      if (name === BEFORE_SEQ) values[row] = seqs[row] - values[row];
-      else values[row] += name === AFTER_SEQ ? seqs[row] : row;
-    }
-  }
 }
 
 /**
@@ -440,7 +425,9 @@ function problemsOf(recording) {
   for (const { severity, seqs, text } of recording.meta.summary?.problems ?? []) {
     if (severity === "problem" && seqs.length > 0) add(seqs[0], text);
   }
-  for (const { seq, text } of recording.meta.check?.findings ?? []) add(seq, text);
+  for (const { seq, text, severity } of recording.meta.check?.findings ?? []) {
+    if (severity !== "info") add(seq, text);
+  }
   const tones = recording.codes("tone");
   const trouble = recording.code("trouble");
   for (let row = 0; trouble > 0 && row < recording.rows; row++) {

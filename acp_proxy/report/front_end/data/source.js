@@ -65,7 +65,7 @@ export async function inflate(bytes) {
 /** Lets the browser paint and answer keys before more is computed. @returns {Promise<void>} */
 export function pause() {
   return new Promise((resolve) => {
-    const channel = new MessageChannel();
+    const channel = new globalThis.MessageChannel();
     channel.port1.onmessage = () => {
       channel.port1.close();
       resolve();

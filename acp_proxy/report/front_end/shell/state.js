@@ -1,5 +1,6 @@
 // What the page shows at the moment: the one place of it. Views call `set…` and listen; no view
 // calls another one.
+import { lowerBound } from "../data/recording.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
@@ -162,6 +163,15 @@ export class State {
     if (next >= 0) this.select(next);
   }
 
+  /**
+   * Goes to the next or previous row that is shown.
+   * @param {1 | -1} step
+   */
+  selectShown(step) {
+    const place = lowerBound(this.shown, step > 0 ? this.row + 1 : this.row) - (step > 0 ? 0 : 1);
+    if (place >= 0 && place < this.shown.length) this.select(this.shown[place]);
+  }
+
   showRange() {
     const times = this.recording.numbers("t_ns");
     const range = this.range;
@@ -184,13 +194,7 @@ export class State {
  */
 export function neighbour(rows, row, step) {
   if (rows.length === 0) return -1;
-  let [low, high] = [0, rows.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (rows[middle] < row || (step > 0 && rows[middle] === row)) low = middle + 1;
-    else high = middle;
-  }
-  const place = step > 0 ? low : low - 1;
+  const place = step > 0 ? lowerBound(rows, row + 1) : lowerBound(rows, row) - 1;
   return rows[(place + rows.length) % rows.length];
 }
 

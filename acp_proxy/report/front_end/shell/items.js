@@ -1,0 +1,97 @@
+// What a list of the conversation shows, in one array: rows, runs of chunks as one line, and the
+// lines above them for a silence or a turn. An item is a row and a kind in one number, so that items
+// of the first to the last row are sorted.
+import { lowerBound } from "../data/recording.js";
+
+export const SILENCE = 0;
+export const TURN = 1;
+export const RUN = 2;
+export const ROW = 3;
+const KINDS = 4;
+/** A silence from this length on has a line of its own. */
+const SILENCE_NS = 5e9;
+
+/** @param {number} item */
+export function rowOfItem(item) {
+  return Math.floor(item / KINDS);
+}
+
+/** @param {number} item */
+export function kindOfItem(item) {
+  return item % KINDS;
+}
+
+/**
+ * The items of the rows that are shown.
+ * @param {import("../data/recording.js").Recording} recording
+ * @param {Int32Array} shown rows, sorted
+ * @param {{has: (run: number) => boolean}} opened runs, by their first row, whose rows are items as well
+ * @returns {Int32Array}
+ */
+export function buildItems(recording, shown, opened) {
+  const runs = recording.numbers("run");
+  const seqs = recording.numbers("seq");
+  const times = recording.numbers("t_ns");
+  const arrivals = recording.numbers("arrival_ns");
+  const turns = recording.numbers("turn");
+  const tones = recording.codes("tone");
+  const prompt = recording.code("prompt") || -1;
+  const count = shown.length;
+  let items = new Int32Array(count + 64);
+  let used = 0;
+  for (let place = 0; place < count; place++) {
+    const row = shown[place];
+    // A row has at most four items.
+    if (used + KINDS > items.length) items = grown(items);
+    if (place > 0) {
+      const before = shown[place - 1];
+      const silence = times[row] - (arrivals[row] || 0) - times[before];
+      // With frames left out between the two, more happened meanwhile.
+      if (silence >= SILENCE_NS && seqs[row] === seqs[before] + 1) items[used++] = row * KINDS + SILENCE;
+    }
+    if (tones[row] === prompt && !Number.isNaN(turns[row])) items[used++] = row * KINDS + TURN;
+    const run = runs[row];
+    const isFirst = place === 0 || runs[shown[place - 1]] !== run;
+    const isRun = !isFirst || (place + 1 < count && runs[shown[place + 1]] === run);
+    if (isRun && isFirst) items[used++] = row * KINDS + RUN;
+    if (!isRun || opened.has(run)) items[used++] = row * KINDS + ROW;
+  }
+  return items.subarray(0, used);
+}
+
+/**
+ * The index of the item that shows a row: its own, or the run that it is folded into; -1 if it is
+ * before all items.
+ * @param {Int32Array} items
+ * @param {number} row
+ */
+export function indexOfRow(items, row) {
+  return lowerBound(items, row * KINDS + ROW + 1) - 1;
+}
+
+/**
+ * The last row of a run among the rows that are shown.
+ * @param {import("../data/recording.js").Recording} recording
+ * @param {Int32Array} shown
+ * @param {number} first its first row that is shown
+ * @returns {{last: number, count: number, size: number}}
+ */
+export function runExtent(recording, shown, first) {
+  const runs = recording.numbers("run");
+  const sizes = recording.numbers("size");
+  let place = lowerBound(shown, first);
+  let [count, size, last] = [0, 0, first];
+  for (; place < shown.length && runs[shown[place]] === runs[first]; place++) {
+    last = shown[place];
+    count += 1;
+    size += sizes[last];
+  }
+  return { last, count, size };
+}
+
+/** @param {Int32Array} items */
+function grown(items) {
+  const more = new Int32Array(items.length * 2);
+  more.set(items);
+  return more;
+}

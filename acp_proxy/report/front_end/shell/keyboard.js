@@ -1,0 +1,51 @@
+// The keys of the page, in one list that the help shows. No key is taken from a field that is typed
+// in, or from the browser.
+import { h } from "./dom.js";
+
+/**
+ * @typedef {object} Command
+ * @property {string[]} keys as `KeyboardEvent.key` names them
+ * @property {string} words what they do
+ * @property {() => void} run
+ */
+
+/** @type {Record<string, string>} */
+const NAMES = { ArrowDown: "↓", ArrowUp: "↑", Enter: "Enter", Escape: "Esc" };
+/** Keys that lists handle themselves while the keyboard is on them. */
+const LIST_KEYS = [
+  ["↑ ↓ PgUp PgDn Home End", "move in a list"],
+  ["→ ←", "open or close a run of chunks"],
+];
+
+/**
+ * @param {Command[]} commands
+ * @param {() => boolean} isOff
+ */
+export function listenForKeys(commands, isOff) {
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isOff()) return;
+    const { target } = event;
+    const isTyping = target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
+    const isPressed = target instanceof HTMLElement && target.matches("button, a, summary, [role=tab]");
+    if (isTyping && event.key !== "Escape") return;
+    if (isPressed && event.key === "Enter") return;
+    const command = commands.find(({ keys }) => keys.includes(event.key));
+    if (!command) return;
+    event.preventDefault();
+    command.run();
+  });
+}
+
+/**
+ * The table of the help.
+ * @param {Command[]} commands
+ */
+export function keyTable(commands) {
+  const rows = commands.map(({ keys, words }) => [keys.map((key) => NAMES[key] ?? key).join(" "), words]);
+  return h(
+    "table",
+    { class: "keys" },
+    h("thead", null, h("tr", null, h("th", { scope: "col" }, "Key"), h("th", { scope: "col" }, "What it does"))),
+    h("tbody", null, [...rows, ...LIST_KEYS].map(([keys, words]) => h("tr", null, h("th", { scope: "row" }, keys.split(" ").map((key) => h("kbd", null, key))), h("td", null, words)))),
+  );
+}

@@ -1,0 +1,84 @@
+// Keeps what is shown in the address behind the `#`, so that a link leads to it again.
+
+/**
+ * @typedef {import("./state.js").State} State
+ * @typedef {{seq: number | null, view: string | null, filter: string | null, query: string | null, turn: number | null}} Link
+ */
+
+const WRITE_AFTER_MS = 250;
+
+/**
+ * @param {string} hash
+ * @returns {Link}
+ */
+export function readLink(hash) {
+  const values = new URLSearchParams(hash.replace(/^#/, ""));
+  return {
+    seq: wholeNumber(values.get("seq")),
+    view: values.get("view"),
+    filter: values.get("f"),
+    query: values.get("q"),
+    turn: wholeNumber(values.get("turn")),
+  };
+}
+
+/**
+ * @param {Link} link
+ * @returns {string} without the `#`; empty if nothing is chosen
+ */
+export function writeLink({ seq, view, filter, query, turn }) {
+  const values = Object.entries({ seq, view, f: filter, q: query, turn });
+  return new URLSearchParams(values.filter(([, value]) => value !== null && value !== "").map(([name, value]) => [name, String(value)])).toString();
+}
+
+/**
+ * Shows what a link says. A frame that the filter hides is shown without it, unless the link has one.
+ * @param {State} state
+ * @param {Link} link
+ * @param {string[]} views
+ */
+export async function followLink(state, link, views) {
+  if (link.view !== null && views.includes(link.view)) state.setView(link.view);
+  if (link.filter !== null && link.filter !== state.filter) await state.setFilter(link.filter);
+  if (link.query !== null && link.query !== state.query) void state.setQuery(link.query);
+  if (link.turn !== null) state.setTurn(link.turn);
+  const { recording } = state;
+  const turnRows = link.seq === null && link.turn !== null ? recording.rowsOfTurn(link.turn) : null;
+  const row = link.seq !== null && recording.rows > 0 ? recording.nearest(link.seq) : turnRows ? turnRows[0] : -1;
+  if (row < 0) return;
+  if (link.filter === null && state.filter !== "" && !state.shown.includes(row)) await state.setFilter("");
+  if (state.range !== null && !state.shown.includes(row)) state.setRange(null);
+  state.select(row);
+}
+
+/**
+ * Writes the address after every change, and follows links.
+ * @param {State} state
+ * @param {string[]} views
+ * @param {(link: Link) => void} onFollow
+ */
+export function keepLink(state, views, onFollow) {
+  let timer = 0;
+  const write = () => {
+    const { seq, view, filter, query, turn } = state;
+    const hash = writeLink({ seq, view: view === views[0] ? null : view, filter, query, turn });
+    // No history: going back would walk through every row.
+    if (`#${hash}` !== (location.hash || "#")) history.replaceState(null, "", `#${hash}`);
+  };
+  for (const change of /** @type {const} */ (["row", "view", "shown", "matched", "turn"])) {
+    state.on(change, () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(write, WRITE_AFTER_MS);
+    });
+  }
+  window.addEventListener("hashchange", () => {
+    const link = readLink(location.hash);
+    void followLink(state, link, views);
+    onFollow(link);
+  });
+}
+
+/** @param {string | null} text */
+function wholeNumber(text) {
+  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
+}
