@@ -146,13 +146,14 @@ function placeInWords(place) {
  * A permission request and its answer.
  * @param {unknown} message the request
  * @param {unknown} answer null without one
+ * @param {string} known the title of its tool call in other frames
  * @returns {PermissionModel}
  */
-export function permissionModel(message, answer) {
+export function permissionModel(message, answer, known = "") {
   const [params, result] = [objectAt(message, "params"), objectAt(answer, "result")];
   const call = "toolCall" in params ? objectAt(params, "toolCall") : objectAt(params, "subject", "toolCall");
   const operation = [wordAt(params, "operation"), wordAt(params, "resource")].filter(Boolean).join(" ");
-  const title = wordAt(params, "title") || wordAt(call, "title", "name", "tool") || operation || wordAt(call, "toolCallId", "id");
+  const title = wordAt(params, "title") || wordAt(call, "title", "name", "tool") || known || operation || wordAt(call, "toolCallId", "id");
   const reasons = [wordAt(params, "description", "reason"), wordAt(objectAt(params, "subject"), "command")];
   const outcome = isObject(result.outcome) ? result.outcome : result;
   const wanted = wordAt(outcome, "optionId");
@@ -189,14 +190,15 @@ function decisionInWords(answer, result, outcome, chosen) {
  * A permission request in the page: the question, the options and the answer.
  * @param {State} state
  * @param {number} row of the request
+ * @param {string} title of its tool call
  * @param {boolean} isWhole whether its content is shown, which the card of its call has anyway
  * @returns {Promise<HTMLElement>}
  */
-export async function permissionElement(state, row, isWhole) {
+export async function permissionElement(state, row, title, isWhole) {
   const {recording} = state;
   const pair = recording.pair(row);
   const answer = pair < 0 ? null : parsedLine(await recording.line(pair));
-  const model = permissionModel(parsedLine(await recording.line(row)), answer);
+  const model = permissionModel(parsedLine(await recording.line(row)), answer, title);
   const latency = durationInWords(recording.numbers("latency_ns")[row]);
   const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "the person" : "the client";
   const box = h("div", {class: "permission"},
@@ -265,7 +267,7 @@ export async function callElement(state, model, rows) {
     `${STATUS_SIGNS.get(one.status) ?? "·"} ${visibleText(one.status)} `, seqButton(state, one.row),
     h("span", {class: "note"}, one.t_ns === start ? ` at ${(one.t_ns / 1e9).toFixed(3)} s` : ` +${durationInWords(one.t_ns - start)}`)))));
   if (model.locations.length > 0) box.append(h("ul", {class: "places"}, ...model.locations.slice(0, 20).map((place) => h("li", {class: "mono"}, visibleText(place)))));
-  for (const asked of model.asked) box.append(await permissionElement(state, asked.row, false));
+  for (const asked of model.asked) box.append(await permissionElement(state, asked.row, model.title, false));
   box.append(...(await blockElements(state, model.blocks, rows[0])));
   for (const [name, source] of model.sources) box.append(sourceElement(state, SHOWN_MEMBERS.get(name) ?? name, name, source));
   return box;
@@ -341,7 +343,7 @@ async function closedCard(state, row) {
     return card;
   }
   const {model, rows} = await readCall(recording, row);
-  heading.append(...callTitle(model), " ", h("span", {class: "note"}, where));
+  heading.append(...callTitle(model), h("span", {class: "note"}, ` · ${where}`));
   card.addEventListener("toggle", () => void callElement(state, model, rows).then((body) => card.append(body)), {once: true});
   return card;
 }

@@ -197,7 +197,7 @@ export class JsonTree {
     const row = h("div", {
       class: `tree-row ${kind}`, role: "treeitem", tabindex: "-1", "aria-level": String(level),
       "aria-posinset": String(position), "aria-setsize": String(count),
-      style: {paddingInlineStart: `${Math.min(level - 1, DEEPEST_INDENT) * 1.1}em`},
+      style: {"padding-inline-start": `${Math.min(level - 1, DEEPEST_INDENT) * 1.1}em`},
     });
     this.rows.set(row, {token, level});
     row.append(h("span", {class: "twist", "aria-hidden": "true"}, isOpenable ? "▸" : ""));
@@ -256,7 +256,7 @@ export class JsonTree {
     const isArray = this.json.kind(place.token) === "array";
     let shown = 0;
     let last = row;
-    const more = h("div", {class: "tree-more", style: {paddingInlineStart: `${Math.min(place.level, DEEPEST_INDENT) * 1.1}em`}});
+    const more = h("div", {class: "tree-more", style: {"padding-inline-start": `${Math.min(place.level, DEEPEST_INDENT) * 1.1}em`}});
     const append = () => {
       for (const [name, value] of children.slice(shown, shown + CHILDREN_AT_ONCE)) {
         shown++;

@@ -15,6 +15,7 @@ import {countInWords, durationInWords, isObject, objectAt, objectsAt, parsedLine
 export const LARGEST_READ = 8_000_000;
 const CHUNK_KINDS = new Set(["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "compaction_summary_chunk"]);
 const MOST_CHUNKS = 20_000;
+const MOST_LINES_JOINED = 500;
 const LONG_STRING = 160;
 const MOST_STRINGS = 20;
 const PLAN_SIGNS = new Map([["completed", "✓"], ["in_progress", "▸"], ["pending", "·"], ["cancelled", "✗"], ["failed", "✗"]]);
@@ -70,6 +71,22 @@ export async function joinedChunks(recording, row) {
     }
   }
   return {rows, text: texts.join("")};
+}
+
+/**
+ * The lines on stderr around a row, between which nothing else came.
+ * @param {Recording} recording
+ * @param {number} row
+ * @returns {Promise<{rows: number[], text: string}>}
+ */
+export async function joinedLines(recording, row) {
+  const isLine = (/** @type {number} */ at) => recording.text("stream", at) === "stderr";
+  let [first, last] = [row, row];
+  while (first > 0 && row - first < MOST_LINES_JOINED && isLine(first - 1)) first--;
+  while (last < recording.rows - 1 && last - row < MOST_LINES_JOINED && isLine(last + 1)) last++;
+  const rows = Array.from({length: last - first + 1}, (_, index) => first + index);
+  const lines = await Promise.all(rows.map(async (at) => new TextDecoder().decode(await recording.line(at))));
+  return {rows, text: lines.join("\n")};
 }
 
 /**
@@ -151,8 +168,10 @@ export async function saidElements(state, row) {
     const size = sizeInWords(recording.lineLength(row));
     return [preview, h("p", {class: "note"}, `The line has ${size}; "bytes" shows it piece by piece.`)];
   }
-  if (kind === "stderr" || kind === "invalid" || kind === "blank") {
-    return [longText(new TextDecoder().decode(await recording.line(row)))];
+  if (kind === "invalid" || kind === "blank" || kind === "stderr") {
+    const {rows, text} = kind === "stderr" ? await joinedLines(recording, row)
+      : {rows: [row], text: new TextDecoder().decode(await recording.line(row))};
+    return [...runHeading(state, rows, "line"), text === "" ? h("p", {class: "note"}, "an empty line") : longText(text)];
   }
   const message = parsedLine(await recording.line(row));
   if (method === "session/update") {
@@ -161,8 +180,10 @@ export async function saidElements(state, row) {
   }
   if (method === "session/request_permission") {
     const asked = kind === "request" ? row : recording.pair(row);
-    const call = recording.text("tool_call", row) === null ? [] : await callElements(state, row);
-    if (asked >= 0) return [await permissionElement(state, asked, true), ...call];
+    const call = await readCall(recording, row);
+    const isAlone = call.rows.length === 0;
+    const question = asked < 0 ? preview : await permissionElement(state, asked, call.model.title, isAlone);
+    return [question, ...(isAlone ? [] : await callElements(state, call))];
   }
   if (method.startsWith("terminal/")) {
     const id = recording.text("terminal", row) ?? recording.text("answer_terminal", row);
@@ -170,6 +191,19 @@ export async function saidElements(state, row) {
   }
   const blocks = await blockElements(state, saidBlocks(message, method, kind), row);
   return method === "session/prompt" && kind === "request" && blocks.length > 0 ? blocks : [preview, ...blocks];
+}
+
+/**
+ * From where to where a joined text goes; nothing for a single row.
+ * @param {State} state
+ * @param {number[]} rows
+ * @param {string} noun
+ */
+function runHeading(state, rows, noun) {
+  const [first, last] = [rows[0], rows[rows.length - 1]];
+  const times = state.recording.numbers("t_ns");
+  if (first === last) return [];
+  return [h("p", {class: "note"}, `${countInWords(rows.length, noun)}, `, seqButton(state, first), "–", seqButton(state, last), `, over ${durationInWords(times[last] - times[first])}`)];
 }
 
 /**
@@ -182,10 +216,7 @@ async function updateElements(state, row, message) {
   const {recording} = state;
   const {rows, text} = await joinedChunks(recording, row);
   if (rows.length > 0) {
-    const times = recording.numbers("t_ns");
-    const took = durationInWords(times[rows[rows.length - 1]] - times[rows[0]]);
-    const heading = rows.length === 1 ? [] : [h("p", {class: "note"}, `${countInWords(rows.length, "piece")}, `, seqButton(state, rows[0]), "–", seqButton(state, rows[rows.length - 1]), `, over ${took}`)];
-    return [...heading, text === "" ? h("p", {class: "note"}, "an empty text") : longText(text)];
+    return [...runHeading(state, rows, "piece"), text === "" ? h("p", {class: "note"}, "an empty text") : longText(text)];
   }
   const steps = planSteps(message);
   if (steps.length > 0) {
@@ -193,17 +224,16 @@ async function updateElements(state, row, message) {
       `${PLAN_SIGNS.get(step.status) ?? "·"} ${visibleText(step.text)} `, h("span", {class: "note"}, [step.status, step.detail].filter(Boolean).map(visibleText).join(", ")))))];
   }
   const terminal = recording.text("terminal", row);
-  if (recording.text("tool_call", row) !== null) return callElements(state, row);
+  if (recording.text("tool_call", row) !== null) return callElements(state, await readCall(recording, row));
   return terminal === null ? [] : [await terminalElement(state, terminal, row)];
 }
 
 /**
  * @param {State} state
- * @param {number} row
+ * @param {{model: import("../cards/card.js").CallModel, rows: number[]}} call
  * @returns {Promise<HTMLElement[]>}
  */
-async function callElements(state, row) {
-  const {model, rows} = await readCall(state.recording, row);
+async function callElements(state, {model, rows}) {
   if (rows.length === 0) return [];
   const title = h("h4", {class: "card-heading"}, ...callTitle(model));
   return [h("section", {class: "card", "aria-label": "tool call"}, title, await callElement(state, model, rows))];
