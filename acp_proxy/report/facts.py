@@ -23,7 +23,7 @@ from acp_proxy.inspection.measures.statistics import Statistics
 from acp_proxy.inspection.measures.traffic import CallStatistics
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
 from acp_proxy.report.model import ReportData
-from acp_proxy.report.verdict import PairOf, Verdict, blamed, find_verdict
+from acp_proxy.report.verdict import PairOf, Verdict, find_verdict
 
 _MOST = 100
 """Turns, permissions and requests."""
@@ -71,11 +71,7 @@ class Contents:
 class Problem:
     """Something that went wrong, or is worth knowing."""
 
-    severity: str
-    by: str | None
-    seq: int | None
-    text: str
-    seqs: list[int]
+    finding: Finding
     unnamed: list[int]
     """Those of its frames that its sentence does not name."""
 
@@ -173,7 +169,7 @@ def head_facts(
         statistics,
         checked,
         find_verdict(summary, checked, pair_of),
-        _problems(summary, pair_of),
+        _problems(summary),
         counts[0],
         counts[1],
         _rules(checked),
@@ -235,7 +231,7 @@ def _severities(summary: Summary) -> tuple[int, int]:
     return problems, remarks
 
 
-def _problems(summary: Summary, pair_of: PairOf) -> list[ProblemsOfKind]:
+def _problems(summary: Summary) -> list[ProblemsOfKind]:
     kinds: dict[str, list[Finding]] = {}
     for finding in summary.findings:
         kinds.setdefault(finding.kind, []).append(finding)
@@ -243,7 +239,7 @@ def _problems(summary: Summary, pair_of: PairOf) -> list[ProblemsOfKind]:
         ProblemsOfKind(
             kind,
             Shortened(
-                [_problem(one, summary, pair_of) for one in found[:_MOST_OF_KIND]],
+                [_problem(one) for one in found[:_MOST_OF_KIND]],
                 max(0, summary.finding_counts[kind] - _MOST_OF_KIND),
             ),
         )
@@ -251,16 +247,9 @@ def _problems(summary: Summary, pair_of: PairOf) -> list[ProblemsOfKind]:
     ]
 
 
-def _problem(finding: Finding, summary: Summary, pair_of: PairOf) -> Problem:
-    by, seq = blamed(finding, summary, pair_of)
-    return Problem(
-        finding.severity,
-        by if finding.severity == PROBLEM else None,
-        seq,
-        finding.text,
-        finding.seqs,
-        [one for one in finding.seqs if not re.search(rf"#{one}\b", finding.text)],
-    )
+def _problem(finding: Finding) -> Problem:
+    unnamed = [seq for seq in finding.seqs if not re.search(rf"#{seq}\b", finding.text)]
+    return Problem(finding, unnamed)
 
 
 def _rules(checked: CheckedRecording | None) -> list[BrokenRule]:

@@ -18,7 +18,8 @@ _IMPORT = re.compile(r'import \{ ?(\w+(?:, \w+)*),? ?\} from "(\.{1,2}/[\w./-]+\
 _DECLARATION = re.compile(r"(?:async function\*?|function\*?|class|const|let|var) (\w+)")
 _ANY_DECLARATION = re.compile(r"(?:async\b|function\b|class\b|const\b|let\b|var\b)")
 _REFUSED = re.compile(r"\bimport\s*\(|\bimport\.meta\b|</?script|<!--", re.IGNORECASE)
-_TICK = re.compile(r"(?<!\\)(?:\\\\)*`")
+_LITERAL = re.compile(r"""(["'`])(?:\\.|(?!\1)[^\\])*\1""")
+"""A text from its first quote to its last one."""
 
 Read = Callable[[str], str]
 """Returns the text of a module, by its path below the front end."""
@@ -86,7 +87,7 @@ def _read_module(path: str, text: str) -> _Module:
         place = f"{path}:{number}"
         if found := _REFUSED.search(line):
             raise NotJoined(f"{place}: {found[0]} cannot be in a page's script")
-        if len(_TICK.findall(line)) % 2:
+        if "`" in _LITERAL.sub("", line):
             raise NotJoined(f"{place}: expected the end of a template literal on its line")
         if line.startswith("import"):
             found = _IMPORT.fullmatch(line)

@@ -113,6 +113,7 @@ def test_modules_that_import_each_other_are_refused() -> None:
         join(one, b=two)
 
 
-def test_a_template_literal_may_quote_ticks() -> None:
-    """Escaped ones do not count."""
-    assert r"`a \` b`" in join(r"const a = `a \` b`;")
+@pytest.mark.parametrize("line", [r"const a = `a \` b`;", """const a = "`" + '`' + `it's`;"""])
+def test_ticks_may_be_quoted(line: str) -> None:
+    """They do not count as the end of a template literal."""
+    assert line in join(line)
