@@ -91,8 +91,14 @@ class BrokenRule:
     rule: str
     by: str
     severity: str
+    """The worst."""
     count: int
-    findings: Shortened[ReportedFinding]
+    first: ReportedFinding
+    """The first of the worst."""
+    also: list[int]
+    """The frames of others."""
+    more: int
+    """How many there are besides."""
 
 
 @frozen
@@ -256,14 +262,15 @@ def _rules(checked: CheckedRecording | None) -> list[BrokenRule]:
     if checked is None:
         return []
     counts = {(one.rule, one.by): one.count for one in checked.broken}
-    return [
-        BrokenRule(
-            first.rule, first.by, first.severity.value, count := counts[first.rule, first.by],
-            _of(group, count, _MOST_OF_RULE),
-        )
-        for group in by_rule(checked.findings)
-        for first in group[:1]
-    ]  # fmt: skip
+    return [_rule(group, counts[group[0].rule, group[0].by]) for group in by_rule(checked.findings)]
+
+
+def _rule(findings: list[ReportedFinding], count: int) -> BrokenRule:
+    """Makes one value of what one side did against one rule, the worst first."""
+    first = findings[0]
+    also = sorted({finding.seq for finding in findings[1:]})[:_MOST_OF_RULE]
+    more = max(0, count - 1 - len(also))
+    return BrokenRule(first.rule, first.by, first.severity.value, count, first, also, more)
 
 
 def _turns(summary: Summary, statistics: Statistics) -> list[TurnFacts]:

@@ -31,6 +31,8 @@ class Verdict:
     more: int = 0
     """How many problems there are besides."""
     is_trouble: bool = True
+    is_rule: bool = False
+    """Whether a rule was broken, and nothing else is known to have gone wrong."""
 
 
 def find_verdict(summary: Summary, checked: CheckedRecording | None, pair_of: PairOf) -> Verdict:
@@ -49,7 +51,7 @@ def find_verdict(summary: Summary, checked: CheckedRecording | None, pair_of: Pa
     found = [] if checked is None else worst_first(checked.findings)
     errors = [one for one in found if one.severity is Severity.ERROR and not one.known]
     for worst in errors:
-        return Verdict(worst.by, worst.seq, worst.text, len(errors) - 1)
+        return Verdict(worst.by, worst.seq, worst.text, len(errors) - 1, is_rule=True)
     faults = [finding for finding in summary.findings if finding.by == "fault"]
     for fault in faults:
         return Verdict("fault", first_frame(fault, summary, pair_of), fault.text, len(faults) - 1)

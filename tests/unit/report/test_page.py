@@ -227,12 +227,14 @@ def _compare_findings(page: Page, show: Any, check: Any) -> None:
     assert len(page.lists.get("problems", [])) == len(texts)
     for item, text in zip(page.lists.get("problems", []), texts, strict=True):
         assert text in item
-    broken = sorted((one["seq"], one["rule"]) for one in check["findings"])
     items = page.lists.get("rules", [])
-    seen = [(int(re.findall(r"#(\d+)", item)[0]), item) for item in items]
-    assert [seq for seq, _ in sorted(seen)] == [seq for seq, _ in broken]
-    for seq, rule in broken:
-        assert any(rule in item for one, item in seen if one == seq)
+    assert len(items) == len(check["broken"])
+    of_rule = {(one.split()[2], rule): one for one in items for rule in one.split()}
+    for finding in check["findings"]:
+        item = of_rule[finding["by"], finding["rule"]]
+        assert re.search(rf"#{finding['seq']}\b", item)
+    for broken in check["broken"]:
+        assert f" {broken['severity']}: " in of_rule[broken["by"], broken["rule"]]
 
 
 def _compare_turns(page: Page, show: Any, stats: Any) -> None:

@@ -25,7 +25,7 @@ SECRET = "ghp_" + "x7Kq2Zp9Lw4Vb8Nc3Rt6Ym1Hd5Gf0JsAeUiO"
 
 def banner(page: str) -> str:
     """The text at the top of a page."""
-    (found,) = re.findall(r'<div id="banner"[^>]*>(.*?)</div>', page, re.DOTALL)
+    (found,) = re.findall(r'<header id="banner"[^>]*>(.*?)</header>', page, re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", "", found).split())
 
 
