@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.hostile import record_hostile
+from tests.browser.truth import report
 from tests.browser.watching import Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from playwright.sync_api import Browser
+
+    from tests.browser.watching import Visit
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -41,6 +46,32 @@ def browser() -> Iterator[Browser]:
         chromium = running.chromium.launch(executable_path=program, args=[*FLAGS])
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="package")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording that has every payload in every place."""
+    return record_hostile(tmp_path_factory.mktemp("hostile") / "hostile.db")
+
+
+@pytest.fixture(scope="package")
+def hostile_report(hostile: Path) -> Path:
+    """The report of `hostile`."""
+    return report(hostile, hostile.parent)
+
+
+@pytest.fixture(scope="package")
+def window(browser: Browser) -> Iterator[Visit]:
+    """A window for pages of which many are opened one after the other."""
+    with Visitor(browser) as visitor:
+        yield visitor.window()
+
+
+@pytest.fixture(scope="package")
+def plain_window(browser: Browser) -> Iterator[Visit]:
+    """The same without JavaScript."""
+    with Visitor(browser) as visitor:
+        yield visitor.window(java_script_enabled=False)
 
 
 @pytest.fixture

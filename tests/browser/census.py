@@ -1,0 +1,63 @@
+"""What a page consists of, so that a test sees whatever recorded text may have put into it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.browser.watching import Visit
+
+NAMES = """
+html head meta title style body header main footer nav section article aside div span p
+h1 h2 h3 h4 ul ol li dl dt dd table caption colgroup col thead tbody tr th td details summary
+pre code kbd samp strong em b i small mark bdi bdo del ins s time hr br noscript script
+a button input label select option optgroup textarea output progress meter fieldset legend
+dialog menu search datalist svg g path rect line circle ellipse polygon polyline text tspan
+defs marker pattern use symbol clippath lineargradient stop desc title canvas
+"""
+"""The elements that a report may have. None loads anything, embeds anything or sends anything."""
+TAKE = r"""() => {
+  const found = { elements: {}, handlers: [], addresses: [], roots: 0, refreshes: 0 };
+  const take = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      const name = element.localName.toLowerCase();
+      found.elements[name] = (found.elements[name] ?? 0) + 1;
+      for (const { name, value } of element.attributes) {
+        const is = (...names) => names.includes(name.toLowerCase());
+        if (name.toLowerCase().startsWith("on")) found.handlers.push(`${name}=${value}`);
+        if (is("href", "xlink:href", "src", "srcset", "srcdoc", "action", "formaction", "data",
+               "poster", "background", "ping", "manifest", "cite", "longdesc", "is", "part")
+            || (is("style", "fill", "mask", "filter", "clip-path", "stroke", "marker-end")
+                && /url|expression|import/i.test(value))) {
+          if (!/^(#|url\(["']?#)/.test(value)) found.addresses.push(value);
+        }
+      }
+      if (element.localName === "meta" && element.httpEquiv === "refresh") found.refreshes += 1;
+      if (element.shadowRoot) { found.roots += 1; take(element.shadowRoot); }
+    }
+  };
+  take(document);
+  return found;
+}"""
+
+
+def census(visit: Visit) -> dict[str, Any]:
+    """How many elements of each name a page has, and where attributes lead beyond the page."""
+    found: dict[str, Any] = visit.ask(TAKE)
+    return found
+
+
+def assert_harmless(visit: Visit, scripts: int) -> None:
+    """Asserts that a page has nothing that acts, loads or leads elsewhere.
+
+    Args:
+        visit: the page.
+        scripts: how many blocks, and scripts, it may have.
+    """
+    found = census(visit)
+    assert found["elements"].keys() <= {*NAMES.split()}
+    assert found["handlers"] == []
+    assert found["addresses"] == []
+    assert found["elements"].get("script", 0) == scripts
+    assert found["elements"]["meta"] == 6
+    assert (found["elements"]["style"], found["elements"]["title"], found["refreshes"]) == (1, 1, 0)

@@ -1,0 +1,93 @@
+"""The head of a report needs no script, says what `inspect show` says, and cannot be taken over."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.safe_text import plain
+from tests.browser.census import assert_harmless
+from tests.browser.hostile import TAGS
+from tests.browser.truth import report, said
+from tests.browser.watching import NARROW, WIDE
+from tests.shipped import SHIPPED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.watching import Visit
+
+READ = """() => {
+  const text = (element) => element.textContent.replace(/\\s+/g, " ").trim();
+  const all = (where) => [...document.querySelectorAll(where)];
+  const cells = (row) => [...row.cells].map(text);
+  return {
+    title: text(document.querySelector("h1")),
+    problems: all("#problems .findings > li").map(text),
+    rules: all("#rules .findings > li:not(.more)").map(text),
+    turns: all("#turns tbody tr").map(cells),
+    questions: all("#permissions tbody tr").map(cells),
+    unanswered: all("#unanswered tbody tr").map(cells),
+    failed: all("#calls .findings > li").map(text),
+    counts: Object.fromEntries(all("#about dl > div").map((row) => [...row.children].map(text))),
+    links: all("#head a").map((link) => [text(link), link.getAttribute("href")]),
+    text: text(document.body),
+  };
+}"""
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_the_head_says_what_show_says(plain_window: Visit, path: Path, tmp_path: Path) -> None:
+    """Problems, turns, questions, failed calls, counts; each frame's number is its link."""
+    page = plain_window.open(report(path, tmp_path), ready=None)
+    head, (summary,) = page.ask(READ), said("show", path)
+    assert head["title"] == summary["recording"]["name"]
+    assert_each_has(head["problems"], [one["text"] for one in summary["problems"]])
+    checked = said("check", path)[0]["recordings"][0]
+    assert_each_has(head["rules"], [one["text"] for one in checked["findings"]])
+    assert [row[0] for row in head["turns"]] == [str(turn["id"]) for turn in summary["turns"]]
+    for row, turn in zip(head["turns"], summary["turns"], strict=True):
+        ends = [seq for seq in (turn["prompt_seq"], turn["end_seq"]) if seq is not None]
+        assert row[1] == "–".join(f"#{seq}" for seq in ends)
+        assert row[-3:] == [str(turn["updates"]), str(turn["tool_calls"]), turn["prompt"]]
+    assert len(head["questions"]) == len(summary["questions"])
+    assert [row[0] for row in head["unanswered"]] == [
+        f"#{one['seq']}" for one in summary["unanswered"]
+    ]
+    assert len(head["failed"]) == len(summary["failed_calls"])
+    frames = sum(summary["frames"].values())
+    assert head["counts"]["frames"].startswith(f"{frames}: ")
+    assert head["counts"]["updates"] == str(summary["updates"])
+    assert head["counts"]["errors"] == str(summary["errors"])
+    assert head["links"]
+    for text, address in head["links"]:
+        assert re.fullmatch("#[0-9]+", text), text
+        assert address == f"#seq={text[1:]}"
+    assert "{{" not in head["text"]
+    page.assert_quiet()
+
+
+def assert_each_has(rows: list[str], texts: list[str]) -> None:
+    """Asserts that there is one row for each text, whatever the order."""
+    assert len(rows) == len(texts)
+    for text in texts:
+        assert any(" ".join(text.split()) in row for row in rows), text
+
+
+def test_nothing_in_a_recording_takes_the_head_over(
+    plain_window: Visit, hostile_report: Path
+) -> None:
+    """Markup is shown as text, nothing runs or leads elsewhere, and no word is too wide."""
+    page = plain_window.open(hostile_report, ready=None)
+    scripts = hostile_report.read_bytes().count(b"<script")
+    assert_harmless(page, scripts)
+    text = page.ask(READ)["text"]
+    for name, payload in TAGS.items():
+        assert " ".join(plain(payload).split()) in text, name
+    assert page.page.title().startswith("</script><script>alert(1)")
+    for size in (NARROW, WIDE):
+        page.page.set_viewport_size(size)
+        assert page.ask("() => document.documentElement.scrollWidth <= innerWidth"), size
+    page.assert_quiet()
