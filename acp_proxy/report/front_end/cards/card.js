@@ -99,7 +99,8 @@ export class CallModel {
   }
 
   get kind() {
-    return wordAt(this.call, "kind");
+    const kind = wordAt(this.call, "kind");
+    return kind === "other" ? "" : kind;
   }
 
   get status() {

@@ -1,0 +1,67 @@
+"""A report shows the same texts as the transcript of its recording."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.cli.recordings import open_recording
+from acp_proxy.inspection.transcript.transcript import TranscriptReader
+from acp_proxy.inspection.transcript.values import FULL, EntryKind, TextForm, TranscriptEntry
+from acp_proxy.report.blocks import report_blocks
+from acp_proxy.report.model import ReportOptions
+from tests import front_end_checks as checks
+from tests.npm_packages import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_COMPARED = {
+    EntryKind.PROMPT, EntryKind.MESSAGE, EntryKind.THOUGHT, EntryKind.STDERR, EntryKind.PLAN,
+    EntryKind.TOOL_CALL, EntryKind.PERMISSION, EntryKind.TERMINAL,
+}  # fmt: skip
+
+
+def _shown(entry: TranscriptEntry, name: str) -> Any:
+    """A member of an entry in the form in which the page is asked for it."""
+    if name == "texts":
+        blocks = [block for block in entry.blocks if block.form is TextForm.TEXT]
+        return [block.text.start for block in blocks if block.label != "input"]
+    if name == "choices":
+        return [{"name": c.name, "detail": c.detail, "state": c.state} for c in entry.choices]
+    return getattr(entry, name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "recordings/tour.db",
+        "recordings/edit-rejected.db",
+        "tests/data/captures/codex-acp-2.6.0.jsonl",
+        "tests/data/captures/mistral-vibe-3.0.2.jsonl",
+    ],
+)
+def test_a_report_shows_what_the_transcript_says(name: str, npm_packages: Path) -> None:
+    """Messages, thoughts, plans, calls, permissions, terminals and stderr, text for text."""
+    with open_recording(str(ROOT / name)) as reader:
+        entries = [
+            entry
+            for entry in TranscriptReader(reader, limits=FULL).read()
+            if isinstance(entry, TranscriptEntry) and entry.kind in _COMPARED
+        ]
+        blocks = report_blocks(reader, ReportOptions())
+        data = {block.name: b"".join(block.parts).decode() for block in blocks}
+    wanted = [{"kind": entry.kind, "seq": entry.seq} for entry in entries]
+    command = [checks.node(npm_packages), str(checks.CHECKED / "entries.mjs")]
+    text = json.dumps({"blocks": data, "wanted": wanted})
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    expected = [
+        {name: _shown(entry, name) for name in shown}
+        for entry, shown in zip(entries, found, strict=True)
+    ]
+    assert found == expected
