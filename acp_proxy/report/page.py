@@ -32,6 +32,7 @@ SCRIPT, WORKER = "shell/app.js", "search/worker.js"
 _STYLES = ("base.css", "shell.css", "pictures.css", "content.css")
 """These come in this order, and any others after them."""
 _NUMBER = re.compile(r"(\(|)#(\d{1,15})")
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK_ID = re.compile(r"[a-z]+\d*")
 
 
@@ -82,8 +83,14 @@ def assets() -> Assets:
     return Assets(
         _joined(root, SCRIPT),
         _joined(root, WORKER),
-        "".join(styles[name].read_text(encoding="utf-8") for name in order),
+        "".join(_style(styles[name].read_text(encoding="utf-8")) for name in order),
     )
+
+
+def _style(text: str) -> str:
+    """A style without comments and indentation."""
+    lines = (line.strip() for line in _COMMENT.sub("", text).splitlines())
+    return "".join(f"{line}\n" for line in lines if line)
 
 
 def _joined(root: Traversable, entry: str) -> str:

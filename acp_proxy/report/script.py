@@ -1,9 +1,9 @@
 """Joins the modules of the front end to one script that a page can hold.
 
 The front end is written as ES modules, which a page opened from a file cannot import. All of them
-become one function: each module once, after those that it imports. Names at the top level must
-differ, since they then share one scope. Only a few forms are understood, and any other is an error
-here, not in somebody's browser.
+become one function: each module once, after those that it imports, without comments and indentation
+to keep the page small. Names at the top level must differ, since they then share one scope. Only a
+few forms are understood, and any other is an error here, not in somebody's browser.
 """
 
 import posixpath
@@ -18,6 +18,7 @@ _IMPORT = re.compile(r'import \{ ?(\w+(?:, \w+)*),? ?\} from "(\.{1,2}/[\w./-]+\
 _DECLARATION = re.compile(r"(?:async function\*?|function\*?|class|const|let|var) (\w+)")
 _ANY_DECLARATION = re.compile(r"(?:async\b|function\b|class\b|const\b|let\b|var\b)")
 _REFUSED = re.compile(r"\bimport\s*\(|\bimport\.meta\b|</?script|<!--", re.IGNORECASE)
+_TICK = re.compile(r"(?<!\\)(?:\\\\)*`")
 _LITERAL = re.compile(r"""(["'`])(?:\\.|(?!\1)[^\\])*\1""")
 """A text from its first quote to its last one."""
 
@@ -87,7 +88,7 @@ def _read_module(path: str, text: str) -> _Module:
         place = f"{path}:{number}"
         if found := _REFUSED.search(line):
             raise NotJoined(f"{place}: {found[0]} cannot be in a page's script")
-        if "`" in _LITERAL.sub("", line):
+        if len(_TICK.findall(line)) % 2 and "`" in _LITERAL.sub("", line):
             raise NotJoined(f"{place}: expected the end of a template literal on its line")
         if line.startswith("import"):
             found = _IMPORT.fullmatch(line)
@@ -107,7 +108,9 @@ def _read_module(path: str, text: str) -> _Module:
             exports += [found[1]] if is_exported else []
         elif line.startswith("await"):
             raise NotJoined(f"{place}: await is possible within functions alone")
-        lines.append(line)
+        if line.endswith("\\"):
+            raise NotJoined(f"{place}: expected the end of a text on its line")
+        lines.append(line.lstrip())
     return _Module(path, imports, names, exports, lines)
 
 

@@ -54,11 +54,11 @@ def test_modules_become_one_strict_function() -> None:
     made = joined("shell/app.js", FILES.__getitem__)
     assert made == (
         '(() => {\n"use strict";\n'
-        "let calls = 0;\nfunction times(a, b) {\n  calls += 1;\n  return a * b;\n}\n"
-        "class Counter {\n  get count() { return calls; }\n}\n"
+        "let calls = 0;\nfunction times(a, b) {\ncalls += 1;\nreturn a * b;\n}\n"
+        "class Counter {\nget count() { return calls; }\n}\n"
         'const MARK = "!";\nconst shout = (text) => text + MARK.repeat(times(1, 3));\n'
         "function start() {\n"
-        '  return shout("a") + times(2, 3) + new Counter().count + "//kept" + "/* kept */";\n}\n'
+        'return shout("a") + times(2, 3) + new Counter().count + "//kept" + "/* kept */";\n}\n'
         "console.log(start());\n})();\n"
     )
 
@@ -89,6 +89,7 @@ def test_the_script_does_what_the_modules_do() -> None:
         ("const a = 1;\nfunction a() {}", "app.js: a is declared in app.js as well"),
         ('import {one} from "./b.js";\nlet hidden;', "app.js: hidden is declared in b.js as well"),
         ("const a = `one\ntwo`;", "app.js:1: expected the end of a template literal"),
+        ('const a = "one\\\ntwo";', "app.js:1: expected the end of a text"),
         ("await start();", "app.js:1: await is possible within functions alone"),
         ('const a = import("./b.js");', "app.js:1: import( cannot be"),
         ("const a = import.meta.url;", "app.js:1: import.meta cannot be"),
@@ -113,7 +114,14 @@ def test_modules_that_import_each_other_are_refused() -> None:
         join(one, b=two)
 
 
-@pytest.mark.parametrize("line", [r"const a = `a \` b`;", """const a = "`" + '`' + `it's`;"""])
+@pytest.mark.parametrize(
+    "line",
+    [
+        r"const a = `a \` b`;",
+        """const a = "`" + '`' + `it's`;""",
+        """const a = `'${b("'", `'"'"'`)}'`;""",
+    ],
+)
 def test_ticks_may_be_quoted(line: str) -> None:
     """They do not count as the end of a template literal."""
     assert line in join(line)
