@@ -39,30 +39,40 @@ class ChunkRun:
     """The beginning of the text: at least `KEPT` characters, or all."""
 
 
+RunKey = tuple[object, ...]
+"""What all chunks of a run share."""
+
+
 @define
 class RunFinder:
     """Decides which frames continue the run of the frame before them."""
 
-    _message: tuple[object, ...] = ()
-    """What all chunks of the run share; empty after a row that is no chunk."""
+    _key: RunKey | None = None
     _last_ns: int = 0
 
-    def continues(self, row: Row, chunk: Chunk | None) -> bool:
+    def continues(self, key: RunKey | None, first_ns: int, last_ns: int) -> bool:
         """Takes the next row, and returns whether it belongs to the same message, and came in time.
 
         Args:
-            row: the row.
-            chunk: the chunk in it; None if it is to stay alone.
+            key: the `run_key` of the row; None if it is no chunk, or is to stay alone.
+            first_ns: when its first byte was read.
+            last_ns: when its last byte was read.
         """
-        if chunk is None:
-            self._message = ()
-            return False
-        message = (
-            chunk.update, chunk.message_id, row["session"], row["stream"], row["turn"],
-        )  # fmt: skip
-        joined = message == self._message and began_ns(row) - self._last_ns < SILENCE_NS
-        self._message, self._last_ns = message, row["t_ns"]
+        joined = key is not None and key == self._key and first_ns - self._last_ns < SILENCE_NS
+        self._key, self._last_ns = key, last_ns
         return joined
+
+
+def run_key(row: Row, chunk: Chunk | None) -> RunKey | None:
+    """Returns what a chunk has to share with the one before it; None if there is no chunk.
+
+    Args:
+        row: the row.
+        chunk: its chunk.
+    """
+    if chunk is None:
+        return None
+    return chunk.update, chunk.message_id, row["session"], row["stream"], row["turn"]
 
 
 def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | ChunkRun]:
@@ -76,7 +86,7 @@ def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | Chun
     finder = RunFinder()
     for row in rows:
         chunk = None if row["seq"] in alone else chunk_in(row)
-        is_same = finder.continues(row, chunk)
+        is_same = finder.continues(run_key(row, chunk), began_ns(row), row["t_ns"])
         if run is not None:
             if is_same and chunk is not None:
                 _add(run, row, chunk)
@@ -131,7 +141,7 @@ def _add(run: ChunkRun, row: Row, chunk: Chunk) -> None:
 
 def chunk_in(row: Row) -> Chunk | None:
     """Returns the chunk in a frame, unless something is odd about the frame."""
-    if row["kind"] != "notification" or row.get("method") != UPDATE:
+    if "raw" not in row or row["kind"] != "notification" or row.get("method") != UPDATE:
         return None
     if row["delivered"] != "full" or not row["newline"] or row["fault"] is not None:
         return None

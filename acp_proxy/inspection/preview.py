@@ -52,16 +52,16 @@ def preview(
     """
     size = size or len(raw)
     if kind in ("stderr", "blank"):
-        return _line(_decoded(raw))
+        return one_line(_decoded(raw))
     if kind == "invalid":
         reason = f"({parse_error}) " if parse_error else ""
-        return _line(f"{reason}{_decoded(raw[:400])}")
+        return one_line(f"{reason}{_decoded(raw[:400])}")
     cut = f"[the first 64 kB of {byte_size(size)}] " if size > _LARGEST else ""
     message = parse_or_begin(raw if len(raw) <= _LARGEST else raw[:HEAD], HEAD)
     try:
-        return _line(cut + _meaning(message, kind, method, hints))
+        return one_line(cut + _meaning(message, kind, method, hints))
     except _UNFORESEEN:
-        return _line(cut + _decoded(raw[:400]))
+        return one_line(cut + _decoded(raw[:400]))
 
 
 def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> str:
@@ -100,6 +100,6 @@ def _decoded(raw: bytes) -> str:
     return raw[:_DECODED].decode(errors="replace").removesuffix("\ufffd")
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
     """Makes text safe to print; cuts it first, so that no work goes into what is not shown."""
     return plain(without_base64(beginning(text, 2 * LONGEST)))

@@ -7,7 +7,7 @@ says how many there are. The same recording gives the same bytes.
 
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,7 +23,16 @@ from acp_proxy.report.model import (
     parties,
     read_report_data,
 )
-from acp_proxy.report.rows import COLUMNS, DIFFERENCES, TEXTS, RowReader
+from acp_proxy.report.rows import (
+    DIFFERENCES,
+    OWN_COLUMNS,
+    SHARED_COLUMNS,
+    TEXTS,
+    ReportRow,
+    RowReader,
+)
+from acp_proxy.store.checked_values import Row
+from acp_proxy.store.plain_updates import PlainUpdate
 from acp_proxy.store.reader import RecordingReader
 
 FORMAT = 1
@@ -69,7 +78,8 @@ def report_blocks(
     data = data or read_report_data(reader, options)
     chosen = options.chosen(reader)
     maker = _BlockMaker(reader, has_payloads=options.payloads)
-    for row in reader.rows(None if chosen is EVERYTHING else chosen):
+    rows = reader.rows_and_updates() if chosen is EVERYTHING else reader.rows(chosen)
+    for row in rows:
         yield from maker.add(row)
     yield from maker.finish()
     yield _block("meta", encode_json({**maker.counts(), **described(data)}))
@@ -94,25 +104,30 @@ class _BlockMaker:
         self._members: dict[str, list[dict[str, Any]]] = {}
         self._member_count = 0
 
-    def add(self, row: dict[str, Any]) -> Iterator[DataBlock]:
-        """Takes the next row of `RecordingReader.rows`; yields the blocks that are complete."""
-        found = self._rows.read(row)
+    def add(self, row: Row | PlainUpdate) -> Iterator[DataBlock]:
+        """Takes the next row; yields the blocks that are complete."""
+        if isinstance(row, PlainUpdate):
+            found = self._rows.read_update(row)
+        else:
+            found = self._rows.read(row)
+            self._note(row, found)
         place = self._columns.rows
-        yield from self._columns.add(found.values, is_joined=found.is_joined)
+        yield from self._columns.add(found)
         self._cells.append(found.cells)
         if len(self._cells) == CELL_ROWS:
             yield self._cell_block()
         if self._payloads is not None:
             if found.data is None:
-                pieces = self._reader.pieces(row["seq"])
-                yield from self._payloads.add_pieces(place, pieces)
+                yield from self._payloads.add_pieces(place, self._reader.pieces(found.own[0]))
             else:
                 yield from self._payloads.add(place, found.data)
+
+    def _note(self, row: Row, found: ReportRow) -> None:
         if row["kind"] == "request" and row["stream"] == "to-client" and row["method"] is not None:
             self._methods.add(row["method"])
         if found.members and self._member_count + len(found.members) <= _MOST_MEMBERS:
             self._member_count += len(found.members)
-            self._members[str(place)] = found.members
+            self._members[str(self._columns.rows)] = found.members
 
     def finish(self) -> Iterator[DataBlock]:
         """Yields the last blocks; nothing may be added afterwards."""
@@ -138,7 +153,7 @@ class _BlockMaker:
     def _cell_block(self) -> DataBlock:
         cells, self._cells = self._cells, []
         number, self._cell_blocks = self._cell_blocks, self._cell_blocks + 1
-        return _block(f"c{number}", _encode([_cut(row) for row in cells]))
+        return _block(f"c{number}", _encode(cells))
 
 
 class _IndexBlocks:
@@ -152,38 +167,38 @@ class _IndexBlocks:
         self.rows = 0
         self.blocks = 0
         self._texts = Texts()
+        self._first_of_run: int | None = None
         self._begin()
 
-    def add(self, values: dict[str, Any], *, is_joined: bool) -> Iterator[DataBlock]:
+    def add(self, found: ReportRow) -> Iterator[DataBlock]:
         place, run = self.rows, None
-        if is_joined:
-            if self._run is None:
-                self._run = place - 1
-                self._values["run"][-1] = 0
-            run = self._run - place
+        if found.is_joined:
+            if self._first_of_run is None:
+                self._first_of_run = place - 1
+                self._runs[-1] = 0
+            run = self._first_of_run - place
         else:
-            self._run = None
-        if len(self._values["seq"]) == CHUNK_ROWS:
+            self._first_of_run = None
+        if len(self._runs) == CHUNK_ROWS:
             yield self._block()
-        columns = self._values
-        for name in COLUMNS:
-            columns[name].append(values.get(name))
-        columns["run"][-1] = run
+        self._own.append(found.own)
+        self._shared.append(found.shared)
+        self._runs.append(run)
         self.rows += 1
 
     def finish(self) -> Iterator[DataBlock]:
-        if self._values["seq"]:
+        if self._runs:
             yield self._block()
 
-    _run: int | None = None
-
     def _begin(self) -> None:
-        self._values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+        self._own: list[tuple[int | None, ...]] = []
+        self._shared: list[tuple[Any, ...]] = []
+        self._runs: list[int | None] = []
 
     def _block(self) -> DataBlock:
-        columns, data = [], []
-        for name in COLUMNS:
-            values = self._values[name]
+        columns: list[tuple[str, int, int]] = []
+        data = []
+        for name, values in self._columns():
             if name in TEXTS:
                 codes = self._texts.codes(values)
             elif name in DIFFERENCES:
@@ -191,14 +206,18 @@ class _IndexBlocks:
             else:
                 codes = number_codes(values)
             width, encoded = planes(codes)
-            columns.append([name, width, 0])
+            columns.append((name, width, 0))
             data.append(encoded)
-        count = len(self._values["seq"])
-        header = {"rows": count, "texts": self._texts.take_new(), "columns": columns}
+        header = {"rows": len(self._runs), "texts": self._texts.take_new(), "columns": columns}
         self._begin()
         number, self.blocks = self.blocks, self.blocks + 1
         start = encode_json(header)
         return _block(f"i{number}", len(start).to_bytes(4, "little"), start, *data)
+
+    def _columns(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        yield from zip(OWN_COLUMNS, zip(*self._own, strict=True), strict=True)
+        yield from zip(SHARED_COLUMNS, zip(*self._shared, strict=True), strict=True)
+        yield "run", self._runs
 
 
 class _PayloadBlocks:
@@ -251,13 +270,6 @@ def _cut_evenly(pieces: Iterable[bytes]) -> Iterator[bytes]:
         rest = rest[start:]
     if rest:
         yield rest
-
-
-def _cut(cells: list[Any]) -> list[Any]:
-    """Leaves out the nulls at the end."""
-    while cells and cells[-1] is None:
-        cells.pop()
-    return cells
 
 
 def _block(name: str, *parts: bytes) -> DataBlock:

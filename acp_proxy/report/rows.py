@@ -1,26 +1,36 @@
-"""Reads what a report has of each row of a recording: columns, cells, the bytes of its line."""
+"""Reads what a report has of each row of a recording: columns, cells, the bytes of its line.
+
+Most rows of a large recording are pieces of text that differ from the one before in their text
+alone. Of such a row only the text is read, and all else is that of the one before.
+"""
 
 import base64
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from acp_proxy.inspection.fault_effects import delivered_instead
-from acp_proxy.inspection.folding import RunFinder, chunk_in
+from acp_proxy.inspection.folding import RunFinder, RunKey, chunk_in, run_key
 from acp_proxy.inspection.hints import HintReader
-from acp_proxy.inspection.timeline import TimelineLine, event_line, frame_line
+from acp_proxy.inspection.preview import one_line
+from acp_proxy.inspection.timeline import TimelineLine, began_ns, event_line, frame_line
+from acp_proxy.protocol.chunks import ChunkSplitter
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.report.delivery_times import delivery_delays
 from acp_proxy.store.checked_values import Row, is_excerpt
+from acp_proxy.store.plain_updates import PlainUpdate
 from acp_proxy.store.reader import RecordingReader
 
-NUMBERS = (
-    "arrival_ns", "turn", "size", "length", "request_seq", "response_seq", "latency_ns", "run",
-    "flags", "delay_ns",
+OWN_COLUMNS = ("seq", "t_ns", "arrival_ns", "size", "length")
+"""Columns of numbers in which nearly all rows differ."""
+SHARED_COLUMNS = (
+    "stream", "kind", "method", "exchange", "session", "turn", "tool_call", "terminal", "newline",
+    "delivered", "fault", "request_seq", "response_seq", "latency_ns", "answer_session",
+    "answer_terminal", "update", "tone", "flags", "delay_ns",
 )  # fmt: skip
-"""Columns of numbers."""
+"""Columns in which many rows have the same values."""
 DIFFERENCES = ("seq", "t_ns", "exchange")
 """Columns of numbers that are stored as differences."""
 TEXTS = (
@@ -28,32 +38,53 @@ TEXTS = (
     "fault", "answer_session", "answer_terminal", "update", "tone",
 )  # fmt: skip
 """Columns of texts."""
-COLUMNS = (
-    "seq", "t_ns", "arrival_ns", "stream", "kind", "method", "exchange", "session", "turn",
-    "tool_call", "terminal", "size", "length", "newline", "delivered", "fault", "request_seq",
-    "response_seq", "latency_ns", "answer_session", "answer_terminal", "update", "run", "tone",
-    "flags", "delay_ns",
-)  # fmt: skip
-"""All columns in their order; `docs/report-data.md` says what they are."""
 
 FIRED, MADE_UP, CHANGED, MASKED, IN_PIECES = 1, 2, 4, 8, 16
 """Bits of ``flags``."""
+_SHORT = 64
+"""Characters up to which a text cannot be base64."""
+_MOST_STREAMS = 64
+"""Sessions whose last piece of text is remembered."""
 
 
-@frozen
-class ReportRow:
-    """A row as a report has it."""
+class ReportRow(NamedTuple):
+    """A row as a report has it; a tuple, since there may be a million."""
 
-    values: dict[str, Any]
-    """By the names of `COLUMNS`, but ``run``."""
+    own: tuple[int, int, int | None, int | None, int]
+    """The values of `OWN_COLUMNS`."""
+    shared: tuple[Any, ...]
+    """The values of `SHARED_COLUMNS`."""
     cells: list[Any]
-    """text, rpc_id, parse_error and what fired."""
+    """text, rpc_id, parse_error and what fired; without nulls at the end."""
     data: bytes | None
     """Its bytes; None if they are to be read in pieces."""
     is_joined: bool
     """Whether it continues the run of the row before."""
     members: list[dict[str, Any]]
     """The messages of a batch."""
+
+
+class _Pattern(NamedTuple):
+    """A piece of text, and what all those have in common that differ from it in the text alone."""
+
+    rest: bytes
+    turn: int | None
+    masked: int
+    start: str
+    """With what the line of the timeline begins before the text."""
+    shared: tuple[Any, ...]
+    run: RunKey
+
+
+@define
+class _TextStream:
+    """The pieces of text of one session."""
+
+    splitter: ChunkSplitter = field(factory=ChunkSplitter)
+    pattern: _Pattern | None = None
+
+
+_NO_MEMBERS: list[dict[str, Any]] = []
 
 
 @define
@@ -68,99 +99,142 @@ class RowReader:
     _hints: HintReader = field(init=False)
     _delays: dict[int, int] = field(init=False)
     _runs: RunFinder = field(factory=RunFinder)
+    _streams: dict[str | None, _TextStream] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._hints = HintReader(self.reader)
         self._delays = delivery_delays(self.reader)
 
     def read(self, row: Row) -> ReportRow:
-        """Returns what a report has of the next row of `RecordingReader.rows`."""
+        """Returns what a report has of the next row of `Rows.rows`."""
+        run = run_key(row, chunk_in(row))
+        is_joined = self._runs.continues(run, began_ns(row), row["t_ns"])
         if "raw" not in row:
-            self._runs.continues(row, None)
             return _event(row)
-        chunk = chunk_in(row)
-        is_joined = self._runs.continues(row, chunk)
-        line = frame_line(row, live=self.reader.live, hints=self._hints.of(row))
-        in_pieces = is_excerpt(row)
-        more = {
-            "length": row["size"],
-            "flags": _flags(row),
-            "delay_ns": self._delays.get(row["seq"]),
-        }
+        line = self._line(row)
+        size = row["size"]
         return ReportRow(
-            {**_values(row, line), **more},
+            (row["seq"], row["t_ns"], row["t_ns"] - row["t_first_ns"], size, size),
+            (*_shared(row, line), self._delays.get(row["seq"])),
             _cells(row, line),
-            None if in_pieces else row["raw"],
+            None if is_excerpt(row) else row["raw"],
             is_joined,
-            list(self._members(row)),
+            list(self._members(row)) if "members" in row else _NO_MEMBERS,
         )
+
+    def read_update(self, update: PlainUpdate) -> ReportRow:
+        """Returns what a report has of the next row, which is a plain update."""
+        seq, t_ns, lag_ns, session, turn, size, masked, raw = update
+        if seq in self._delays:
+            return self.read(update.row())
+        stream = self._streams.get(session)
+        if stream is None:
+            if len(self._streams) == _MOST_STREAMS:
+                self._streams.clear()
+            stream = self._streams[session] = _TextStream()
+        split, pattern = stream.splitter.split(raw), stream.pattern
+        if split is None:
+            return self.read(update.row())
+        is_same = (
+            pattern is not None
+            and split.rest is pattern.rest
+            and turn == pattern.turn
+            and masked == pattern.masked
+        )
+        if not is_same or pattern is None or (text := _shown(pattern.start, split.text)) is None:
+            found = self.read(update.row())
+            stream.pattern = _pattern(update, found, split.rest, split.text)
+            return found
+        is_joined = self._runs.continues(pattern.run, t_ns - lag_ns, t_ns)
+        own = (seq, t_ns, lag_ns, size, size)
+        return ReportRow(own, pattern.shared, [text], raw, is_joined, _NO_MEMBERS)
+
+    def _line(self, row: Row) -> TimelineLine:
+        return frame_line(row, live=self.reader.live, hints=self._hints.of(row))
 
     def _members(self, batch: Row) -> Iterator[dict[str, Any]]:
         offset = 0
-        for member in batch.get("members", ()):
-            own = {**member, "newline": None, "fault": None, "delivered": "full"}
-            line = frame_line(own, live=self.reader.live, hints=self._hints.of(own))
+        for member in batch["members"]:
+            own = {**member, "newline": None, "fault": None, "delivered": "full", "fired": []}
+            line = self._line(own)
             raw = member["raw"]
-            found = batch["raw"].find(raw, offset)
-            offset = found + len(raw)
-            text, rpc_id, parse_error, _ = _cells(own, line)
+            offset = batch["raw"].index(raw, offset)
+            cells = [*_cells(own, line), None, None, None]
             yield {
-                **_values(own, line),
-                "text": text,
-                "rpc_id": rpc_id,
-                "parse_error": parse_error,
-                "offset": found,
+                "seq": own["seq"],
+                "t_ns": own["t_ns"],
+                **dict(zip(SHARED_COLUMNS, _shared(own, line), strict=False)),
+                "size": len(raw),
+                "text": cells[0],
+                "rpc_id": cells[1],
+                "parse_error": cells[2],
+                "offset": offset,
                 "length": len(raw),
             }
+            offset += len(raw)
 
 
-def _values(row: Row, line: TimelineLine) -> dict[str, Any]:
+def _pattern(update: PlainUpdate, found: ReportRow, rest: bytes, text: str) -> _Pattern | None:
+    """Returns what a piece of text shares with the next ones; None if not its text describes it."""
+    row = update.row()
+    run = run_key(row, chunk_in(row))
+    kind = found.shared[SHARED_COLUMNS.index("update")]
+    start = f"{kind}: "
+    if run is None or _shown(start, text) != found.cells[0]:
+        return None
+    return _Pattern(rest, update.turn, update.masked, start, found.shared, run)
+
+
+def _shown(start: str, text: str) -> str | None:
+    """Returns how the timeline shows a piece of text; None if that has to be found out otherwise.
+
+    Args:
+        start: what the timeline shows before it.
+        text: the text.
+    """
+    if not text:
+        return None
+    if len(text) <= _SHORT and text.isprintable() and ";base64," not in text:
+        return text
+    line = one_line(start + text)
+    return line[len(start) :] if line.startswith(start) else None
+
+
+def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
+    """Returns the values of `SHARED_COLUMNS` but the last one."""
     method = row["method"]
     is_update = method == UPDATE and row["kind"] == Kind.NOTIFICATION
     update = line.cells.method if is_update and line.cells.method != UPDATE else None
-    return {
-        "seq": row["seq"],
-        "t_ns": row["t_ns"],
-        "arrival_ns": row["t_ns"] - row["t_first_ns"],
-        "stream": row["stream"],
-        "kind": row["kind"],
-        "method": method,
-        "exchange": row["exchange"],
-        "session": row["session"],
-        "turn": row["turn"],
-        "tool_call": row["tool_call"],
-        "terminal": row["terminal"],
-        "size": row["size"],
-        "newline": row["newline"],
-        "delivered": row["delivered"],
-        "fault": row["fault"],
-        "request_seq": row["request_seq"],
-        "response_seq": row["response_seq"],
-        "latency_ns": row["latency_ns"],
-        "answer_session": row["answer_session"],
-        "answer_terminal": row["answer_terminal"],
-        "update": update,
-        "tone": line.tone.value,
-    }
+    return (
+        row["stream"], row["kind"], method, row["exchange"], row["session"], row["turn"],
+        row["tool_call"], row["terminal"], row["newline"], row["delivered"], row["fault"],
+        row["request_seq"], row["response_seq"], row["latency_ns"], row["answer_session"],
+        row["answer_terminal"], update, line.tone.value, _flags(row),
+    )  # fmt: skip
 
 
 def _flags(row: Row) -> int:
+    flags = MASKED if row["masked"] else 0
+    if is_excerpt(row):
+        flags |= IN_PIECES
+    if row["fault"] is None:
+        return flags
     fired = row.get("fired") or ()
-    flags = FIRED if fired else 0
+    if fired:
+        flags |= FIRED
     if any(one["made"] for one in fired):
         flags |= MADE_UP
-    if row["fault"] is not None and (
-        row["delivered"] != "full" or delivered_instead(row) is not None
-    ):
+    if row["delivered"] != "full" or delivered_instead(row) is not None:
         flags |= CHANGED
-    if row["masked"]:
-        flags |= MASKED
-    return flags | (IN_PIECES if is_excerpt(row) else 0)
+    return flags
 
 
 def _cells(row: Row, line: TimelineLine) -> list[Any]:
     fired = [_fired(one) for one in row.get("fired") or ()]
-    return [line.text, row["rpc_id"], row["parse_error"], fired or None]
+    cells = [line.text, row["rpc_id"], row["parse_error"], fired or None]
+    while len(cells) > 1 and cells[-1] is None:
+        cells.pop()
+    return cells
 
 
 def _fired(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,17 +248,12 @@ def _fired(one: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "delivered": text, "base64": encoded, "size": one["size"]}
 
 
+_EVENT: dict[str, Any] = {**dict.fromkeys(SHARED_COLUMNS), "stream": "event", "flags": 0}
+
+
 def _event(row: Row) -> ReportRow:
     line = event_line(row)
     data = row["data"].encode()
-    values = {
-        **dict.fromkeys(COLUMNS),
-        "seq": row["seq"],
-        "t_ns": row["t_ns"],
-        "stream": "event",
-        "kind": row["kind"],
-        "length": len(data),
-        "tone": line.tone.value,
-        "flags": 0,
-    }
-    return ReportRow(values, [line.text, None, None, None], data, False, [])
+    shared = {**_EVENT, "kind": row["kind"], "tone": line.tone.value}
+    own = (row["seq"], row["t_ns"], None, None, len(data))
+    return ReportRow(own, (*shared.values(),), [line.text], data, False, _NO_MEMBERS)

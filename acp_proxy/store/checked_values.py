@@ -77,6 +77,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
 """The types of columns of these names, in any table."""
 
 
+_MOST_TYPES = 1_000
+"""How many combinations of types are remembered as right."""
+
+
 class Mistyped(Exception):
     """Raised for a value of a type that no recorder writes."""
 
@@ -104,9 +108,17 @@ def select(connection: sqlite3.Connection, sql: str, parameters: Any = ()) -> It
     """
     cursor = connection.execute(sql, parameters)
     names = [column[0] for column in cursor.description]
+    has_data = "data" in names
+    checked: set[tuple[type, ...]] = set()
     for values in cursor:
         row = dict(zip(names, values, strict=True))
-        _check_types(row)
+        # Of a million rows nearly all have values of the same types.
+        if (types := (*map(type, values),)) not in checked:
+            _check_types(row)
+            if len(checked) < _MOST_TYPES:
+                checked.add(types)
+        if has_data:
+            _check_data(row["data"])
         yield row
 
 
@@ -114,13 +126,15 @@ def _check_types(row: Row) -> None:
     for name, value in row.items():
         if name in _TYPES and not isinstance(value, _TYPES[name]):
             raise Mistyped(f"{name} is {type(value).__name__}")
-    if "data" in row:
-        try:
-            data = json.loads(row["data"])
-        except ValueError:
-            data = None
-        if not isinstance(data, dict):
-            raise Mistyped("an event is no JSON object")
+
+
+def _check_data(text: str) -> None:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        data = None
+    if not isinstance(data, dict):
+        raise Mistyped("an event is no JSON object")
 
 
 def limit(connection: sqlite3.Connection, *schemas: str) -> None:

@@ -85,15 +85,25 @@ class FrameTable:
         """
         where = self._where(chosen)
         is_exact = where.exact
+        for row in self.frames_where(where, after):
+            if not is_exact and is_excerpt(row):
+                raise LineTooLarge(row["seq"], row["size"])
+            if chosen is None or chosen.finds(row):
+                yield row
+
+    def frames_where(self, where: Where, after: int = 0) -> Iterator[Row]:
+        """Streams the frames for which a condition holds, in order; see `Rows.frames`.
+
+        Args:
+            where: the condition; if it is not exact, more frames come.
+            after: only frames beyond this number.
+        """
         for row in self._candidates(where, after):
             if row["stream"] is None:
                 raise Mistyped(f"frame {row['seq']} is of no stream")
-            if not is_exact and is_excerpt(row):
-                raise LineTooLarge(row["seq"], row["size"])
             if row["kind"] == "batch":
                 row["members"] = members_of(row, partial(select, self.connection))
-            if chosen is None or chosen.finds(row):
-                yield row
+            yield row
 
     def heads(self, chosen: "Filter | None") -> Iterable[FrameHead]:
         """Streams the frames that a filter matches without their payloads.
@@ -104,7 +114,7 @@ class FrameTable:
         if not where.exact:
             names = FrameHead._fields
             return (FrameHead._make(row[n] for n in names) for row in self.frames(chosen))
-        heads = _heads(self._select(f"{_HEAD}, {self.lines.size}", where), self._texts())
+        heads = _heads(self._select(f"{_HEAD}, {self.lines.size}", where), self.texts())
         if chosen is None or where.is_open:
             return heads
         return (h for h in heads if h.kind != "batch" or self._matches_batch(h.seq, chosen))
@@ -120,7 +130,7 @@ class FrameTable:
         if not where.exact:
             return (_payload_of(row, largest) for row in self.frames(chosen))
         columns = self._payload_columns(largest)
-        payloads = _payloads(self._select(columns, where), self._texts())
+        payloads = _payloads(self._select(columns, where), self.texts())
         if chosen is None or where.is_open:
             return payloads
         return (p for p in payloads if p.kind != "batch" or self._matches_batch(p.seq, chosen))
@@ -202,7 +212,8 @@ class FrameTable:
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
         """Streams at least the frames beyond a number for which a condition holds."""
         lines = self.lines
-        columns = f"{frame_columns(lines.raw, lines.size, lines.masked)}, {_OF_EXCHANGE}"
+        line = frame_columns(lines.raw, lines.size, lines.masked, with_json=False)
+        columns = f"{line}, {_OF_EXCHANGE}"
         select_from = f"SELECT {columns} FROM {frames_from(self.rows, self.labels)} {_EXCHANGE}"
         if where.is_open:
             every = f"{select_from} WHERE f.seq > ? ORDER BY f.seq"
@@ -224,7 +235,8 @@ class FrameTable:
             where.parameters,
         )
 
-    def _texts(self) -> _Texts:
+    def texts(self) -> _Texts:
+        """Returns the text of each label; of None it is None."""
         labels = dict(self.connection.execute(f"SELECT id, text FROM {self.labels}"))
         for label in labels.values():
             _check_label(label)

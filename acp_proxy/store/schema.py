@@ -66,7 +66,11 @@ def json_of(row: str, raw: str | None = None) -> str:
 
 
 def frame_columns(
-    raw: str = "f.raw", size: str = "length(f.raw)", masked: str = "(f.flags >> 6) & 1"
+    raw: str = "f.raw",
+    size: str = "length(f.raw)",
+    masked: str = "(f.flags >> 6) & 1",
+    *,
+    with_json: bool = True,
 ) -> str:
     """Returns the columns of the view ``frames``, from the names of `frames_from`.
 
@@ -74,7 +78,9 @@ def frame_columns(
         raw: SQL for the line.
         size: SQL for its size.
         masked: SQL for whether something in it is masked.
+        with_json: whether ``json`` is among them, for which SQLite parses each line.
     """
+    json = f" {json_of('f', raw)} AS json," if with_json else ""
     return f"""
   f.seq, 'acp' AS channel,
   {_case("f.flags & 3", {s.value: c for s, c in STREAM_CODES.items()})} AS stream,
@@ -83,7 +89,7 @@ def frame_columns(
   m.text AS method, f.rpc_id, f.exchange, s.text AS session, f.turn, c.text AS tool_call,
   t.text AS terminal, {size} AS size, {raw} AS raw, {_NEWLINE} AS newline, f.parse_error,
   {_case("(f.flags >> 4) & 3", DELIVERED_CODES)} AS delivered, f.fault,
-  {masked} AS masked, {json_of("f", raw)} AS json, f.seq AS rowid
+  {masked} AS masked,{json} f.seq AS rowid
 """.strip()
 
 
