@@ -12,7 +12,7 @@ import { VirtualList } from "../shell/virtual_list.js";
  */
 
 const COLUMNS = [
-  ["mark", "Marks"], ["number", "Frame"], ["time", "Time"], ["method", "Method"], ["id", "Id"], ["pair", "Answer"], ["size", "Size"],
+  ["number", "Frame"], ["time", "Time"], ["method", "Method"], ["id", "Id"], ["pair", "Answer"], ["size", "Size"],
   ["text", "Text"],
 ];
 /** @type {Record<string, [string, string]>} */
@@ -23,6 +23,8 @@ const TWO_LINES_HEIGHT = 46;
 const TEXT_CHARACTERS = 400;
 const SLOW_NS = 1e9;
 const STUCK_NS = 10e9;
+/** Class of a row whose cells are not there yet. */
+const PENDING = "list-pending";
 const FLAG_FAULTS = 1 | 2 | 4;
 
 /** @type {View} */
@@ -54,7 +56,7 @@ class ListView {
       label: "Frames and events",
       role: "treegrid",
       rowHeight: LINE_HEIGHT,
-      head: COLUMNS.map(([name, title]) => h("span", { class: `list-${name}`, role: "columnheader" }, name === "mark" ? h("span", { class: "visually-hidden" }, title) : title)),
+      head: COLUMNS.map(([name, title]) => h("span", { class: `list-${name}`, role: "columnheader" }, title)),
       render: (item, node) => this.render(item, node),
       onActive: (item) => state.select(rowOfItem(item)),
       onFold: (item, _, isOpen) => this.fold(item, isOpen),
@@ -64,7 +66,7 @@ class ListView {
     const times = this.recording.numbers("t_ns");
     // What the largest number and time need.
     const [digits, timeDigits] = [seqs, times].map((values) => String(Math.floor(values[values.length - 1] ?? 0)).length);
-    this.list.element.style.setProperty("--number-width", `${Math.max(digits + 3, 6)}ch`);
+    this.list.element.style.setProperty("--number-width", `${Math.max(digits + 3, 6) + 3}ch`);
     this.timeWidths = { elapsed: Math.max(timeDigits - 9, 1) + 4, delta: Math.max(timeDigits - 9, 1) + 7, clock: 12 };
     this.list.element.addEventListener("click", (event) => this.onClick(event), { capture: true });
     const narrow = matchMedia(NARROW);
@@ -76,7 +78,7 @@ class ListView {
     state.on("matched", () => this.isShown && this.list.refresh());
     state.on("times", () => this.fitTimes());
     this.fitTimes();
-    this.recording.onLoaded((first, last) => this.isShown && this.onLoaded(first, last));
+    this.recording.onLoaded(() => this.isShown && this.list.refresh((node) => node.classList.contains(PENDING)));
   }
 
   show() {
@@ -89,11 +91,6 @@ class ListView {
     this.isShown = false;
   }
 
-  fitTimes() {
-    this.list.element.style.setProperty("--time-width", `${this.timeWidths[this.state.times]}ch`);
-    this.list.refresh();
-  }
-
   focus() {
     this.list.focus();
   }
@@ -103,60 +100,68 @@ class ListView {
     this.list.move(step);
   }
 
+  fitTimes() {
+    this.list.element.style.setProperty("--time-width", `${this.timeWidths[this.state.times]}ch`);
+    this.list.refresh();
+  }
+
   update() {
     this.isStale = !this.isShown;
     if (this.isStale) return;
+    const { row } = this.state;
+    this.openFor(row);
     this.items = buildItems(this.recording, this.state.shown, this.opened);
     this.empty.hidden = this.items.length > 0;
-    this.list.setItems(this.items, -1);
-    this.goTo(this.state.row);
+    this.list.setItems(this.items, { active: this.indexOf(row), place: "center" });
   }
 
   /** @param {number} row */
   goTo(row) {
     const { active } = this.list;
-    if (row < 0 || (active >= 0 && rowOfItem(this.items[active]) === row)) return;
-    let index = indexOfRow(this.items, row);
-    if (index >= 0 && kindOfItem(this.items[index]) === RUN && rowOfItem(this.items[index]) !== row && this.isRowShown(row)) {
-      this.setOpen(rowOfItem(this.items[index]), true);
-      index = indexOfRow(this.items, row);
-    }
-    const isThere = index >= 0 && rowOfItem(this.items[index]) === row;
-    this.list.setActive(isThere ? index : -1);
-  }
-
-  /** @param {number} row */
-  isRowShown(row) {
-    const { shown } = this.state;
-    return shown[lowerBound(shown, row)] === row;
+    if (active >= 0 && rowOfItem(this.items[active]) === row) return;
+    if (this.openFor(row)) this.update();
+    else this.list.setActive(this.indexOf(row));
   }
 
   /**
-   * Opens or closes the run of an item.
+   * The index of the item that begins with a row; -1 if there is none.
+   * @param {number} row
+   */
+  indexOf(row) {
+    const index = row < 0 ? -1 : indexOfRow(this.items, row);
+    return index >= 0 && rowOfItem(this.items[index]) === row ? index : -1;
+  }
+
+  /**
+   * Opens the run that hides a row, unless it is the row with which the run begins.
+   * @param {number} row
+   * @returns {boolean} whether it was closed
+   */
+  openFor(row) {
+    const { shown } = this.state;
+    const run = row < 0 ? NaN : this.recording.numbers("run")[row];
+    const place = Number.isNaN(run) ? -1 : lowerBound(shown, row);
+    const isHidden = place > 0 && shown[place] === row && this.recording.numbers("run")[shown[place - 1]] === run;
+    if (!isHidden || this.opened.has(run)) return false;
+    this.opened.add(run);
+    return true;
+  }
+
+  /**
+   * Opens or closes the run of an item, and moves to its line.
    * @param {number} item
    * @param {boolean} isOpen
    */
   fold(item, isOpen) {
     const run = this.recording.numbers("run")[rowOfItem(item)];
-    if (Number.isNaN(run) || this.opened.has(run) === isOpen) return;
-    if (isOpen && kindOfItem(item) !== RUN) return;
-    this.setOpen(rowOfItem(item), isOpen);
-  }
-
-  /**
-   * @param {number} row a row of the run
-   * @param {boolean} isOpen
-   */
-  setOpen(row, isOpen) {
-    const run = this.recording.numbers("run")[row];
+    if (Number.isNaN(run) || this.opened.has(run) === isOpen || (isOpen && kindOfItem(item) !== RUN)) return;
     if (isOpen) this.opened.add(run);
     else this.opened.delete(run);
-    this.items = buildItems(this.recording, this.state.shown, this.opened);
+    const { shown } = this.state;
+    const first = shown[lowerBound(shown, run)];
+    this.items = buildItems(this.recording, shown, this.opened);
     // The line of the run comes before its rows.
-    const first = this.state.shown[lowerBound(this.state.shown, run)];
-    const header = indexOfRow(this.items, first) - (isOpen ? 1 : 0);
-    this.list.setItems(this.items, header);
-    this.list.setActive(header, { place: "nearest" });
+    this.list.setItems(this.items, { active: indexOfRow(this.items, first) - (isOpen ? 1 : 0) });
     this.state.select(first);
   }
 
@@ -167,17 +172,6 @@ class ListView {
     this.fold(this.items[index], !this.opened.has(this.recording.numbers("run")[rowOfItem(this.items[index])]));
     this.list.focus();
     event.stopPropagation();
-  }
-
-  /**
-   * @param {number} first
-   * @param {number} last
-   */
-  onLoaded(first, last) {
-    const [top, bottom] = this.list.onScreen;
-    if (bottom < top) return;
-    // A run at the end may go on below the screen; its text comes from its first rows.
-    if (rowOfItem(this.items[top]) <= last && rowOfItem(this.items[bottom]) + TEXT_CHARACTERS >= first) this.list.refresh();
   }
 
   /**
@@ -199,6 +193,7 @@ class ListView {
     else if (this.opened.has(runs[row])) node.classList.add("list-member");
     node.classList.add(`tone-${this.recording.text("tone", row) ?? "plain"}`, `stream-${this.recording.text("stream", row)}`);
     const values = isRun ? this.runValues(row) : this.rowValues(row);
+    if (values.text === null) node.classList.add(PENDING);
     for (const [name] of COLUMNS) node.append(h("span", { class: `list-${name}`, role: "gridcell" }, values[name]));
   }
 
@@ -211,14 +206,13 @@ class ListView {
     const cells = recording.cellsNow(row);
     const size = recording.numbers("size")[row];
     return {
-      mark: this.marks(row, row),
-      number: recording.numbers("seq")[row],
+      number: [this.marks(row, row), String(recording.numbers("seq")[row])].flat(),
       time: this.time(row),
-      method: [...arrow(recording.text("stream", row)), this.verb(row)],
+      method: [arrow(recording.text("stream", row)), this.verb(row)],
       id: cells?.rpc_id ? `#${visibleText(cells.rpc_id)}` : null,
       pair: this.pairWords(row),
       size: Number.isNaN(size) ? null : sizeInWords(size),
-      text: cells ? this.textNodes(cells.text) : "…",
+      text: cells && this.textNodes(cells.text),
     };
   }
 
@@ -231,20 +225,20 @@ class ListView {
     const { last, count, size } = runExtent(recording, this.state.shown, first);
     const seqs = recording.numbers("seq");
     const times = recording.numbers("t_ns");
+    const text = this.runText(first, last);
     const sign = this.opened.has(recording.numbers("run")[first]) ? "▾" : "▸";
     return {
-      mark: this.marks(first, last),
-      number: span(String(seqs[first]), String(seqs[last])),
+      number: [this.marks(first, last), span(String(seqs[first]), String(seqs[last]))].flat(),
       time: this.time(first),
-      method: [...arrow(recording.text("stream", first)), h("span", { class: "list-fold", "aria-hidden": "true" }, sign), `${this.verb(first)} ×${count}`],
+      method: [arrow(recording.text("stream", first)), h("span", { class: "list-fold", "aria-hidden": "true" }, sign), `${this.verb(first)} ×${count}`],
       pair: durationInWords(times[last] - times[first]),
       size: sizeInWords(size),
-      text: this.textNodes(this.runText(first, last)),
+      text: text === null ? null : this.textNodes(text),
     };
   }
 
   /**
-   * The beginning of the text of a run.
+   * The beginning of the text of a run; null if it is not there yet.
    * @param {number} first
    * @param {number} last
    */
@@ -253,7 +247,7 @@ class ListView {
     let text = "";
     for (let place = lowerBound(shown, first); shown[place] <= last && text.length < TEXT_CHARACTERS; place++) {
       const cells = this.recording.cellsNow(shown[place]);
-      if (cells === null) return `${text}…`;
+      if (cells === null) return null;
       text += cells.text;
     }
     return text;
@@ -351,7 +345,7 @@ class ListView {
 /** @param {string | null} stream */
 function arrow(stream) {
   const [shape, words] = ARROWS[stream ?? "event"] ?? ARROWS.event;
-  return [h("span", { class: "list-arrow", "aria-hidden": "true" }, shape), h("span", { class: "visually-hidden" }, `${words} `)];
+  return h("span", { class: "list-arrow", role: "img", "aria-label": words }, shape);
 }
 
 /**

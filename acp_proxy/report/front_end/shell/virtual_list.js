@@ -1,7 +1,7 @@
 // A list of any length that keeps only the rows on the screen in the page. Browsers give up on
 // elements of some 16 million pixels, so a longer list is scaled: its scroll bar moves in larger
 // steps, while the wheel and the keyboard move by rows as ever.
-import { clear, h, setAttribute } from "./dom.js";
+import { h, setAttribute } from "./dom.js";
 
 /**
  * @typedef {object} ListOptions
@@ -19,7 +19,7 @@ import { clear, h, setAttribute } from "./dom.js";
 const LARGEST_HEIGHT = 8_000_000;
 const ROW_HEIGHT = 24;
 /** Rows beyond each edge, so that a little scrolling shows no gap. */
-const MARGIN_ROWS = 4;
+const MARGIN_ROWS = 2;
 /** A higher screen than this shows no more rows. */
 const MOST_ROWS = 100;
 
@@ -45,7 +45,7 @@ export class ScrollGeometry {
 
   /** @param {number} offset */
   within(offset) {
-    return Math.min(Math.max(offset, 0), this.lastOffset);
+    return Math.round(Math.min(Math.max(offset, 0), this.lastOffset));
   }
 
   /** @param {number} scrollTop of the element that scrolls */
@@ -99,7 +99,8 @@ export class VirtualList {
     this.items = [];
     this.geometry = new ScrollGeometry(0, options.rowHeight ?? ROW_HEIGHT, 0);
     this.offset = 0;
-    this.setTop = 0;
+    /** What `scrollTop` was set to, or was when rows were drawn last. */
+    this.scrollTop = 0;
     /** The index of the row that the keyboard moves; -1 is none. */
     this.active = -1;
     /** @type {Map<number, HTMLElement>} */
@@ -111,43 +112,41 @@ export class VirtualList {
     this.element = h("div", { class: "list", role: options.role ?? "grid", "aria-label": options.label, "aria-readonly": "true" }, head, this.body);
     this.body.addEventListener("scroll", () => this.onScroll());
     this.body.addEventListener("keydown", (event) => this.onKey(event));
-    this.body.addEventListener("click", (event) => this.onClick(event));
+    this.body.addEventListener("click", (event) => this.onClick(event, false));
     this.body.addEventListener("dblclick", (event) => this.onClick(event, true));
     this.onWheel = this.onWheel.bind(this);
-    new ResizeObserver(() => this.measure()).observe(this.body);
+    new ResizeObserver(() => this.onResize()).observe(this.body);
   }
 
   /**
-   * Shows other items; the row at the top stays unless there are fewer.
+   * Shows other items. The offset stays, unless there is an active row that would not be seen.
    * @param {ArrayLike<number>} items
-   * @param {number} [active]
+   * @param {{active?: number, place?: "nearest" | "center"}} [options] no row is active by default
    */
-  setItems(items, active = Math.min(this.active, items.length - 1)) {
+  setItems(items, { active = -1, place = "nearest" } = {}) {
     this.items = items;
     this.active = active;
     setAttribute(this.element, "aria-rowcount", items.length + this.headRows);
-    this.measure(true);
+    this.layOut(this.geometry.rowHeight, this.geometry.viewport, place);
   }
 
   /** @param {number} rowHeight in pixels */
   setRowHeight(rowHeight) {
-    if (rowHeight === this.geometry.rowHeight) return;
     this.offset = (this.offset / this.geometry.rowHeight) * rowHeight;
-    this.geometry = new ScrollGeometry(this.items.length, rowHeight, this.geometry.viewport);
-    this.measure(true);
+    this.layOut(rowHeight, this.geometry.viewport);
   }
 
   /**
    * Makes a row the active one, and shows it.
-   * @param {number} index
+   * @param {number} index -1 for none
    * @param {{focus?: boolean, place?: "nearest" | "center"}} [options]
    */
   setActive(index, { focus = false, place = "center" } = {}) {
-    const hadFocus = focus || this.hasFocus();
+    const hasFocus = focus || this.hasFocus();
     this.active = index;
-    if (index >= 0) this.moveTo(this.geometry.offsetFor(index, this.offset, place));
-    else this.draw();
-    if (hadFocus) this.focus();
+    if (index >= 0) this.scrollTo(this.geometry.offsetFor(index, this.offset, place));
+    this.draw();
+    if (hasFocus) this.focus();
   }
 
   /**
@@ -155,28 +154,29 @@ export class VirtualList {
    * @param {number} by
    */
   move(by) {
-    const stops = this.options.isStop ?? (() => true);
     const last = this.items.length - 1;
-    const step = by < 0 ? -1 : 1;
+    const isStop = (/** @type {number} */ index) => this.options.isStop?.(this.items[index]) ?? true;
     let index = Math.min(Math.max(this.active + by, 0), last);
-    while (index >= 0 && index <= last && !stops(this.items[index])) index += step;
-    if (index < 0 || index > last) {
-      // Beyond the end: back to the last one that is a stop.
+    // On in this direction; and back where the list ends before the next one.
+    for (const step of [Math.sign(by), -Math.sign(by)]) {
+      while (index >= 0 && index <= last && !isStop(index)) index += step;
+      if (index >= 0 && index <= last) break;
       index = Math.min(Math.max(index, 0), last);
-      while (index >= 0 && index <= last && !stops(this.items[index])) index -= step;
     }
-    if (index < 0 || index > last || index === this.active) return;
+    if (last < 0 || index === this.active || !isStop(index)) return;
     this.setActive(index, { place: "nearest" });
     this.options.onActive?.(this.items[index], index);
   }
 
-  /** Draws the rows on the screen anew. */
-  refresh() {
-    const hadFocus = this.hasFocus();
-    for (const node of this.nodes.values()) node.remove();
-    this.nodes.clear();
+  /**
+   * Draws rows on the screen anew.
+   * @param {(node: HTMLElement) => boolean} [isStale] which ones; all without this
+   */
+  refresh(isStale = () => true) {
+    const hasFocus = this.hasFocus();
+    for (const [index, node] of this.nodes) if (isStale(node)) this.drop(index, node);
     this.draw();
-    if (hadFocus) this.focus();
+    if (hasFocus) this.focus();
   }
 
   /** Puts the keyboard on the active row, or on the list where that is not on the screen. */
@@ -184,77 +184,88 @@ export class VirtualList {
     (this.nodes.get(this.active) ?? this.body).focus({ preventScroll: true });
   }
 
-  /** The first and the last index on the screen. @returns {[number, number]} */
-  get onScreen() {
-    return this.geometry.drawn(this.offset);
-  }
-
   hasFocus() {
     return this.body.contains(document.activeElement);
   }
 
-  measure(isNew = false) {
-    const { rowHeight, viewport } = this.geometry;
-    const height = this.body.clientHeight;
-    if (!isNew && viewport === height) return;
-    this.geometry = new ScrollGeometry(this.items.length, rowHeight, height);
+  /**
+   * @param {number} rowHeight
+   * @param {number} viewport
+   * @param {"nearest" | "center"} [place] of the active row; the offset stays without this
+   */
+  layOut(rowHeight, viewport, place) {
+    this.geometry = new ScrollGeometry(this.items.length, rowHeight, viewport);
     this.space.style.setProperty("height", `${this.geometry.height}px`);
     this.body.removeEventListener("wheel", this.onWheel);
     if (this.geometry.isScaled) this.body.addEventListener("wheel", this.onWheel, { passive: false });
-    this.scrollTo(this.geometry.within(this.offset));
+    const isMoved = place !== undefined && this.active >= 0;
+    this.scrollTo(isMoved ? this.geometry.offsetFor(this.active, this.offset, place) : this.geometry.within(this.offset));
     this.refresh();
   }
 
-  /** @param {number} offset */
-  moveTo(offset) {
-    this.scrollTo(offset);
-    this.draw();
-  }
-
-  /** @param {number} offset */
+  /**
+   * Moves without drawing, and does not read the place back: that would lay out the page once more.
+   * @param {number} offset
+   */
   scrollTo(offset) {
     this.offset = offset;
-    this.body.scrollTop = this.geometry.scrollTopOf(offset);
-    this.setTop = this.body.scrollTop;
-    if (!this.geometry.isScaled) this.offset = this.setTop;
+    const top = Math.round(this.geometry.scrollTopOf(offset));
+    if (top !== this.scrollTop) this.body.scrollTop = top;
+    this.scrollTop = top;
   }
 
   draw() {
     const [first, last] = this.geometry.drawn(this.offset);
-    let focusLost = false;
-    for (const [index, node] of this.nodes) {
-      if (index >= first && index <= last) continue;
-      focusLost ||= node.contains(document.activeElement);
-      node.remove();
-      this.nodes.delete(index);
-    }
+    const hasFocus = this.hasFocus();
+    for (const [index, node] of this.nodes) if (index < first || index > last) this.drop(index, node);
     for (let index = first; index <= last; index++) this.place(index);
     this.body.tabIndex = this.nodes.has(this.active) ? -1 : 0;
-    if (focusLost) this.focus();
+    if (hasFocus && !this.hasFocus()) this.focus();
+  }
+
+  /**
+   * @param {number} index
+   * @param {HTMLElement} node
+   */
+  drop(index, node) {
+    node.remove();
+    this.nodes.delete(index);
   }
 
   /** @param {number} index */
   place(index) {
-    let node = this.nodes.get(index);
-    if (node === undefined) {
-      node = h("div", { class: "list-row", role: "row", "aria-rowindex": index + 1 + this.headRows, "data-index": index });
-      this.options.render(this.items[index], node, index);
-      this.nodes.set(index, node);
-      // In their order, as a screen reader goes through them.
-      const next = this.nodes.get(index + 1) ?? null;
-      this.space.insertBefore(node, next ?? (this.nodes.has(index - 1) ? /** @type {Node} */ (this.nodes.get(index - 1)).nextSibling : this.space.firstChild));
+    const before = this.nodes.get(index);
+    const node = before ?? h("div", { class: "list-row", role: "row", "aria-rowindex": index + 1 + this.headRows, "data-index": index });
+    if (before === undefined || this.geometry.isScaled) {
+      node.style.setProperty("top", `${this.scrollTop + index * this.geometry.rowHeight - this.offset}px`);
     }
-    const top = this.setTop + index * this.geometry.rowHeight - this.offset;
-    node.style.setProperty("top", `${top}px`);
     const isActive = index === this.active;
-    node.tabIndex = isActive ? 0 : -1;
-    node.setAttribute("aria-selected", String(isActive));
+    if (before === undefined || isActive !== (node.tabIndex === 0)) {
+      node.tabIndex = isActive ? 0 : -1;
+      node.setAttribute("aria-selected", String(isActive));
+    }
+    if (before !== undefined) return;
+    this.options.render(this.items[index], node, index);
+    this.nodes.set(index, node);
+    // In their order, as a screen reader goes through them.
+    const above = this.nodes.get(index - 1);
+    this.space.insertBefore(node, above ? above.nextSibling : this.space.firstChild);
+  }
+
+  /** Also when the list comes back after another view, where browsers forget how far it was scrolled. */
+  onResize() {
+    const height = this.body.clientHeight;
+    if (height === 0) return;
+    this.scrollTop = this.body.scrollTop;
+    this.layOut(this.geometry.rowHeight, height);
   }
 
   onScroll() {
     const top = this.body.scrollTop;
-    if (Math.abs(top - this.setTop) >= 1 || !this.geometry.isScaled) this.offset = this.geometry.offsetOf(top);
-    this.setTop = top;
+    // Else it is what this list has set and drawn itself.
+    if (Math.abs(top - this.scrollTop) < 1) return;
+    this.offset = this.geometry.offsetOf(top);
+    this.scrollTop = top;
     this.draw();
   }
 
@@ -265,44 +276,38 @@ export class VirtualList {
     const offset = this.geometry.within(this.offset + event.deltaY * step);
     if (offset === this.offset) return;
     event.preventDefault();
-    this.moveTo(offset);
+    this.scrollTo(offset);
+    this.draw();
   }
 
   /** @param {KeyboardEvent} event */
   onKey(event) {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const { key, target } = event;
     const { page } = this.geometry;
     /** @type {Record<string, number>} */
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
-    const item = this.items[this.active];
-    if (event.key in moves) this.move(moves[event.key]);
-    else if (this.active < 0) return;
-    else if (event.key === "Enter" && event.target === event.currentTarget) this.options.onOpen?.(item, this.active);
-    else if (event.key === "Enter" && event.target === this.nodes.get(this.active)) this.options.onOpen?.(item, this.active);
-    else if (this.options.onFold && (event.key === "ArrowRight" || event.key === "ArrowLeft")) {
-      this.options.onFold(item, this.active, event.key === "ArrowRight");
-    } else return;
+    const { options, active } = this;
+    const item = this.items[active];
+    const isOnRow = active >= 0 && (target === this.body || target === this.nodes.get(active));
+    if (key in moves) this.move(moves[key]);
+    else if (isOnRow && key === "Enter" && options.onOpen) options.onOpen(item, active);
+    else if (isOnRow && (key === "ArrowRight" || key === "ArrowLeft") && options.onFold) options.onFold(item, active, key === "ArrowRight");
+    else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
   /**
    * @param {MouseEvent} event
-   * @param {boolean} [isDouble]
+   * @param {boolean} isDouble
    */
-  onClick(event, isDouble = false) {
+  onClick(event, isDouble) {
     const node = event.target instanceof Element ? event.target.closest("[data-index]") : null;
-    if (!(node instanceof HTMLElement)) return;
-    const index = Number(node.dataset.index);
-    const item = this.items[index];
-    if (this.options.isStop?.(item) === false) return;
+    const index = Number(node?.getAttribute("data-index") ?? -1);
+    if (index < 0 || this.options.isStop?.(this.items[index]) === false) return;
     this.setActive(index, { focus: true, place: "nearest" });
-    this.options.onActive?.(item, index);
-    if (isDouble) this.options.onOpen?.(item, index);
-  }
-
-  /** Empties the list. */
-  remove() {
-    clear(this.element);
+    this.options.onActive?.(this.items[index], index);
+    if (isDouble) this.options.onOpen?.(this.items[index], index);
   }
 }
