@@ -9,6 +9,8 @@ quite the length that it had, so that a delay by `bandwidth` is not quite the on
 
 from collections.abc import Iterable
 
+from attrs import define
+
 from acp_proxy.faults.effects import Fired, Output, ScheduledWrite
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.plan import Plan, structure_plan
@@ -35,6 +37,16 @@ def delivery_delays(reader: RecordingReader) -> dict[int, int]:
     return _Repetition(plan, reader.recording.seed or 0).delays(reader)
 
 
+@define
+class _MadeLine:
+    """A line that a rule has made up."""
+
+    left: bytes
+    """What of it is not sent yet."""
+    seq: int | None = None
+    late_ns: int = 0
+
+
 class _Repetition:
     """A plan applied once more to the frames of its recording."""
 
@@ -43,11 +55,16 @@ class _Repetition:
         self._received: list[tuple[int, int]] = []
         """The number and time of each frame."""
         self._delays: dict[int, int] = {}
+        self._made: dict[int, list[_MadeLine]] = {}
+        """By the frame at which they were made up, in their order."""
 
     def delays(self, reader: RecordingReader) -> dict[int, int]:
         last = 0
         for row in reader.frames():
-            if row["stream"] == "stderr" or _is_made_up(row):
+            if row["stream"] == "stderr":
+                continue
+            if _is_made_up(row):
+                self._name_made(row["seq"])
                 continue
             last = row["t_ns"]
             self._received.append((row["seq"], last))
@@ -55,19 +72,40 @@ class _Repetition:
             direction = Direction(row["stream"])
             outputs = self._engine.receive(direction, bytes(row["raw"]), newline, last)
             if _fired(outputs) != _recorded(row):
-                return self._delays
+                break
             self._take(outputs)
-        for direction in Direction:
-            self._take(self._engine.end(direction, last))
-        return self._delays
+        else:
+            for direction in Direction:
+                self._take(self._engine.end(direction, last))
+        lines = (line for made in self._made.values() for line in made)
+        made = {line.seq: line.late_ns for line in lines if line.seq and line.late_ns > 0}
+        return dict(sorted((self._delays | made).items()))
+
+    def _name_made(self, seq: int) -> None:
+        """Takes note of the number of a line that was made up at the last frame."""
+        unnamed = (line for line in self._made.get(len(self._received), []) if line.seq is None)
+        if (line := next(unnamed, None)) is not None:
+            line.seq = seq
 
     def _take(self, outputs: Iterable[Output]) -> None:
         for output in outputs:
-            if isinstance(output, ScheduledWrite) and not output.is_injected:
-                seq, received = self._received[output.frame - 1]
-                late = output.due - received
-                if late > self._delays.get(seq, 0):
-                    self._delays[seq] = late
+            if isinstance(output, Fired) and output.received is None and output.delivered:
+                self._made.setdefault(output.frame, []).append(_MadeLine(output.delivered))
+            elif isinstance(output, ScheduledWrite):
+                self._send(output)
+
+    def _send(self, write: ScheduledWrite) -> None:
+        seq, received = self._received[write.frame - 1]
+        late = write.due - received
+        if not write.is_injected:
+            if late > self._delays.get(seq, 0):
+                self._delays[seq] = late
+            return
+        for line in self._made.get(write.frame, []):
+            if line.left and line.left.startswith(write.data):
+                line.left = line.left[len(write.data) :]
+                line.late_ns = late
+                return
 
 
 def _plan(text: str | None) -> Plan | None:

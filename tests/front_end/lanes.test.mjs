@@ -30,6 +30,7 @@ class FakeRecording {
   text(name, row) { return this.list[row][name] ?? null; }
   rowOf(seq) { return this.list.findIndex((row) => row.seq === seq); }
   nearest(seq) { const row = this.list.findIndex((one) => one.seq >= seq); return row < 0 ? this.rows - 1 : row; }
+  rowAt(t) { const row = this.list.findIndex((one) => one.t_ns >= t); return row < 0 ? this.rows : row; }
   pair(row) { return this.rowOf(this.list[row]?.[this.list[row]?.kind === "request" ? "response_seq" : "request_seq"]); }
   all() { return Int32Array.from(this.list, (_, at) => at); }
 }
@@ -102,6 +103,16 @@ test("an answer that a fault dropped stays in the proxy", () => {
   assert.deepEqual([...never.get("proxy")], [0, 1]);
 });
 
+test("a request that was late is pending from when it arrived", () => {
+  const late = {flags: 1, fault: "late", delay_ns: 2 * MS};
+  const recording = new FakeRecording([
+    asked("session/prompt", 5, {...toAgent, ...late}), {}, {}, {}, answered("session/prompt", 1), asked("x/other", NaN, late),
+  ]);
+  const {open} = lanesOf(recording);
+  assert.deepEqual([...open.get("agent")], [0, 0, 1, 1, 0, 0]);
+  assert.deepEqual([...open.get("client")], [0, 0, 0, 0, 0, 0]);
+});
+
 test("messages go between who sends and who has to act", () => {
   const recording = new FakeRecording([
     asked("fs/read_text_file", 2), answered("fs/read_text_file", 1, toAgent), {}, {stream: "stderr", kind: "stderr"},
@@ -136,6 +147,7 @@ test("a run of chunks is one item, also where the filter leaves some out", () =>
   const items = sequenceItems(recording, Int32Array.from([0, 1, 3, 4]));
   assert.deepEqual([...items.rows], [0, 1, 4]);
   assert.deepEqual([...items.lasts], [0, 3, 4]);
+  assert.deepEqual([...items.counts], [1, 2, 1]);
   assert.equal(itemOf(items, 2), 1);
   assert.equal(itemOf(items, 3), 1);
   assert.equal(itemOf(items, 4), 2);
@@ -191,6 +203,15 @@ test("what faults did is drawn as two halves", () => {
     ["agent>proxy cross"], ["agent>proxy changed", "proxy>client head"], ["proxy>client head"], ["agent>client head"],
     ["client>agent cross"],
   ]);
+});
+
+test("a line that was made up begins in the proxy, and waits there if it is late", () => {
+  const made = {flags: 3, fault: "copy", delay_ns: 5 * MS};
+  const recording = new FakeRecording([{...made, t_ns: 0}, {t_ns: 2 * MS}, {...made, t_ns: 9 * MS}]);
+  const items = sequenceItems(recording, recording.all());
+  assert.deepEqual(kindsOf(items), ["frame", "frame", "delivery", "delivered"]);
+  const drawn = [0, 2, 3].map((at) => arrowsOf(recording, items, at).map(({from, to, slanted}) => `${from}>${to} ${slanted}`));
+  assert.deepEqual(drawn, [[], ["proxy>client true"], ["proxy>client true"]]);
 });
 
 test("late updates are those that the diagnosis names", () => {

@@ -2,40 +2,54 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {
-  countsByPlace, idleStretches, markPlaces, placeOf, tickStep, timeAt, timeAxis,
+  countsByPlace, lengthOf, markPlaces, placeOf, tickStep, timeAt, timeAxis,
 } from "../../acp_proxy/report/front_end/pictures/time_axis.js";
 
 const SECOND = 1e9;
 const times = (...seconds) => Float64Array.from(seconds, (one) => one * SECOND);
 
-test("without idle stretches the axis is linear", () => {
-  const axis = timeAxis(times(0, 1, 2, 4));
-  assert.deepEqual(axis.idle, []);
-  assert.equal(placeOf(axis, SECOND), 0.25);
-  assert.equal(timeAt(axis, 0.5), 2 * SECOND);
+const steady = (from, to, step) => Array.from({length: Math.round((to - from) / step) + 1}, (_, n) => from + n * step);
+const widthOf = (axis, from, to) => placeOf(axis, to * SECOND) - placeOf(axis, from * SECOND);
+const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`);
+
+test("where something always happens the axis is linear", () => {
+  const axis = timeAxis(times(...steady(0, 100, 1)));
+  assert.deepEqual(axis.quiet, []);
+  near(placeOf(axis, 25 * SECOND), 0.25);
+  near(timeAt(axis, 0.5), 50 * SECOND);
 });
 
-test("an hour of silence takes three hundredths of the axis", () => {
-  const axis = timeAxis(times(0, 1, 3601, 3602));
-  assert.deepEqual(axis.idle, [{from: SECOND, to: 3601 * SECOND}]);
-  const width = placeOf(axis, 3601 * SECOND) - placeOf(axis, SECOND);
-  assert.ok(Math.abs(width - 0.03) < 1e-9);
+test("an hour of silence takes four hundredths of the axis", () => {
+  const axis = timeAxis(times(...steady(0, 100, 1), ...steady(3700, 3800, 1)));
+  assert.deepEqual(axis.quiet, [{from: 100 * SECOND, to: 3700 * SECOND}]);
+  near(widthOf(axis, 100, 3700), 0.04);
 });
 
-test("many silences take a quarter of the axis together", () => {
-  const spread = [];
-  for (let n = 0; n < 100; n++) spread.push(n * 61, n * 61 + 1);
-  const axis = timeAxis(times(...spread));
-  const idle = axis.idle.reduce((sum, one) => sum + placeOf(axis, one.to) - placeOf(axis, one.from), 0);
-  assert.ok(Math.abs(idle - 0.25) < 1e-9, String(idle));
+test("a slow start of half a second is drawn short as well", () => {
+  const axis = timeAxis(times(0, ...steady(0.5, 0.6, 0.001)));
+  near(widthOf(axis, 0, 0.5), 0.04);
 });
 
-test("a silence is never drawn longer than it was", () => {
-  const steady = Array.from({length: 500}, (_, n) => n * 4);
-  const axis = timeAxis(times(...steady, 2001, 2002));
-  assert.equal(axis.idle.length, 1);
-  const width = placeOf(axis, 2001 * SECOND) - placeOf(axis, 1996 * SECOND);
-  assert.ok(Math.abs(width - 5 / 2002) < 1e-9);
+test("a silence that is short beside a longer one is quiet too", () => {
+  const axis = timeAxis(times(...steady(0, 60, 1), ...steady(90, 120, 1), ...steady(36000, 36060, 1)));
+  assert.equal(axis.quiet.length, 2);
+});
+
+test("many silences take three tenths of the axis together", () => {
+  const axis = timeAxis(times(...steady(0, 9, 1).flatMap((n) => steady(n * 100, n * 100 + 10, 0.1))));
+  assert.equal(axis.quiet.length, 9);
+  near(axis.quiet.reduce((sum, one) => sum + placeOf(axis, one.to) - placeOf(axis, one.from), 0), 0.3);
+});
+
+test("where most stretches are long they are drawn as they were", () => {
+  const axis = timeAxis(times(0, 0.03, 0.031, 0.032, 0.04, 0.046, 0.047, 3.05, 3.55));
+  assert.equal(axis.quiet.length, 2);
+  assert.deepEqual(timeAxis(times(...steady(0, 20, 1))).quiet, []);
+});
+
+test("where all is silence nothing is called short", () => {
+  assert.deepEqual(timeAxis(times(0, 10, 20)).quiet, []);
+  near(widthOf(timeAxis(times(0, 10, 20)), 0, 10), 0.5);
 });
 
 test("places and times are inverse, at the ends and outside as well", () => {
@@ -52,11 +66,6 @@ test("recordings of no row, of one, and of one moment have an axis", () => {
     assert.ok(Number.isFinite(placeOf(axis, 3 * SECOND)));
     assert.ok(Number.isFinite(timeAt(axis, 0.5)));
   }
-});
-
-test("a recording that is all silence is drawn in even parts", () => {
-  const axis = timeAxis(times(0, 10, 20));
-  assert.equal(placeOf(axis, 10 * SECOND), 0.5);
 });
 
 test("every row of a wanted code is counted once, where it is", () => {
@@ -77,12 +86,12 @@ test("only the rows that are asked for are counted", () => {
 });
 
 test("marks keep their distance", () => {
-  const rows = times(0, 0.1, 0.2, 1, 2);
-  assert.deepEqual(markPlaces(timeAxis(rows), rows, [0, 1, 2, 3], 0.1), [0, 0.1, 0.5]);
+  const rows = times(...steady(0, 100, 1));
+  assert.deepEqual(markPlaces(timeAxis(rows), rows, [0, 1, 9, 10, 50], 0.1), [0, 0.1, 0.5]);
 });
 
-test("idle stretches begin at five seconds", () => {
-  assert.equal(idleStretches(times(0, 4.999, 9.999)).length, 1);
+test("stretches have a length together", () => {
+  assert.equal(lengthOf([{from: 1, to: 3}, {from: 4, to: 5}]), 3);
 });
 
 test("ticks are one, two or five of a power of ten", () => {

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.capture.log_format import FAULT, TO_CLIENT
+from acp_proxy.capture.log_format import FAULT, MADE, PART, TO_CLIENT
 from acp_proxy.report.delivery_times import delivery_delays
 from acp_proxy.store.reader import RecordingReader
-from tests.log_writer import MS, LogWriter, notification
+from tests.log_writer import MS, LogWriter, line, notification
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +47,29 @@ def recorded(tmp_path: Path, plan: str, *fired: str) -> dict[int, int]:
 def test_a_late_frame_and_those_behind_it_have_delays(tmp_path: Path) -> None:
     """Frame 4 came two milliseconds later and waits for frame 3."""
     assert recorded(tmp_path, LATE, "latency") == {3: 20 * MS, 4: 18 * MS}
+
+
+def test_a_copy_is_as_late_as_its_frame(tmp_path: Path) -> None:
+    """A line that a rule made up has a number and a delay of its own."""
+    plan = (
+        LATE
+        + """
+[[fault]]
+kind = "duplicate"
+where = "method:b"
+"""
+    )
+    path = tmp_path / "copies.db"
+    with LogWriter(path, fault_plan=plan, seed=7) as recorder:
+        recorder.to_client(notification("b"))
+        for rule in ("latency", "duplicate"):
+            fields = {"rule": rule, "action": rule, "delivered": "full", "same": 1}
+            recorder.event(FAULT, TO_CLIENT, **fields)
+        recorder._record(PART, TO_CLIENT, line(notification("b")))
+        recorder.event(MADE, TO_CLIENT, rule="duplicate", action="duplicate", at=recorder.t_ns)
+        recorder.finish()
+    with RecordingReader(path) as reader:
+        assert delivery_delays(reader) == {2: 20 * MS, 3: 20 * MS}
 
 
 def test_jitter_is_drawn_again_from_the_recorded_seed(tmp_path: Path) -> None:

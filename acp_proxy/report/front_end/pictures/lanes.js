@@ -16,6 +16,7 @@
  * @property {Uint8Array} kinds of each item: ITEM
  * @property {Int32Array} rows its first row
  * @property {Int32Array} lasts its last row
+ * @property {Int32Array} counts how many rows it has
  * @property {Float64Array} times when it happened
  * @property {Int32Array} held how many frames wait in the proxy after it
  * @property {Int32Array} frames the items that are frames, in the order of their rows
@@ -151,8 +152,10 @@ class PendingRequests {
     this.open = noSlots();
     this.never = noSlots();
     this.places = new Uint8Array(recording.rows);
-    /** @type {Map<number, number[]>} */
+    /** The places that become free at a row. @type {Map<number, number[]>} */
     this.endings = new Map();
+    /** The requests that reach their receiver at a later row. @type {Map<number, number[]>} */
+    this.arrivals = new Map();
     this.codes = Object.fromEntries(
       ["request", "response", "error", "batch"].map((kind) => [kind, recording.code(kind) || -1]));
     /** @type {Map<number, number | null>} */
@@ -168,8 +171,12 @@ class PendingRequests {
     const kind = recording.codes("kind")[row];
     for (const place of this.endings.get(row) ?? []) this.close(place);
     this.endings.delete(row);
+    for (const late of this.arrivals.get(row) ?? []) this.request(late);
+    this.arrivals.delete(row);
     if (kind === codes.request) {
-      this.request(row);
+      const arrival = this.arrivalOf(row);
+      if (arrival === row) this.request(row);
+      else addTo(this.arrivals, arrival, row);
     } else if (kind === codes.response || kind === codes.error) {
       const asked = recording.pair(row);
       if (asked >= 0 && this.places[asked] && !this.turnEnds.has(asked)) {
@@ -180,6 +187,17 @@ class PendingRequests {
     } else if (kind === codes.batch) {
       for (const member of recording.meta.members[row] ?? []) this.member(row, member);
     }
+  }
+
+  /**
+   * The row at which a request has reached who answers it; behind the last row if none has seen it.
+   * @param {number} row
+   */
+  arrivalOf(row) {
+    const {recording} = this;
+    const delay = recording.numbers("delay_ns")[row];
+    if (!(delay > 0) || fateOf(recording, row) === "dropped") return row;
+    return Math.max(row, recording.rowAt(recording.numbers("t_ns")[row] + delay));
   }
 
   /** @param {number} row */
@@ -238,10 +256,19 @@ class PendingRequests {
     if (Number.isNaN(seq) || !place) return;
     const row = this.recording.nearest(seq);
     if (this.recording.numbers("seq")[row] < seq) return;
-    const others = this.endings.get(row);
-    if (others) others.push(place);
-    else this.endings.set(row, [place]);
+    addTo(this.endings, row, place);
   }
+}
+
+/**
+ * @param {Map<number, number[]>} lists
+ * @param {number} key
+ * @param {number} value
+ */
+function addTo(lists, key, value) {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
 }
 
 /** @returns {Record<Lane, number>} */
@@ -271,7 +298,7 @@ export function sequenceItems(recording, shown) {
       const {row, last, time} = deliveries[next];
       before = Math.max(before, time);
       if (items.isLast(row)) items.markDelivered();
-      else items.add(ITEM.delivery, row, last, time, -1);
+      else items.add(ITEM.delivery, row, last, 1, time, -1);
     }
   };
   for (let at = 0; at < shown.length; ) {
@@ -279,9 +306,9 @@ export function sequenceItems(recording, shown) {
     const end = endOfRun(runs, shown, at);
     const began = times[row] - (waits[row] || 0);
     deliver(began);
-    if (began - before >= GAP_NS) items.add(ITEM.gap, row, row, began - before, 0);
+    if (began - before >= GAP_NS) items.add(ITEM.gap, row, row, 0, began - before, 0);
     const last = shown[end - 1];
-    items.add(ITEM.frame, row, last, times[row], hasDelay(delays, shown, at, end) ? 1 : 0);
+    items.add(ITEM.frame, row, last, end - at, times[row], hasDelay(delays, shown, at, end) ? 1 : 0);
     before = times[last];
     at = end;
   }
@@ -345,6 +372,8 @@ class ItemList {
     /** @type {number[]} */
     this.lasts = [];
     /** @type {number[]} */
+    this.counts = [];
+    /** @type {number[]} */
     this.times = [];
     /** @type {number[]} */
     this.held = [];
@@ -355,14 +384,16 @@ class ItemList {
    * @param {number} kind
    * @param {number} row
    * @param {number} last
+   * @param {number} count
    * @param {number} time
    * @param {number} held how many more frames wait in the proxy
    */
-  add(kind, row, last, time, held) {
+  add(kind, row, last, count, time, held) {
     this.waiting += held;
     this.kinds.push(kind);
     this.rows.push(row);
     this.lasts.push(last);
+    this.counts.push(count);
     this.times.push(time);
     this.held.push(this.waiting);
   }
@@ -390,6 +421,7 @@ class ItemList {
       kinds: Uint8Array.from(this.kinds),
       rows: Int32Array.from(this.rows),
       lasts: Int32Array.from(this.lasts),
+      counts: Int32Array.from(this.counts),
       times: Float64Array.from(this.times),
       held: Int32Array.from(this.held),
       frames: Int32Array.from(frames),
@@ -415,6 +447,19 @@ export function itemOf(items, row) {
 }
 
 /**
+ * Returns the longest delay of some rows; 0 if they were not late.
+ * @param {Recording} recording
+ * @param {number} row
+ * @param {number} last
+ */
+export function delayIn(recording, row, last) {
+  const delays = recording.numbers("delay_ns");
+  let longest = 0;
+  for (let at = row; at <= last; at++) if (delays[at] > longest) longest = delays[at];
+  return longest;
+}
+
+/**
  * Returns the arrows of an item: one, or two where a fault has made a difference.
  * @param {Recording} recording
  * @param {Items} items
@@ -430,9 +475,11 @@ export function arrowsOf(recording, items, at) {
   const onward = {from: /** @type {Lane} */ ("proxy"), to: ends.to, end: /** @type {const} */ ("head"), slanted: false};
   const inward = {from: ends.from, to: /** @type {Lane} */ ("proxy"), slanted: false};
   if (kind === ITEM.delivery) return [{...onward, slanted: true}];
-  const isLate = recording.numbers("delay_ns")[row] > 0;
+  const isLate = delayIn(recording, row, items.lasts[at]) > 0;
   if (fate === "dropped") return [{...inward, end: "cross"}];
-  if (fate === "injected") return [onward];
+  if (fate === "injected") {
+    return isLate && kind === ITEM.frame ? [] : [{...onward, slanted: isLate}];
+  }
   if (isLate) {
     const arrow = /** @type {Arrow} */ ({...inward, end: fate === "changed" ? "changed" : "clock"});
     return kind === ITEM.delivered ? [arrow, {...onward, slanted: true}] : [arrow];

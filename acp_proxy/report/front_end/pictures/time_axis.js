@@ -1,54 +1,78 @@
-// Maps the time of a recording to positions from 0 to 1, with idle stretches drawn short, and
-// counts frames by position. Pure: knows no page.
+// Maps the time of a recording to positions from 0 to 1, with quiet stretches drawn short, and counts
+// rows by position. Pure: knows no page.
 
-const IDLE_NS = 5e9;
-const MOST_OF_ONE = 0.03;
-const MOST_OF_ALL = 0.25;
+const QUIET_PART = 0.02;
+const QUIET_PASSES = 3;
+const FEW = 3;
+const ROWS_FOR_ONE = 20;
+const MOST_OF_ONE = 0.04;
+const MOST_OF_ALL = 0.3;
+const SHORTENED = 0.7;
 
 /**
  * @typedef {{from: number, to: number}} Stretch
- * @typedef {{times: number[], places: number[], idle: Stretch[]}} TimeAxis
+ * @typedef {{times: number[], places: number[], quiet: Stretch[]}} TimeAxis
  */
 
 /**
- * Makes an axis. Where nothing happens for five seconds or longer, time takes a fixed width, so that
- * all such stretches together fill at most a quarter of the axis.
+ * Makes an axis. A stretch in which nothing happens for longer than a fiftieth of the rest is quiet:
+ * it has a fixed width, and all such stretches together fill less than a third of the axis.
+ * `quiet` has those that are drawn clearly shorter than the rest.
  * @param {Float64Array} times of all rows, in their order
  * @returns {TimeAxis}
  */
 export function timeAxis(times) {
-  const idle = idleStretches(times);
+  const quiet = quietStretches(times);
   const first = times.length ? times[0] : 0;
   const last = times.length ? Math.max(times[times.length - 1], first + 1) : 1;
-  const idleTotal = idle.reduce((sum, one) => sum + one.to - one.from, 0);
-  const active = last - first - idleTotal;
-  const each = Math.min(MOST_OF_ONE, MOST_OF_ALL / Math.max(1, idle.length));
-  const short = active > 0 ? (active * each) / (1 - each * idle.length) : 1;
+  const active = last - first - lengthOf(quiet);
+  const each = Math.min(MOST_OF_ONE, MOST_OF_ALL / Math.max(1, quiet.length));
+  const short = active > 0 ? (active * each) / (1 - each * quiet.length) : 1;
   const breaks = [first];
   const widths = [0];
-  for (const {from, to} of idle) {
+  for (const {from, to} of quiet) {
+    widths.push(from - breaks[breaks.length - 1], Math.min(short, to - from));
     breaks.push(from, to);
-    widths.push(from - breaks[breaks.length - 3], Math.min(short, to - from));
   }
+  widths.push(last - breaks[breaks.length - 1]);
   breaks.push(last);
-  widths.push(last - breaks[breaks.length - 2]);
   const whole = widths.reduce((sum, width) => sum + width, 0) || 1;
   let done = 0;
   const places = widths.map((width) => (done += width) / whole);
-  return {times: breaks, places, idle};
+  const shortened = quiet.filter(({from, to}) => active > 0 && short < SHORTENED * (to - from));
+  return {times: breaks, places, quiet: shortened};
 }
 
 /**
- * Returns the stretches of at least five seconds in which nothing happens.
+ * Returns the stretches that are long when compared with what is left without longer ones. Where
+ * many are as long, that is how the recording is, and none of them is quiet.
  * @param {Float64Array} times
  * @returns {Stretch[]}
  */
-export function idleStretches(times) {
-  const found = [];
-  for (let row = 1; row < times.length; row++) {
-    if (times[row] - times[row - 1] >= IDLE_NS) found.push({from: times[row - 1], to: times[row]});
+function quietStretches(times) {
+  const length = times.length ? times[times.length - 1] - times[0] : 0;
+  /** @type {Stretch[]} */
+  let found = [];
+  for (let pass = 0; pass < QUIET_PASSES; pass++) {
+    const least = QUIET_PART * (length - lengthOf(found));
+    if (least <= 0) break;
+    const longer = [];
+    for (let row = 1; row < times.length; row++) {
+      if (times[row] - times[row - 1] > least) longer.push({from: times[row - 1], to: times[row]});
+    }
+    const isRule = longer.length > Math.max(FEW, times.length / ROWS_FOR_ONE);
+    if (isRule || longer.length === found.length) break;
+    found = longer;
   }
   return found;
+}
+
+/**
+ * Returns how long stretches are together.
+ * @param {Stretch[]} stretches
+ */
+export function lengthOf(stretches) {
+  return stretches.reduce((sum, {from, to}) => sum + to - from, 0);
 }
 
 /**

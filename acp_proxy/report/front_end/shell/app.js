@@ -5,6 +5,9 @@ import { Recording } from "../data/recording.js";
 import { callsView } from "../cards/card.js";
 import { mountDetail } from "../detail/detail.js";
 import { listView } from "../list/list_view.js";
+import { overview } from "../pictures/overview.js";
+import { sequenceView } from "../pictures/sequence.js";
+import { waterfallView } from "../pictures/waterfall.js";
 import { clear, h, setAttribute } from "./dom.js";
 import { keyTable, listenForKeys } from "./keyboard.js";
 import { followLink, keepLink, readLink } from "./link.js";
@@ -26,7 +29,7 @@ import { State } from "./state.js";
  */
 
 /** @type {View[]} */
-const VIEWS = [listView, callsView];
+const VIEWS = [listView, sequenceView, waterfallView, callsView];
 /** @typedef {import("./state.js").TimeForm} TimeForm */
 /** @type {[TimeForm, string][]} */
 const TIME_FORMS = [["elapsed", "from start"], ["delta", "from row before"], ["clock", "clock"]];
@@ -61,6 +64,7 @@ class App {
     this.main = h("div", { class: "main" });
     this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
     clear(root, this.makeTools(), this.message, this.overview, h("div", { class: "panes" }, this.main, this.detail), this.help);
+    overview.mount(this.overview, state);
     this.root = root;
     mountDetail(this.detail, state);
     for (const view of VIEWS) {
