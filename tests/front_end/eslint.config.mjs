@@ -9,7 +9,7 @@ const SINKS = [
 const REQUESTS = ["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "importScripts"];
 const BROWSER = [
   "AbortController", "Blob", "CSS", "CustomEvent", "DecompressionStream", "Document", "Element", "Event",
-  "EventTarget", "FinalizationRegistry", "HTMLElement", "IntersectionObserver", "KeyboardEvent",
+  "EventTarget", "FinalizationRegistry", "HTMLElement", "IntersectionObserver", "KeyboardEvent", "MessageChannel",
   "MessageEvent", "MouseEvent", "Node", "PointerEvent", "ReadableStream", "ResizeObserver", "Response", "SVGElement",
   "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "WheelEvent", "Worker", "atob", "btoa",
   "cancelAnimationFrame", "clearInterval", "clearTimeout", "console", "document", "getComputedStyle",

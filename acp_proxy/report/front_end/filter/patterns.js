@@ -9,10 +9,10 @@
  * @returns {(text: string) => boolean}
  */
 export function patternTest(pattern) {
-  const parts = partsOf([...pattern].map(codeOf));
+  const parts = partsOf(codePoints(pattern));
   const last = parts.length - 1;
   return (text) => {
-    const characters = [...text].map(codeOf);
+    const characters = codePoints(text);
     const end = characters.length - parts[last].length;
     if (last === 0) {
       return end === 0 && matchesAt(parts[0], characters, 0);
@@ -34,9 +34,17 @@ export function patternTest(pattern) {
   };
 }
 
-/** @param {string} character */
-const codeOf = (character) => /** @type {number} */ (character.codePointAt(0));
-const [STAR, ANY_ONE, OPEN, CLOSE, NOT, DASH] = [..."*?[]!-"].map(codeOf);
+/** @param {string} text */
+function codePoints(text) {
+  return Array.from(text, (character) => /** @type {number} */ (character.codePointAt(0)));
+}
+
+const STAR = 0x2a;
+const ANY_ONE = 0x3f;
+const OPEN = 0x5b;
+const CLOSE = 0x5d;
+const NOT = 0x21;
+const DASH = 0x2d;
 
 /**
  * @param {Place[]} part

@@ -1,0 +1,144 @@
+// Sends long jobs to the worker, and the blocks that it asks for. Where there can be no worker, the
+// same jobs run here, in slices.
+import { runJob } from "./jobs.js";
+
+/**
+ * @typedef {import("../data/recording.js").Recording} Recording
+ * @typedef {import("./jobs.js").SearchRequest | import("./jobs.js").AskRequest} Request
+ * @typedef {object} Job
+ * @property {Request} request
+ * @property {(result: any) => void} resolve
+ * @property {(error: Error) => void} reject
+ * @property {(rows: Int32Array) => void} onHits
+ */
+
+const WORKER = "worker";
+const POLICY = "acp-report-worker";
+const NO_LINES = "this report was made without payloads, so nothing can be looked up in lines";
+
+export class LineReader {
+  /** @param {Recording} recording */
+  constructor(recording) {
+    this.recording = recording;
+    this.columns = columnsOf(recording);
+    /** @type {Map<number, Job>} */
+    this.jobs = new Map();
+    this.lastJob = 0;
+    this.worker = this.newWorker();
+  }
+
+  /**
+   * Runs a job; rejects if it is stopped.
+   * @param {Request} request
+   * @param {AbortSignal} signal
+   * @param {(rows: Int32Array) => void} [onHits] called now and then with the rows found so far
+   * @returns {Promise<any>}
+   */
+  run(request, signal, onHits = () => undefined) {
+    const needsLines = request.type === "search" || request.questions.some(({ kind }) => kind !== "id");
+    if (needsLines && this.recording.meta.payloads === null) return Promise.reject(new Error(NO_LINES));
+    return new Promise((resolve, reject) => {
+      const number = ++this.lastJob;
+      this.jobs.set(number, { request, resolve, reject, onHits });
+      const stop = () => {
+        this.worker?.postMessage({ type: "stop", job: number });
+        this.end(number)?.reject(new Error("stopped"));
+      };
+      signal.addEventListener("abort", stop, { once: true });
+      if (this.worker) this.worker.postMessage({ type: "run", job: number, request });
+      else this.runHere(number);
+      if (signal.aborted) stop();
+    });
+  }
+
+  newWorker() {
+    const { source } = this.recording;
+    if (typeof Worker === "undefined" || !source.has(WORKER)) return null;
+    try {
+      const url = URL.createObjectURL(new Blob([source.text(WORKER)], { type: "text/javascript" }));
+      const worker = new Worker(trustedUrl(url));
+      worker.onmessage = ({ data }) => this.take(data);
+      worker.onerror = () => this.goOnHere();
+      worker.postMessage({ type: "columns", columns: this.columns });
+      return worker;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Runs all jobs here, since the worker was refused or has failed. */
+  goOnHere() {
+    this.worker?.terminate();
+    this.worker = null;
+    for (const number of this.jobs.keys()) this.runHere(number);
+  }
+
+  /** @param {any} message of the worker */
+  take(message) {
+    if (message.type === "want") {
+      this.worker?.postMessage({ type: "block", name: message.name, text: this.recording.source.text(message.name) });
+    } else if (message.type === "hits") this.jobs.get(message.job)?.onHits(message.rows);
+    else if (message.type === "done") this.end(message.job)?.resolve(message.result);
+    else this.end(message.job)?.reject(new Error(message.message));
+  }
+
+  /** @param {number} number */
+  runHere(number) {
+    const job = this.jobs.get(number);
+    if (job === undefined) return;
+    const load = (/** @type {string} */ name) => this.recording.source.bytes(name);
+    runJob(this.columns, job.request, load, () => !this.jobs.has(number), job.onHits).then(
+      (result) => this.end(number)?.resolve(result),
+      (error) => this.end(number)?.reject(error),
+    );
+  }
+
+  /** @param {number} number */
+  end(number) {
+    const job = this.jobs.get(number);
+    this.jobs.delete(number);
+    return job;
+  }
+}
+
+/**
+ * The address of the worker, as the page's policy wants it: only blobs of this page are scripts.
+ * @param {string} url
+ * @returns {string}
+ */
+function trustedUrl(url) {
+  const types = /** @type {any} */ (window).trustedTypes;
+  if (!types) return url;
+  const onlyBlobs = (/** @type {string} */ wanted) => {
+    if (!wanted.startsWith("blob:")) throw new TypeError("expected a blob");
+    return wanted;
+  };
+  return types.createPolicy(POLICY, { createScriptURL: onlyBlobs }).createScriptURL(url);
+}
+
+/**
+ * What a job has to know of all rows.
+ * @param {Recording} recording
+ * @returns {import("./questions.js").Columns}
+ */
+function columnsOf(recording) {
+  const isEvent = new Uint8Array(recording.rows);
+  const [streams, event] = [recording.codes("stream"), recording.code("event")];
+  const eventKinds = new Map();
+  for (let row = 0; event > 0 && row < isEvent.length; row++) {
+    if (streams[row] !== event) continue;
+    isEvent[row] = 1;
+    eventKinds.set(row, recording.text("kind", row));
+  }
+  const methods = Int32Array.from(recording.codes("method"));
+  return {
+    payloads: recording.meta.payloads ?? [],
+    lengths: Uint32Array.from(recording.numbers("length"), (length) => length || 0),
+    isEvent,
+    eventKinds,
+    methods,
+    sessions: Int32Array.from(recording.codes("session")),
+    hasCall: Uint8Array.from(recording.codes("tool_call"), (code) => Math.min(code, 1)),
+    methodTexts: new Map(Array.from(new Set(methods), (code) => [code, recording.texts[code - 1]])),
+  };
+}

@@ -1,0 +1,40 @@
+// Answers filters and searches of recordings, for a test that compares the answers with Python's.
+// Reads `[{blocks: {name: base64}, filters: [text], searches: [text]}]`, writes rows or messages.
+import { readFileSync } from "node:fs";
+
+import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
+import { decodeBase64, inflate } from "../../acp_proxy/report/front_end/data/source.js";
+import { applyFilter, search } from "../../acp_proxy/report/front_end/search/search.js";
+
+class PackedSource {
+  constructor(blocks) {
+    this.blocks = blocks;
+    this.inflated = new Map();
+  }
+  has(name) {
+    return name in this.blocks;
+  }
+  text(name) {
+    return this.blocks[name];
+  }
+  async bytes(name) {
+    if (!this.inflated.has(name)) this.inflated.set(name, await inflate(decodeBase64(this.blocks[name])));
+    return this.inflated.get(name);
+  }
+}
+
+const answers = [];
+for (const { blocks, filters, searches } of JSON.parse(readFileSync(0, "utf-8"))) {
+  const recording = await Recording.read(new PackedSource(blocks));
+  const seqs = recording.numbers("seq");
+  const numbered = (rows) => Array.from(rows, (row) => seqs[row]);
+  const found = { filters: [], searches: [] };
+  for (const text of filters) {
+    found.filters.push(await applyFilter({ recording }, text).then(numbered, (error) => error.message));
+  }
+  for (const text of searches) {
+    found.searches.push(numbered((await search({ recording }, text, {})).rows));
+  }
+  answers.push(found);
+}
+process.stdout.write(JSON.stringify(answers));

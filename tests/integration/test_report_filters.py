@@ -1,0 +1,100 @@
+"""Filters and searches of a report find what those of the command line find."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from acp_proxy.cli.commands.inspect.search import _hits
+from acp_proxy.cli.time_limit import TimeLimit
+from acp_proxy.errors import BadFilter
+from acp_proxy.filters import EVERYTHING
+from acp_proxy.inspection.searching.patterns import Pattern
+from acp_proxy.inspection.searching.search import Searcher
+from acp_proxy.inspection.typed_filter import chosen_in
+from acp_proxy.report.blocks import report_blocks
+from acp_proxy.report.model import ReportOptions
+from acp_proxy.store.reader import RecordingReader
+from tests import front_end_checks as checks
+from tests.npm_packages import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DATA = ROOT / "tests/data"
+RECORDINGS = [
+    DATA / "filters/odd.jsonl",  # batches, odd numbers and texts, lines that are no messages
+    DATA / "text_form/faults.jsonl",
+    ROOT / "recordings/tour.db",
+    ROOT / "recordings/terminal.db",
+    ROOT / "recordings/cancelled.db",
+]
+_TERMS = (DATA / "filters/filters.txt").read_text(encoding="utf-8").splitlines()
+_SEARCHES = (
+    "hello", "a", "the", "strasse", "Straße", "straße", "😀 smile", "quoted", "istanbul", "i", "ı",
+    "K", "ſ", "ẞ", "é", "σ", 'ted" text', "Strasse strAße", 'tool_call",', "a\tb", "\\n", "e a",
+    "session/update", "session\\/update", "start", "exit", "notes", ".py", "s ", "no such text",
+)  # fmt: skip
+
+
+def test_a_report_finds_what_the_command_line_finds(npm_packages: Path) -> None:
+    """Every filter has the same rows, or the same message, and every search the same hits."""
+    filters = _filters()
+    asked = [(path, filters, list(_SEARCHES)) for path in RECORDINGS]
+    expected, given = [], []
+    for path, texts, sought in asked:
+        with RecordingReader(path, unredacted=True) as reader:
+            expected.append(_found(reader, texts, sought))
+            parts = report_blocks(reader, ReportOptions(check=False))
+            blocks = {block.name: b"".join(block.parts).decode() for block in parts}
+            given.append({"blocks": blocks, "filters": texts, "searches": sought})
+    for (path, texts, sought), ours, theirs in zip(
+        asked, _answered(npm_packages, given), expected, strict=True
+    ):
+        for kind, questions in (("filters", texts), ("searches", sought)):
+            for question, found, wanted in zip(questions, ours[kind], theirs[kind], strict=True):
+                assert found == wanted, f"{path.name}: {question}"
+
+
+def _filters() -> list[str]:
+    """The filters of the manual, of a list, and of chance; some are wrong."""
+    manual = re.findall(r"^\| `([^`]+)`", (ROOT / "docs/filters.md").read_text(), re.MULTILINE)
+    chance = random.Random(18)
+    words = [*_TERMS, *manual, "and", "or", "not", "(", ")", "or", "not", "(", ")"]
+    mixed = [" ".join(chance.choices(words, k=chance.randint(2, 7))) for _ in range(150)]
+    damaged = [_damaged(chance, chance.choice(_TERMS)) for _ in range(150)]
+    return ["", *_TERMS, *manual, *mixed, *damaged]
+
+
+def _damaged(chance: random.Random, text: str) -> str:
+    at = chance.randrange(len(text) + 1)
+    return (
+        text[:at] + chance.choice(["", ":", "x", '"', "|", "*", "\x1c", "ſ", "ß"]) + text[at + 1 :]
+    )
+
+
+def _found(reader: RecordingReader, filters: list[str], sought: list[str]) -> dict[str, Any]:
+    rows: list[list[int] | str] = []
+    for text in filters:
+        try:
+            rows.append([row["seq"] for row in reader.rows(chosen_in(reader, text))])
+        except BadFilter as e:
+            rows.append(str(e))
+    hits = []
+    for text in sought:
+        found = _hits(reader, Searcher(Pattern(text)), EVERYTHING, TimeLimit())
+        hits.append([hit.place.seq for hit in found])
+    return {"filters": rows, "searches": hits}
+
+
+def _answered(npm_packages: Path, given: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    command = [checks.node(npm_packages), str(checks.CHECKED / "answer_filters.mjs")]
+    done = subprocess.run(
+        command, input=json.dumps(given), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    answers: list[dict[str, Any]] = json.loads(done.stdout)
+    return answers
