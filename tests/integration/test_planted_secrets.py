@@ -250,8 +250,15 @@ def test_the_database_holds_no_secret(record: Callable[..., Recorded], dialect: 
     assert recorded.stored() == []
 
 
-@pytest.mark.parametrize("level", ["secrets", "none"])
-@pytest.mark.parametrize("dialect", ["draft-1.0", "unstable"])
+@pytest.mark.parametrize(
+    ("dialect", "level"),
+    [
+        ("draft-1.0", "secrets"),
+        ("unstable", "none"),
+        pytest.param("draft-1.0", "none", marks=pytest.mark.soak),
+        pytest.param("unstable", "secrets", marks=pytest.mark.soak),
+    ],
+)
 def test_no_command_shows_a_secret(
     record: Callable[..., Recorded], dialect: str, level: str
 ) -> None:
@@ -262,7 +269,7 @@ def test_no_command_shows_a_secret(
     assert bool(recorded.leaks.found(shown.stdout_bytes)) == (level == "none")
 
 
-@pytest.mark.parametrize("level", ["secrets", "none"])
+@pytest.mark.parametrize("level", ["secrets", pytest.param("none", marks=pytest.mark.soak)])
 def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str) -> None:
     """No command shows a secret of a live recording, indexed or not, or of a killed recorder."""
     recorded = record(conversation("unstable", large=0, hidden=9), "--redact", level)
@@ -449,7 +456,7 @@ if how == "loud":
 """
 
 
-@pytest.mark.parametrize("level", ["secrets", "none"])
+@pytest.mark.parametrize("level", [pytest.param("secrets", marks=pytest.mark.soak), "none"])
 def test_what_plays_a_recording_shows_none(
     record: Callable[..., Recorded], acp_proxy: Path, tmp_path: Path, level: str
 ) -> None:

@@ -212,7 +212,7 @@ def watched(directory: Path) -> Iterator[list[int]]:
         thread.join()
 
 
-@pytest.mark.parametrize("size", [60_000, 1_900, 200])
+@pytest.mark.parametrize("size", [60_000, 1_900, pytest.param(200, marks=pytest.mark.soak)])
 def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) -> None:
     """Log, database and write-ahead log stay below --max-size, and the conversation goes on."""
     limit = 8_000_000

@@ -40,7 +40,12 @@ def changed(items: list[int], chance: random.Random, edits: int) -> list[int]:
 
 @pytest.mark.parametrize(
     ("kinds", "edits", "looks"),
-    [(1, 1, 2), (3, 300, 40), (FRAMES, 1000, 3), (FRAMES, 50_000, 10)],
+    [
+        (1, 1, 2),
+        (3, 300, 40),
+        (FRAMES, 1000, 3),
+        pytest.param(FRAMES, 50_000, 10, marks=pytest.mark.soak),
+    ],
 )
 def test_long_sequences_are_aligned_with_few_comparisons(
     kinds: int, edits: int, looks: int
