@@ -29,8 +29,10 @@ _MOST = 100
 """Turns, permissions and requests."""
 _MOST_OF_KIND = 20
 """Problems of one kind."""
+_SHOWN_OF_RULE = 3
+"""Cases of one rule and one side that are told one by one."""
 _MOST_OF_RULE = 10
-"""Frames at which one side broke one rule."""
+"""Frames of others."""
 _MOST_CALLS = 20
 BAR = 1000
 """The width of the longest bar, in units of its own."""
@@ -90,11 +92,8 @@ class BrokenRule:
 
     rule: str
     by: str
-    severity: str
-    """The worst."""
-    count: int
-    first: ReportedFinding
-    """The first of the worst."""
+    shown: list[ReportedFinding]
+    """The first of the worst, each with what happened."""
     also: list[int]
     """The frames of others."""
     more: int
@@ -267,10 +266,10 @@ def _rules(checked: CheckedRecording | None) -> list[BrokenRule]:
 
 def _rule(findings: list[ReportedFinding], count: int) -> BrokenRule:
     """Makes one value of what one side did against one rule, the worst first."""
-    first = findings[0]
-    also = sorted({finding.seq for finding in findings[1:]})[:_MOST_OF_RULE]
-    more = max(0, count - 1 - len(also))
-    return BrokenRule(first.rule, first.by, first.severity.value, count, first, also, more)
+    shown, others = findings[:_SHOWN_OF_RULE], findings[_SHOWN_OF_RULE:]
+    also = sorted({finding.seq for finding in others})[:_MOST_OF_RULE]
+    more = max(0, count - len(shown) - len(also))
+    return BrokenRule(shown[0].rule, shown[0].by, shown, also, more)
 
 
 def _turns(summary: Summary, statistics: Statistics) -> list[TurnFacts]:

@@ -8,10 +8,13 @@ blocks are base64, in which no markup can occur.
 import functools
 import json
 import re
+import zlib
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -27,8 +30,8 @@ from acp_proxy.wording import byte_size, counted, duration
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SCRIPT, WORKER = "shell/app.js", "search/worker.js"
-"""The modules with which the page and its worker begin."""
+LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/app.js", "search/worker.js"
+"""The modules with which the page begins, what it loads, and its worker."""
 _STYLES = ("base.css", "shell.css", "pictures.css", "content.css")
 """These come in this order, and any others after them."""
 _NUMBER = re.compile(r"(\(|)#(\d{1,15})")
@@ -40,6 +43,8 @@ _BLOCK_ID = re.compile(r"[a-z]+\d*")
 class Assets:
     """What a page has besides the recording."""
 
+    loader: str
+    """The script that runs at once: it inflates the other one."""
     script: str
     worker: str
     style: str
@@ -55,11 +60,11 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
     from markupsafe import Markup  # late, as all of Jinja2
 
     made = assets()
-    policy = content_policy(made.script, made.style)
+    policy = content_policy((made.loader, made.script), made.style)
     head = _environment().get_template("page.html.j2")
     style = Markup(made.style)  # our own text, in which there is no end tag
     yield from _encoded(head.generate(facts=facts, policy=policy, style=style, version=__version__))
-    for name, pieces in blocks:
+    for name, pieces in chain(blocks, [_packed("script", made.script)]):
         if not _BLOCK_ID.fullmatch(name):
             raise ValueError(f"expected letters and a number as the id of a block, got {name!r}")
         yield f'<script type="application/octet-stream" id="{name}">'.encode()
@@ -67,7 +72,7 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
         yield b"</script>\n"
     if made.worker:
         yield f'<script type="text/plain" id="worker">{made.worker}</script>\n'.encode()
-    yield f"<script>{made.script}</script>\n</body>\n</html>\n".encode()
+    yield f"<script>{made.loader}</script>\n</body>\n</html>\n".encode()
 
 
 @functools.cache
@@ -81,6 +86,7 @@ def assets() -> Assets:
     styles = {one.name: one for one in (root / "styles").iterdir() if one.name.endswith(".css")}
     order = [*filter(styles.__contains__, _STYLES), *sorted(styles.keys() - {*_STYLES})]
     return Assets(
+        _joined(root, LOADER),
         _joined(root, SCRIPT),
         _joined(root, WORKER),
         "".join(_style(styles[name].read_text(encoding="utf-8")) for name in order),
@@ -91,6 +97,11 @@ def _style(text: str) -> str:
     """A style without comments and indentation."""
     lines = (line.strip() for line in _COMMENT.sub("", text).splitlines())
     return "".join(f"{line}\n" for line in lines if line)
+
+
+def _packed(name: str, text: str) -> DataBlock:
+    """A text as a block of data."""
+    return DataBlock(name, (b64encode(zlib.compress(text.encode(), 9)),))
 
 
 def _joined(root: Traversable, entry: str) -> str:

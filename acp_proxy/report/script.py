@@ -22,6 +22,9 @@ _TICK = re.compile(r"(?<!\\)(?:\\\\)*`")
 _LITERAL = re.compile(r"""(["'`])(?:\\.|(?!\1)[^\\])*\1""")
 """A text from its first quote to its last one."""
 
+_CAST = re.compile(r"/\*\* @type \{.*?\} \*/ ?")
+"""What tells a type to the check of types, within a line."""
+
 Read = Callable[[str], str]
 """Returns the text of a module, by its path below the front end."""
 
@@ -110,7 +113,7 @@ def _read_module(path: str, text: str) -> _Module:
             raise NotJoined(f"{place}: await is possible within functions alone")
         if line.endswith("\\"):
             raise NotJoined(f"{place}: expected the end of a text on its line")
-        lines.append(line.lstrip())
+        lines.append(_CAST.sub("", line).lstrip())
     return _Module(path, imports, names, exports, lines)
 
 

@@ -33,7 +33,7 @@ READ = """() => {
     failed: all("#calls .findings > li").map(text),
     counts: Object.fromEntries(all("#about dl > div").map((row) => [...row.children].map(text))),
     links: all("#head a").map((link) => [text(link), link.getAttribute("href")]),
-    text: text(document.body),
+    text: text(document.querySelector("#head")),
   };
 }"""
 

@@ -17,14 +17,16 @@ def sha256(text: str) -> str:
 
 def test_nothing_is_allowed_but_the_two() -> None:
     """By their hashes; a worker, and the one policy that makes its URL."""
-    policy = dict(part.split(" ", 1) for part in content_policy(SCRIPT, STYLE).split("; "))
+    policy = dict(
+        part.split(" ", 1) for part in content_policy((SCRIPT, SCRIPT), STYLE).split("; ")
+    )
     assert policy == {
         "default-src": "'none'",
-        "script-src": f"'{sha256(SCRIPT)}'",
+        "script-src": f"'{sha256(SCRIPT)}' '{sha256(SCRIPT)}'",
         "style-src": f"'{sha256(STYLE)}'",
         "worker-src": "blob:",
         "base-uri": "'none'",
         "form-action": "'none'",
         "require-trusted-types-for": "'script'",
-        "trusted-types": "acp-report-worker",
+        "trusted-types": "acp-report-script acp-report-worker",
     }

@@ -106,6 +106,12 @@ def test_other_forms_are_refused(text: str, words: str) -> None:
     assert str(refused.value).startswith(words)
 
 
+def test_types_are_left_out() -> None:
+    """They stand within lines for the check of types alone."""
+    line = "const a = /** @type {{b?: () => void}} */ (/** @type {any} */ (c)).b;"
+    assert "const a = ((c)).b;" in join(line)
+
+
 def test_modules_that_import_each_other_are_refused() -> None:
     """With the way round."""
     one = 'import {two} from "./b.js";\nexport const one = 1;'

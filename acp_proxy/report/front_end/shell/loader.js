@@ -1,0 +1,22 @@
+// Starts the page: inflates its script, which is a block of data so that the file is small, and runs it.
+// The content policy of the page allows that script by its hash, and no other.
+import {EmbeddedSource} from "../data/source.js";
+
+/** Runs the script; says so if the browser cannot. */
+export async function loadPage() {
+  const element = document.createElement("script");
+  try {
+    const text = new TextDecoder().decode(await new EmbeddedSource().bytes("script"));
+    const types = /** @type {any} */ (window).trustedTypes;
+    const policy = types?.createPolicy("acp-report-script", {createScript: () => text});
+    element.textContent = policy ? policy.createScript("") : text;
+    document.body.append(element);
+    element.remove();
+  } catch (error) {
+    const place = document.getElementById("app");
+    if (place) place.textContent = `This browser cannot show the messages: ${error}`;
+    throw error;
+  }
+}
+
+void loadPage();
