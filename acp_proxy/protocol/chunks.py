@@ -128,6 +128,26 @@ class ChunkSplitter:
         return chunk
 
 
+class ChunkReader:
+    """Reads chunks that come one after the other as `chunk_of` does, and quicker."""
+
+    def __init__(self) -> None:
+        self._splitter = ChunkSplitter()
+        self._rest = b""
+        self._chunk: Chunk | None = None
+
+    def read(self, raw: bytes) -> Chunk | None:
+        """Reads a line as a chunk of text; None if it is anything else, never raises."""
+        split = self._splitter.split(raw)
+        if split is None:
+            return chunk_of(raw)
+        if split.rest is not self._rest:  # else all but the text is as it was
+            self._rest, self._chunk = split.rest, chunk_of(raw)
+            return self._chunk
+        chunk = self._chunk
+        return None if chunk is None else Chunk(chunk.update, chunk.message_id, split.text)
+
+
 _decode_text = msgspec.json.Decoder(str).decode
 
 

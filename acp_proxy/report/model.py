@@ -12,7 +12,7 @@ from acp_proxy.filters import EVERYTHING, Filter, all_of
 from acp_proxy.inspection.choice import of_turn
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.inspection.diagnosis.values import Summary
-from acp_proxy.inspection.measures.statistics import Statistics, gather, waterfall, with_texts
+from acp_proxy.inspection.measures.statistics import Statistics, gather, waterfalls, with_texts
 from acp_proxy.inspection.measures.turn_times import waiting_part
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 from acp_proxy.inspection.typed_filter import chosen_in
@@ -25,6 +25,10 @@ MOST_CHECKED = 20_000
 """Frames of the largest recording that is checked without being asked for."""
 _MOST_STEPS = 2_000
 """Steps of a turn that are kept, the longest ones."""
+_MOST_STEPS_OF_ALL = 30_000
+"""Steps of all turns together, but for a few of each turn."""
+_LEAST_STEPS = 20
+"""Steps that are kept of each turn, however many turns there are."""
 
 
 @frozen
@@ -105,13 +109,17 @@ def read_report_data(
         options=options,
         summary=summarize(reader, options.now_ns, watch),
         statistics=evolve(statistics, turns=turns),
-        waterfalls=[waterfall(reader, turn, _MOST_STEPS) for turn in shown],
+        waterfalls=waterfalls(reader, shown, _most_steps(len(shown))),
         checked=checked,
         rows_in_recording=frames + sum(1 for _ in reader.events()),
         is_masked=reader.is_masked or reader.masked_rows is not None,
         is_unredacted=reader.unredacted,
         last_turn=last_turn(reader),
     )
+
+
+def _most_steps(turns: int) -> int:
+    return max(_LEAST_STEPS, min(_MOST_STEPS, _MOST_STEPS_OF_ALL // max(1, turns)))
 
 
 def parties(methods: Iterable[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The cached splitter of chunks returns the same as the plain one."""
+"""What remembers the chunk before returns the same as what does not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.protocol.chunks import ChunkSplitter, split
+from acp_proxy.protocol.chunks import ChunkReader, ChunkSplitter, chunk_of, split
 
 _WORDS = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(
     ['"', '\\"', '","text":"', "\\", "\n", '"}', "text", "\ud800", "é"]
@@ -17,7 +17,7 @@ _WORDS = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(
 @st.composite
 def lines(draw: st.DrawFn) -> bytes:
     """Draws a chunk, or a line that resembles a chunk."""
-    content = {"type": "text", "text": draw(_WORDS)}
+    content = {"type": draw(st.sampled_from(["text", "image"])), "text": draw(_WORDS)}
     update = {"sessionUpdate": draw(st.sampled_from(["agent_message_chunk", "plan"]))}
     if draw(st.booleans()):
         update["_meta"] = draw(_WORDS)
@@ -32,7 +32,8 @@ def lines(draw: st.DrawFn) -> bytes:
 
 @given(st.lists(lines(), max_size=12))
 def test_the_cache_does_not_change_the_result(raws: list[bytes]) -> None:
-    """Both splitters agree, also if a chunk only resembles the one before at an end."""
-    splitter = ChunkSplitter()
+    """Also if a chunk only resembles the one before at an end."""
+    splitter, reader = ChunkSplitter(), ChunkReader()
     for raw in raws:
         assert splitter.split(raw) == split(raw)
+        assert reader.read(raw) == chunk_of(raw)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.measures.statistics import gather, waterfall, with_texts
+from acp_proxy.inspection.measures.statistics import gather, waterfall, waterfalls, with_texts
 from acp_proxy.inspection.measures.traffic import percentile
 from acp_proxy.inspection.measures.turn_times import (
     WAITING,
@@ -80,9 +80,10 @@ def test_the_parts_of_a_turn_make_up_the_turn(
             found = gather(reader)
             rows = {row["id"]: row for row in reader.query("SELECT * FROM turns")}
             assert {turn.id for turn in found.turns} == set(rows)
-            for turn in found.turns:
-                told = with_texts(reader, turn)
-                check(told, waterfall(reader, told))
+            turns = [with_texts(reader, turn) for turn in found.turns]
+            for turn, fall in zip(turns, waterfalls(reader, turns), strict=True):
+                check(turn, fall)
+                assert fall == waterfall(reader, turn)
                 if rows[turn.id]["duration_ns"] is not None:
                     assert turn.duration_ns == rows[turn.id]["duration_ns"]
         whole = found.time

@@ -7,6 +7,7 @@ what is shown by name: prompts, first chunks, the heaviest tool calls and one tu
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import partial
 
 from attrs import evolve, frozen
 
@@ -16,11 +17,18 @@ from acp_proxy.inspection.describe.tools import CallState, params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics, Traffic
 from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
-from acp_proxy.inspection.measures.waterfall import VOICE, TurnWaterfall, Waterfall
+from acp_proxy.inspection.measures.waterfall import (
+    UNBROKEN_NS,
+    VOICE,
+    Outcomes,
+    TextPiece,
+    TurnWaterfall,
+    Waterfalls,
+)
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, messages_of
-from acp_proxy.protocol.chunks import chunk_of
+from acp_proxy.protocol.chunks import ChunkReader, chunk_of
 from acp_proxy.protocol.dialects import DRAFT
-from acp_proxy.recording import FrameHead
+from acp_proxy.recording import FrameHead, FrameRun
 from acp_proxy.safe_text import plain
 from acp_proxy.store import frame_queries
 from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, client_requests, exchanges
@@ -131,15 +139,48 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
         turn: with its texts.
         most: how many steps to keep, the longest ones; all if it is None.
     """
-    last = frame_queries.last_seq(reader) if turn.open or turn.end_seq is None else turn.end_seq
+    (found,) = _waterfalls(reader, [turn], most, _first_beside(reader, turn))
+    return found
+
+
+def waterfalls(
+    reader: RecordingReader, turns: Iterable[TurnTime], most: int | None = None
+) -> list[TurnWaterfall]:
+    """Lays turns out in time, in one pass.
+
+    Args:
+        reader: their recording.
+        turns: with their texts.
+        most: how many steps of each to keep, the longest ones; all if it is None.
+    """
+    ordered = list(turns)
+    found = {one.turn: one for one in _waterfalls(reader, ordered, most, None)}
+    return [found[turn.id] for turn in ordered]
+
+
+def _waterfalls(
+    reader: RecordingReader, turns: list[TurnTime], most: int | None, first: TurnRow | None
+) -> Iterator[TurnWaterfall]:
+    steps = Waterfalls(turns, partial(_outcomes, reader), partial(_pieces, reader), most)
+    for run, message, done in MessagePass(reader, first).read(UNBROKEN_NS):
+        yield from steps.feed(run, message, done)
+        if steps.is_done:
+            return
+    yield from steps.finish()
+
+
+def _outcomes(reader: RecordingReader, turn: TurnTime) -> Outcomes:
+    last = LAST_SEQ if turn.open or turn.end_seq is None else turn.end_seq
     requests = client_requests(reader, turn.prompt_seq, last)
-    outcomes = {(row.request_seq, row.rpc_id): row.outcome for row in requests}
-    steps = Waterfall(turn, outcomes, most)
-    for frame, message, done in MessagePass(reader, _first_beside(reader, turn)).read(-1):
-        if frame.seq > last:
-            break
-        steps.feed(frame, message, done)
-    return steps.finished()
+    return {(row.request_seq, row.rpc_id): row.outcome for row in requests}
+
+
+def _pieces(reader: RecordingReader, run: FrameRun) -> Iterator[TextPiece]:
+    chunks = ChunkReader()
+    for payload in reader.payloads_between(run.seq, run.last_seq):
+        chunk = None if payload.raw is None else chunks.read(payload.raw)
+        if chunk is not None:
+            yield TextPiece(payload.seq, payload.t_ns, chunk)
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:

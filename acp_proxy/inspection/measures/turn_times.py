@@ -226,14 +226,15 @@ class TurnIntervals:
         running = self._running.get(turn)
         return default if running is None else running.now_ns
 
-    def end(self, end_ns: int) -> list[Interval]:
-        """Ends the turns that nothing ended, and returns their last intervals.
+    def end_turn(self, turn: int, end_ns: int) -> list[Interval]:
+        """Ends a turn that nothing ended, and returns its last intervals; none if it has ended.
 
         Args:
+            turn: the turn.
             end_ns: the end of the recording, or now if it is live.
         """
         found: list[Interval] = []
-        for turn in list(self._running):
+        if turn in self._running:
             self._end(turn, end_ns, None, found)
         return found
 
@@ -243,7 +244,8 @@ class TurnIntervals:
         Args:
             end_ns: the end of the recording, or now if it is live.
         """
-        self.end(end_ns)
+        for turn in list(self._running):
+            self.end_turn(turn, end_ns)
         before = end_ns if self._first_ns is None else min(self._first_ns, end_ns)
         busy = min(self._busy_ns, end_ns - before)
         whole = WholeTime(before, busy, end_ns - before - busy)

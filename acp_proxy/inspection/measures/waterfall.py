@@ -5,13 +5,14 @@ first update to its last one, each request of the agent to its client until the 
 of the agent, and the end. Steps overlap where things happened at once. The intervals are those of
 `turn_times`, so that both show the same of a turn.
 
-Pure and incremental. What is kept grows with the steps of the turn, not with its frames.
+Pure and incremental. What is kept grows with the steps of the turns, not with their frames. Pieces
+of text come as runs; what is in them is asked for where a turn has them.
 """
 
 import heapq
 import itertools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from attrs import define, field, frozen
 
@@ -36,6 +37,8 @@ from acp_proxy.safe_text import plain
 
 VOICE = frozenset({AGENT_TEXT, *THOUGHT_CHUNKS})
 """The chunks in which an agent speaks."""
+UNBROKEN_NS = PAUSE_NS - 1
+"""The longest time between two frames of a run, so that no silence is within it."""
 _SHORTEST = 20
 """A silence is a step if it takes this part of the turn, or if it is a pause in any turn."""
 _TITLE = 200
@@ -103,67 +106,138 @@ class _CallInProgress:
     frames: int = 0
 
 
-class Waterfall:
-    """Takes the frames of a recording until a turn's end, and makes steps of those of the turn."""
+class TextPiece(NamedTuple):
+    """A piece of text in a run of frames."""
+
+    seq: int
+    t_ns: int
+    chunk: Chunk
+
+
+Outcomes = Mapping[tuple[int, str | None], str | None]
+"""How requests of the agent ended, by the number of the frame and the id."""
+
+
+class Waterfalls:
+    """Takes the frames of a recording, and lays some of its turns out.
+
+    Args:
+        turns: the turns.
+        outcomes: returns how the requests of a turn ended, some of them after the turn.
+        pieces: returns the pieces of text in a run of frames; it may leave out other updates.
+        most: how many steps of a turn to keep, the longest ones, prompt and end not counted.
+    """
 
     def __init__(
         self,
-        turn: TurnTime,
-        outcomes: Mapping[tuple[int, str | None], str | None],
+        turns: Iterable[TurnTime],
+        outcomes: Callable[[TurnTime], Outcomes],
+        pieces: Callable[[FrameRun], Iterable[TextPiece]],
         most: int | None = None,
     ) -> None:
-        """Begins a waterfall.
+        self._coming: dict[int, list[TurnTime]] = {}
+        for turn in turns:
+            self._coming.setdefault(turn.prompt_seq, []).append(turn)
+        self._outcomes, self._pieces, self._most = outcomes, pieces, most
+        self._intervals = TurnIntervals(1)
+        self._open: dict[int, _Waterfall] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all turns have ended."""
+        return not self._coming and not self._open
+
+    def feed(self, run: FrameRun, message: Message, done: Transition) -> Iterator[TurnWaterfall]:
+        """Takes the next frame, or run of frames; yields the turns that have ended.
 
         Args:
-            turn: the turn to lay out.
-            outcomes: how the requests of the agent ended, some of them after the turn, by the
-                number of the frame and the id.
-            most: how many steps to keep, prompt and end not counted.
+            run: the frame, or a run in which no pause is longer than `UNBROKEN_NS`.
+            message: the first message in it; what belongs to no turn is passed over.
+            done: what it has changed.
         """
+        for turn in self._coming.pop(run.seq, ()):
+            self._open[turn.id] = _Waterfall(turn, self._outcomes(turn), self._most)
+        for one, its_done in messages_of(message, done):
+            for interval in self._intervals.feed(run, one, its_done):
+                if (waterfall := self._open.get(interval.turn)) is not None:
+                    waterfall.take(interval, run, done.method)
+            if (asked := its_done.opened) is not None:
+                asking = self._of(self._intervals.waits_for(asked))
+                if asking is not None:
+                    asking.ask(run, asked)
+        if run.last_seq != run.seq:
+            self._say_pieces(run, done)
+        for turn_id, waterfall in self._open.items():
+            waterfall.now_ns = self._intervals.now_ns(turn_id, waterfall.now_ns)
+        if run.stream == Direction.TO_CLIENT and run.kind == "notification":
+            self._say(run, done)
+        for turn_id in [turn_id for turn_id, one in self._open.items() if one.ends_with(run.seq)]:
+            waterfall = self._open.pop(turn_id)
+            waterfall.end(run, done.method)
+            yield waterfall.finished()
+
+    def finish(self) -> Iterator[TurnWaterfall]:
+        """Ends the turns that are still open, at the end of the recording; yields them."""
+        for turn_id, waterfall in self._open.items():
+            for interval in self._intervals.end_turn(turn_id, waterfall.end_ns):
+                waterfall.take(interval)
+            yield waterfall.finished()
+        self._open.clear()
+
+    def _say_pieces(self, run: FrameRun, done: Transition) -> None:
+        waterfall = self._of(done.turn)
+        if waterfall is not None:
+            now_ns = waterfall.now_ns
+            for piece in self._pieces(run):
+                now_ns = max(now_ns, piece.t_ns)
+                waterfall.speak(piece.seq, now_ns, piece.chunk)
+
+    def _say(self, frame: FrameRun, done: Transition) -> None:
+        waterfall = self._of(done.turn)
+        if waterfall is None:
+            return
+        if done.tool_call is not None and done.method == UPDATE:
+            waterfall.update_call(done.tool_call, frame)
+        elif frame.last_seq == frame.seq and frame.raw is not None:
+            chunk = chunk_of(frame.raw)
+            if chunk is not None:
+                waterfall.speak(frame.seq, waterfall.now_ns, chunk)
+
+    def _of(self, turn: int | None) -> "_Waterfall | None":
+        return None if turn is None else self._open.get(turn)
+
+
+class _Waterfall:
+    """Makes steps of what happens in one turn."""
+
+    def __init__(self, turn: TurnTime, outcomes: Outcomes, most: int | None) -> None:
         self._turn = turn
         self._outcomes = outcomes
-        shortest_ns = min(PAUSE_NS, max(1, turn.duration_ns // _SHORTEST))
-        self._intervals = TurnIntervals(shortest_ns)
-        self._now_ns = turn.start_ns
+        self._shortest_ns = min(PAUSE_NS, max(1, turn.duration_ns // _SHORTEST))
+        self.now_ns = turn.start_ns
+        """When the last thing happened in the turn."""
         self._most = most
         self._steps: list[WaterfallStep] = []
-        self._ends: list[WaterfallStep] = []
+        self._ends = [WaterfallStep("prompt", turn.prompt_seq, 0, 0, turn.prompt)]
         self._run: _TextRun | None = None
         self._calls: dict[str, _CallInProgress] = {}
         self._unfinished: dict[str, None] = {}
         self._titles: dict[int, str] = {}
         """What the requests without an answer ask for, by exchange."""
 
-    def feed(self, frame: FrameRun, message: Message, done: Transition) -> None:
-        """Takes the next frame.
+    @property
+    def end_ns(self) -> int:
+        """When the turn ended."""
+        return self._turn.start_ns + self._turn.duration_ns
 
-        Args:
-            frame: the frame.
-            message: the message in it; what belongs to no turn is passed over.
-            done: what it has changed.
-        """
-        turn = self._turn
-        if frame.seq == turn.prompt_seq:
-            self._ends.append(WaterfallStep("prompt", frame.seq, 0, 0, turn.prompt))
-        for one, its_done in messages_of(message, done):
-            for interval in self._intervals.feed(frame, one, its_done):
-                self._take(interval, frame, done.method)
-            if (asked := its_done.opened) and self._intervals.waits_for(asked) == turn.id:
-                self._end_run()
-                self._titles[asked.id] = _title(frame, asked)
-        self._now_ns = self._intervals.now_ns(turn.id, self._now_ns)
-        is_of_turn = done.turn == turn.id and frame.stream == Direction.TO_CLIENT
-        if is_of_turn and frame.kind == "notification":
-            self._say(frame, done)
-        if frame.seq == turn.end_seq:
-            self._end(frame, done.method)
+    def ends_with(self, seq: int) -> bool:
+        """Whether the turn ends with a frame."""
+        return seq == self._turn.end_seq
 
     def finished(self) -> TurnWaterfall:
         """Ends whatever is still open, and returns the steps."""
         turn = self._turn
-        self._now_ns = turn.start_ns + turn.duration_ns
-        for interval in self._intervals.end(self._now_ns):
-            self._take(interval)
+        self.now_ns = self.end_ns
         self._end_run()
         for call in list(self._calls):
             self._end_call(call)
@@ -180,15 +254,20 @@ class Waterfall:
         ordered = sorted(kept, key=lambda n: (steps[n].start_ns, steps[n].seq or 0, n))
         return [steps[n] for n in ordered]
 
-    def _take(
+    def take(
         self, interval: Interval, frame: FrameRun | None = None, method: str | None = None
     ) -> None:
-        """Takes an interval that ends with a frame, or with the recording."""
-        if interval.turn != self._turn.id:
-            return
+        """Takes an interval of the turn that ends with a frame, or with the recording.
+
+        Args:
+            interval: the interval.
+            frame: the frame; None for the end of the recording.
+            method: the method of the frame, or of the request that it answers.
+        """
+        is_long = interval.to_ns - interval.from_ns >= self._shortest_ns
         if interval.request is not None:
             self._add_request(interval, interval.request, frame, method)
-        elif interval.part is Part.SILENT:
+        elif interval.part is Part.SILENT and is_long:
             self._end_run()
             running = list(itertools.islice(self._unfinished, _NAMED))
             names = [self._calls[name].state.title or plain(name[:_TITLE]) for name in running]
@@ -209,15 +288,26 @@ class Waterfall:
             status=outcome, answer=answer, open=not is_answered, failed=outcome == "error",
         )  # fmt: skip
 
-    def _say(self, frame: FrameRun, done: Transition) -> None:
-        if done.tool_call is not None and done.method == UPDATE:
-            self._update_call(done.tool_call, frame, self._now_ns)
-            return
-        chunk = None if frame.raw is None else chunk_of(frame.raw)
-        if chunk is not None and chunk.update in VOICE:
-            self._speak(frame.seq, self._now_ns, chunk)
+    def ask(self, frame: FrameRun, asked: Exchange) -> None:
+        """Takes a request of the agent that the turn waits for.
 
-    def _speak(self, seq: int, now_ns: int, chunk: Chunk) -> None:
+        Args:
+            frame: the frame.
+            asked: the request.
+        """
+        self._end_run()
+        self._titles[asked.id] = _title(frame, asked)
+
+    def speak(self, seq: int, now_ns: int, chunk: Chunk) -> None:
+        """Takes a piece of text.
+
+        Args:
+            seq: the number of its frame.
+            now_ns: when it came.
+            chunk: the piece, of any kind.
+        """
+        if chunk.update not in VOICE:
+            return
         kind = "thought" if chunk.update in THOUGHT_CHUNKS else "message"
         run = self._run
         if run is not None and run.kind == kind and now_ns - run.end_ns < PAUSE_NS:
@@ -235,7 +325,14 @@ class Waterfall:
             text = plain(run.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
             self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:_TITLE], frames=run.frames)
 
-    def _update_call(self, name: str, frame: FrameRun, now_ns: int) -> None:
+    def update_call(self, name: str, frame: FrameRun) -> None:
+        """Takes an update of a tool call.
+
+        Args:
+            name: the id of the tool call.
+            frame: the frame.
+        """
+        now_ns = self.now_ns
         call = self._calls.get(name)
         state = CallState() if frame.raw is None else state_of(frame.raw)
         if call is None:
@@ -255,18 +352,24 @@ class Waterfall:
         is_open = state.status not in FINAL
         self._add(
             "tool_call", call.seq, call.start_ns,
-            self._now_ns if is_open else call.end_ns,
+            self.now_ns if is_open else call.end_ns,
             state.title or plain(name[:_TITLE]),
             status=state.status, frames=call.frames,
             open=is_open, failed=state.status in FAILED, tool_call=name,
         )  # fmt: skip
 
-    def _end(self, frame: FrameRun, method: str | None) -> None:
+    def end(self, frame: FrameRun, method: str | None) -> None:
+        """Takes the frame that ends the turn.
+
+        Args:
+            frame: the frame.
+            method: its method, or that of the request that it answers.
+        """
         failed = frame.kind == "error"
         title = self._turn.stop_reason or ""
         if failed and frame.raw is not None:
             title = preview(frame.raw, "error", method)[:_TITLE]
-        start = max(self._now_ns, frame.t_ns) - self._turn.start_ns
+        start = max(self.now_ns, frame.t_ns) - self._turn.start_ns
         self._ends.append(WaterfallStep("end", frame.seq, start, 0, plain(title), failed=failed))
 
     def _add(
