@@ -36,13 +36,13 @@ export function readIndexBlock(bytes) {
  * @param {string} name
  */
 export function decodeNumbers(blocks, name) {
-  const values = new Float64Array(rowsOf(blocks)).fill(NaN);
+  const values = new Float64Array(rowsOf(blocks));
   let first = 0;
   for (const block of blocks) {
     const column = block.columns.get(name);
-    if (column && column.width > 0) {
-      fillNumbers(values.subarray(first, first + block.rows), column, DELTA_COLUMNS.has(name));
-    }
+    const part = values.subarray(first, first + block.rows);
+    if (column && column.width > 0) fillNumbers(part, column, DELTA_COLUMNS.has(name));
+    else part.fill(NaN);
     first += block.rows;
   }
   return values;
@@ -81,12 +81,14 @@ function fillNumbers(values, { width, base, planes }, isDelta) {
   const rows = values.length;
   let before = base;
   for (let row = 0; row < rows; row++) {
-    let stored = 0;
-    // No shifts: a time in nanoseconds has more than 32 bits.
-    for (let plane = width - 1; plane >= 0; plane--) stored = stored * 256 + planes[plane * rows + row];
-    if (stored === 0) continue;
-    stored -= 1;
-    const number = stored % 2 === 0 ? stored / 2 : -(stored + 1) / 2;
+    let stored = planes[row];
+    for (let plane = 1, scale = 256; plane < width; plane++, scale *= 256) stored += planes[plane * rows + row] * scale;
+    if (stored === 0) {
+      values[row] = NaN;
+      continue;
+    }
+    // A time in nanoseconds has more than 32 bits, so bits are taken only from the lowest byte.
+    const number = planes[row] & 1 ? (stored - 1) / 2 : -stored / 2;
     values[row] = isDelta ? (before += number) : number;
   }
 }

@@ -12,9 +12,12 @@ const CELL_ROWS = 1024;
 const CELL_BLOCKS_KEPT = 48;
 const PAYLOAD_BLOCKS_KEPT = 12;
 export const LARGEST_LINE_BYTES = 64 * 1024 * 1024;
-/** Columns that every view needs; they are decoded at the start, one at a time. */
-const FIRST_COLUMNS = ["seq", "t_ns", "turn", "run", "size", "flags", "request_seq", "response_seq", "latency_ns", "arrival_ns"];
-const FIRST_CODES = ["stream", "kind", "method", "tone", "update", "session", "tool_call", "fault"];
+/** Columns that the first rows on the screen need; they are decoded at the start, one at a time. */
+const FIRST_NUMBERS = ["seq", "t_ns", "turn", "run", "size", "flags", "request_seq", "response_seq", "latency_ns", "arrival_ns"];
+const FIRST_CODES = ["stream", "kind", "method", "tone", "update", "session"];
+/** Those that a chosen row needs; they are decoded as soon as the first rows are seen. */
+const MORE_NUMBERS = ["length", "exchange", "delay_ns"];
+const MORE_CODES = ["tool_call", "terminal", "fault", "delivered", "newline"];
 
 export class Recording {
   /**
@@ -61,16 +64,30 @@ export class Recording {
     }
     const recording = new Recording(source, meta, blocks);
     if (recording.rows !== meta.rows) throw new Error(`the index is cut off: expected ${meta.rows} rows, got ${recording.rows}`);
-    for (const name of FIRST_COLUMNS) {
-      recording.numbers(name);
-      await pause();
-    }
-    for (const name of FIRST_CODES) {
-      recording.codes(name);
-      await pause();
-    }
+    await recording.decode(FIRST_NUMBERS, FIRST_CODES);
     recording.problems = problemsOf(recording);
     return recording;
+  }
+
+  /** Decodes what is needed as soon as a row is chosen, so that nobody waits for it then. */
+  async decodeRest() {
+    await this.decode(MORE_NUMBERS, MORE_CODES);
+    this.rowsOfTurn(0);
+  }
+
+  /**
+   * @param {string[]} numbers
+   * @param {string[]} codes
+   */
+  async decode(numbers, codes) {
+    for (const name of numbers) {
+      this.numbers(name);
+      await pause();
+    }
+    for (const name of codes) {
+      this.codes(name);
+      await pause();
+    }
   }
 
   /**

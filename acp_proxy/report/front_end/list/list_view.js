@@ -112,7 +112,7 @@ class ListView {
     this.openFor(row);
     this.items = buildItems(this.recording, this.state.shown, this.opened);
     this.empty.hidden = this.items.length > 0;
-    this.list.setItems(this.items, { active: this.indexOf(row), place: "center" });
+    this.list.setItems(this.items, this.indexOf(row), "center");
   }
 
   /** @param {number} row */
@@ -161,7 +161,7 @@ class ListView {
     const first = shown[lowerBound(shown, run)];
     this.items = buildItems(this.recording, shown, this.opened);
     // The line of the run comes before its rows.
-    this.list.setItems(this.items, { active: indexOfRow(this.items, first) - (isOpen ? 1 : 0) });
+    this.list.setItems(this.items, indexOfRow(this.items, first) - (isOpen ? 1 : 0));
     this.state.select(first);
   }
 
@@ -259,8 +259,9 @@ class ListView {
    */
   textNodes(whole) {
     const text = visibleText(whole.slice(0, TEXT_CHARACTERS));
-    const query = this.state.query.toLowerCase();
-    const lower = text.toLowerCase();
+    const { query } = this.state;
+    // As the search finds it: a capital letter means itself.
+    const lower = query === query.toLowerCase() ? text.toLowerCase() : text;
     // Some characters change their number when they become small.
     if (query === "" || lower.length !== text.length) return [text];
     const nodes = [];

@@ -8,6 +8,7 @@ import { listView } from "../list/list_view.js";
 import { overview } from "../pictures/overview.js";
 import { sequenceView } from "../pictures/sequence.js";
 import { waterfallView } from "../pictures/waterfall.js";
+import { applyFilter, search } from "../search/search.js";
 import { clear, h, setAttribute } from "./dom.js";
 import { keyTable, listenForKeys } from "./keyboard.js";
 import { followLink, keepLink, readLink } from "./link.js";
@@ -151,10 +152,10 @@ class App {
 
   showCounts() {
     const { state } = this;
-    const count = (/** @type {number} */ number) => number.toLocaleString("en");
+    const count = new Intl.NumberFormat("en").format;
     const all = state.recording.rows;
     clear(this.shownCount, state.shown.length === all ? `${count(all)} rows` : `${count(state.shown.length)} of ${count(all)}`);
-    const found = `${count(state.hits)} in ${count(state.matched.length)} rows`;
+    const found = `${count(state.hits)} ${state.hits === 1 ? "row" : "rows"}`;
     clear(this.hitCount, state.query === "" ? "" : state.isSearching ? `${found}…` : found);
     // A link may have set them.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
@@ -233,7 +234,7 @@ async function startApp() {
   clear(root, h("p", { class: "message", role: "status" }, "Reading the recording…"));
   try {
     const recording = await Recording.read(new EmbeddedSource());
-    const state = new State(recording, { applyFilter: async (shown) => shown.everyRow, search: async () => ({ rows: new Int32Array(0), count: 0 }) });
+    const state = new State(recording, { applyFilter, search });
     const app = new App(root, state);
     const names = VIEWS.map((view) => view.name);
     keepLink(state, names, () => app.reveal());
@@ -241,6 +242,7 @@ async function startApp() {
     const link = readLink(location.hash);
     await followLink(state, link, names);
     if (link.seq !== null || link.turn !== null) app.reveal();
+    await recording.decodeRest();
   } catch (error) {
     clear(root, h("p", { class: "message" }, `The data of this page cannot be shown: ${error instanceof Error ? error.message : error}`));
     throw error;

@@ -7,18 +7,18 @@ export const SILENCE = 0;
 export const TURN = 1;
 export const RUN = 2;
 export const ROW = 3;
-const KINDS = 4;
+const ITEM_KINDS = 4;
 /** A silence from this length on has a line of its own. */
 const SILENCE_NS = 5e9;
 
 /** @param {number} item */
 export function rowOfItem(item) {
-  return Math.floor(item / KINDS);
+  return Math.floor(item / ITEM_KINDS);
 }
 
 /** @param {number} item */
 export function kindOfItem(item) {
-  return item % KINDS;
+  return item % ITEM_KINDS;
 }
 
 /**
@@ -42,19 +42,19 @@ export function buildItems(recording, shown, opened) {
   for (let place = 0; place < count; place++) {
     const row = shown[place];
     // A row has at most four items.
-    if (used + KINDS > items.length) items = grown(items);
+    if (used + ITEM_KINDS > items.length) items = grown(items);
     if (place > 0) {
       const before = shown[place - 1];
       const silence = times[row] - (arrivals[row] || 0) - times[before];
       // With frames left out between the two, more happened meanwhile.
-      if (silence >= SILENCE_NS && seqs[row] === seqs[before] + 1) items[used++] = row * KINDS + SILENCE;
+      if (silence >= SILENCE_NS && seqs[row] === seqs[before] + 1) items[used++] = row * ITEM_KINDS + SILENCE;
     }
-    if (tones[row] === prompt && !Number.isNaN(turns[row])) items[used++] = row * KINDS + TURN;
+    if (tones[row] === prompt && !Number.isNaN(turns[row])) items[used++] = row * ITEM_KINDS + TURN;
     const run = runs[row];
     const isFirst = place === 0 || runs[shown[place - 1]] !== run;
     const isRun = !isFirst || (place + 1 < count && runs[shown[place + 1]] === run);
-    if (isRun && isFirst) items[used++] = row * KINDS + RUN;
-    if (!isRun || opened.has(run)) items[used++] = row * KINDS + ROW;
+    if (isRun && isFirst) items[used++] = row * ITEM_KINDS + RUN;
+    if (!isRun || opened.has(run)) items[used++] = row * ITEM_KINDS + ROW;
   }
   return items.subarray(0, used);
 }
@@ -66,7 +66,7 @@ export function buildItems(recording, shown, opened) {
  * @param {number} row
  */
 export function indexOfRow(items, row) {
-  return lowerBound(items, row * KINDS + ROW + 1) - 1;
+  return lowerBound(items, row * ITEM_KINDS + ROW + 1) - 1;
 }
 
 /**

@@ -173,9 +173,7 @@ export class State {
   }
 
   showRange() {
-    const times = this.recording.numbers("t_ns");
-    const range = this.range;
-    this.shown = range === null ? this.filtered : this.filtered.filter((row) => times[row] >= range[0] && times[row] <= range[1]);
+    this.shown = this.range === null ? this.filtered : rowsWithinTimes(this.filtered, this.recording.numbers("t_ns"), this.range);
     this.tell("shown");
   }
 
@@ -196,6 +194,22 @@ export function neighbour(rows, row, step) {
   if (rows.length === 0) return -1;
   const place = step > 0 ? lowerBound(rows, row + 1) : lowerBound(rows, row) - 1;
   return rows[(place + rows.length) % rows.length];
+}
+
+/**
+ * @param {Int32Array} rows
+ * @param {Float64Array} times
+ * @param {[number, number]} range
+ */
+function rowsWithinTimes(rows, times, [from, to]) {
+  const within = new Int32Array(rows.length);
+  let count = 0;
+  // Much faster than `filter` with a function.
+  for (let place = 0; place < rows.length; place++) {
+    const row = rows[place];
+    if (times[row] >= from && times[row] <= to) within[count++] = row;
+  }
+  return within.subarray(0, count);
 }
 
 /** @param {number} count */

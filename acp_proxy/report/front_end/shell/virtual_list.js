@@ -121,9 +121,10 @@ export class VirtualList {
   /**
    * Shows other items. The offset stays, unless there is an active row that would not be seen.
    * @param {ArrayLike<number>} items
-   * @param {{active?: number, place?: "nearest" | "center"}} [options] no row is active by default
+   * @param {number} [active] the index of the active row
+   * @param {"nearest" | "center"} [place]
    */
-  setItems(items, { active = -1, place = "nearest" } = {}) {
+  setItems(items, active = -1, place = "nearest") {
     this.items = items;
     this.active = active;
     setAttribute(this.element, "aria-rowcount", items.length + this.headRows);
@@ -256,8 +257,9 @@ export class VirtualList {
   onResize() {
     const height = this.body.clientHeight;
     if (height === 0) return;
+    const wasSeen = this.geometry.viewport > 0;
     this.scrollTop = this.body.scrollTop;
-    this.layOut(this.geometry.rowHeight, height);
+    this.layOut(this.geometry.rowHeight, height, wasSeen ? undefined : "center");
   }
 
   onScroll() {
