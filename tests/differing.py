@@ -10,6 +10,7 @@ import io
 import os
 import time
 from contextlib import redirect_stdout
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,16 @@ from acp_proxy.cli.render.diff_reports import DiffReporter, report_diff
 from acp_proxy.cli.render.diff_screen import DiffScreen
 from acp_proxy.cli.render.styled_text import Screen
 from acp_proxy.difference.options import Expect
-from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field, MethodLatency, Side
+from acp_proxy.difference.result import (
+    Change,
+    Counts,
+    Diff,
+    DiffEntry,
+    DiffSequence,
+    Field,
+    MethodLatency,
+    Side,
+)
 from tests.log_writer import MS, STARTED_AT
 
 if TYPE_CHECKING:
@@ -164,8 +174,14 @@ def differing(entries: Sequence[DiffEntry] = ENTRIES) -> Diff:
         ending=ENDING,
         latency=LATENCY,
         aliases=ALIASES,
-        entries_of=lambda: iter(entries),
+        sequences_of=lambda: sequences(entries),
     )
+
+
+def sequences(entries: Sequence[DiffEntry]) -> Iterator[DiffSequence]:
+    """Each lane's entries in its sequence, after 57 messages that are equal."""
+    for (lane, direction), found in groupby(entries, lambda one: (one.lane, one.direction)):
+        yield DiffSequence(lane, direction, None, iter([57, *found]))
 
 
 def equal(expect: Expect = Expect.FRAMES) -> Diff:

@@ -7,6 +7,7 @@ find the places. So memory is taken by numbers, and by the largest difference.
 """
 
 import gc
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +30,15 @@ from acp_proxy.difference.frames import PLACES
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.pairing import Pairing, pair, titles
 from acp_proxy.difference.reading import UNWATCHED, Watch, read
-from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field, Side
+from acp_proxy.difference.result import (
+    Change,
+    Counts,
+    Diff,
+    DiffEntry,
+    DiffSequence,
+    Field,
+    Side,
+)
 from acp_proxy.difference.rules import PlaceRule
 from acp_proxy.difference.sequences import ItemGroup, MessageSequence, SequenceKey, SideIndex
 from acp_proxy.difference.values import ValueIndex
@@ -75,9 +84,9 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _uncollected(entries: Iterator[DiffEntry]) -> Iterator[DiffEntry]:
+def _uncollected(steps: Iterator[int | DiffEntry]) -> Iterator[int | DiffEntry]:
     with _collector_paused():
-        yield from entries
+        yield from steps
 
 
 def _diff(a: RecordingReader, b: RecordingReader, options: DiffOptions, watch: Watch) -> Diff:
@@ -110,7 +119,7 @@ def _diff(a: RecordingReader, b: RecordingReader, options: DiffOptions, watch: W
         ending=ending,
         latency=latencies(a, b, options),
         aliases=_aliases(side_a, side_b, pairing),
-        entries_of=lambda: _uncollected(comparison.entries(sequences)),
+        sequences_of=lambda: comparison.steps(sequences),
     )
 
 
@@ -174,7 +183,7 @@ class _Comparison:
         )
         return SequenceDiff(a_key, b_key, messages, found)
 
-    def entries(self, sequences: list[SequenceDiff]) -> Iterator[DiffEntry]:
+    def steps(self, sequences: list[SequenceDiff]) -> Iterator[DiffSequence]:
         """Yields the differences, by sequence, in the order of A's frames where A has them."""
         sessions_a = (one.a_key.session for one in sequences)
         sessions_b = (one.b_key.session for one in sequences)
@@ -183,10 +192,12 @@ class _Comparison:
         for one in sequences:
             is_of_b = not len(one.a)
             title = titles_b[one.b_key.session] if is_of_b else titles_a[one.a_key.session]
-            yield from _entries(one, title)
+            steps = _uncollected(_steps(one, title))
+            yield DiffSequence(title, one.a_key.direction, one.a_key.apart, steps)
 
 
-def _entries(sequence: SequenceDiff, title: str) -> Iterator[DiffEntry]:
+def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:
+    """Yields the entries of a sequence, and before each how many items of A are equal, if any."""
     found = sequence.changes
     beside = set(found.beside)
     places: list[tuple[int, int, Change, ItemGroup, ItemGroup]] = [
@@ -195,11 +206,23 @@ def _entries(sequence: SequenceDiff, title: str) -> Iterator[DiffEntry]:
         *((i, -1, Change.MOVED, (i,), (j,)) for i, j in found.moved),
         *((after, j, Change.ONLY_B, (), (j,)) for after, j in found.only_b),
     ]
-    for _, _, change, i, j in sorted(places, key=lambda place: place[:2]):
+    different = sorted({i for _, _, _, of_a, _ in places for i in of_a})
+
+    def equal(start: int, end: int) -> Iterator[int]:
+        count = end - start - bisect_left(different, end) + bisect_left(different, start)
+        if count > 0:
+            yield count
+
+    seen = 0
+    for place, _, change, i, j in sorted(places, key=lambda place: place[:2]):
+        before = place if i else place + 1
+        yield from equal(seen, before)
+        seen = max(seen, before)
         fields = sequence.messages.fields(i, j) if change is Change.CHANGED else ()
         if (i, j) in beside:
             fields = tuple(one for one in fields if one.pointer not in _TEXTS)
         yield _entry(sequence, title, change, (i, j), fields)
+    yield from equal(seen, len(sequence.a))
 
 
 def _entry(

@@ -7,6 +7,9 @@ from typing import Any
 from attrs import field, frozen
 
 from acp_proxy.difference.options import Expect
+from acp_proxy.wording import counted
+
+_WHERE = {Expect.FRAMES: "", Expect.STRUCTURE: " in structure", Expect.OUTCOME: " in outcome"}
 
 
 class Change(StrEnum):
@@ -51,6 +54,19 @@ class DiffEntry:
     """Where a changed one differs."""
     preview: str | None = None
     """The content in one line without control characters; of B where A has none."""
+
+
+@frozen
+class DiffSequence:
+    """The messages that were aligned with each other: those of one direction of a session."""
+
+    lane: str
+    """``connection``, or the session's stable name."""
+    direction: str
+    apart: str | None
+    """The kind of the messages, if their place among others does not count."""
+    steps: Iterator[int | DiffEntry]
+    """Differences in their order, and between them how many messages are equal."""
 
 
 @frozen
@@ -124,7 +140,7 @@ class Diff:
     ending: tuple[Field, ...]
     latency: tuple[MethodLatency, ...]
     aliases: dict[str, tuple[str | None, str | None]]
-    entries_of: Callable[[], Iterator[DiffEntry]] = field(repr=False, eq=False)
+    sequences_of: Callable[[], Iterator[DiffSequence]] = field(repr=False, eq=False)
 
     @property
     def is_equal(self) -> bool:
@@ -133,4 +149,33 @@ class Diff:
 
     def entries(self) -> Iterator[DiffEntry]:
         """Yields the differences by sequence, in recorded order."""
-        return self.entries_of()
+        for sequence in self.sequences_of():
+            for step in sequence.steps:
+                if not isinstance(step, int):
+                    yield step
+
+    def sequences(self) -> Iterator[DiffSequence]:
+        """Yields the sequences, also those without a difference, with what is equal in each."""
+        return self.sequences_of()
+
+
+def verdict(found: Diff) -> str:
+    """Returns the result in one line."""
+    if not found.is_equal:
+        return differences(found.counts)
+    frames = f"{counted(found.a.frames, 'frame')} and {counted(found.b.frames, 'frame')}"
+    return f"equal{_WHERE[found.expect]}: {frames} say the same"
+
+
+def differences(counts: Counts) -> str:
+    """Returns how many differences there are, and of which kinds."""
+    kinds = {
+        "changed": counts.changed,
+        "only in A": counts.only_a,
+        "only in B": counts.only_b,
+        "moved": counts.moved,
+        "in the handshake": counts.handshake,
+        "in the ending": counts.ending,
+    }
+    texts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items() if number)
+    return f"{counted(counts.total, 'difference')}: {texts}"

@@ -13,8 +13,7 @@ from acp_proxy.cli.render.junit import Case, Failure
 from acp_proxy.cli.render.output import Writer, say, warn
 from acp_proxy.cli.render.styled_text import Screen
 from acp_proxy.difference.learning import Learned, can_be_ignored, kind_of, place_of
-from acp_proxy.difference.options import Expect
-from acp_proxy.difference.result import Counts, Diff, DiffEntry, Field
+from acp_proxy.difference.result import Counts, Diff, DiffEntry, Field, differences
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.wording import counted
 
@@ -23,7 +22,6 @@ _MOST_LINES = 500
 _MOST_RULES = 3
 """Rules that a hint has."""
 _FORMS = {"--ignore": "--ignore PTR", "--apart": "--apart KIND"}
-_WHERE = {Expect.FRAMES: "", Expect.STRUCTURE: " in structure", Expect.OUTCOME: " in outcome"}
 
 
 class DiffReporter:
@@ -53,28 +51,6 @@ def report_diff(found: Diff, reporters: Sequence[DiffReporter]) -> None:
             reporter.entry(entry)
     for reporter in reporters:
         reporter.end(found)
-
-
-def verdict(found: Diff) -> str:
-    """Returns the result in one line."""
-    if not found.is_equal:
-        return differences(found.counts)
-    frames = f"{counted(found.a.frames, 'frame')} and {counted(found.b.frames, 'frame')}"
-    return f"equal{_WHERE[found.expect]}: {frames} say the same"
-
-
-def differences(counts: Counts) -> str:
-    """Returns how many differences there are, and of which kinds."""
-    kinds = {
-        "changed": counts.changed,
-        "only in A": counts.only_a,
-        "only in B": counts.only_b,
-        "moved": counts.moved,
-        "in the handshake": counts.handshake,
-        "in the ending": counts.ending,
-    }
-    texts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items() if number)
-    return f"{counted(counts.total, 'difference')}: {texts}"
 
 
 class DiffJson(DiffReporter):

@@ -8,11 +8,19 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from acp_proxy.cli.render.diff_lines import MARKS, DiffLines
-from acp_proxy.cli.render.diff_reports import DiffReporter, verdict
+from acp_proxy.cli.render.diff_reports import DiffReporter
 from acp_proxy.cli.render.output import Page
 from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
-from acp_proxy.difference.result import Change, Diff, DiffEntry, Field, MethodLatency, Side
+from acp_proxy.difference.result import (
+    Change,
+    Diff,
+    DiffEntry,
+    Field,
+    MethodLatency,
+    Side,
+    verdict,
+)
 from acp_proxy.wording import counted, duration
 
 _MANY = 25

@@ -21,15 +21,21 @@ from acp_proxy.cli.render.diff_lines import DiffLines
 from acp_proxy.cli.render.diff_reports import (
     DiffCases,
     DiffJson,
-    differences,
     quoted,
     report_diff,
-    verdict,
 )
 from acp_proxy.cli.render.junit import suite
 from acp_proxy.cli.render.styled_text import columns_of
 from acp_proxy.difference.options import Expect
-from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field
+from acp_proxy.difference.result import (
+    Change,
+    Counts,
+    Diff,
+    DiffEntry,
+    Field,
+    differences,
+    verdict,
+)
 from tests.commands import complaint, run
 from tests.differing import ENTRIES, EVIL, GOLDEN, differing, equal, printed, screen, screens
 from tests.log_writer import (
