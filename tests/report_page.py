@@ -11,7 +11,7 @@ from tests.report_data import DecodedReport, decode
 _BLOCK = re.compile(
     r'<script type="application/octet-stream" id="([a-z]+\d*)">([A-Za-z0-9+/=]*)</script>'
 )
-_VOID = {"meta", "rect"}
+_VOID = {"br", "meta", "rect"}
 
 
 class Page(HTMLParser):

@@ -10,10 +10,9 @@ import json
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ from acp_proxy.wording import byte_size, counted, duration
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_FRONT_END = files(__package__) / "front_end"
 LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/app.js", "search/worker.js"
 """The modules with which the page begins, what it loads, and its worker."""
 _STYLES = ("base.css", "shell.css", "pictures.css", "content.css")
@@ -57,13 +57,8 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
         facts: what the head shows.
         blocks: the data, each block read when it is written.
     """
-    from markupsafe import Markup  # late, as all of Jinja2
-
     made = assets()
-    policy = content_policy((made.loader, made.script), made.style)
-    head = _environment().get_template("page.html.j2")
-    style = Markup(made.style)  # our own text, in which there is no end tag
-    yield from _encoded(head.generate(facts=facts, policy=policy, style=style, version=__version__))
+    yield from rendered("page.html.j2", (made.loader, made.script), made.style, facts=facts)
     for name, pieces in chain(blocks, [_packed("script", made.script)]):
         if not _BLOCK_ID.fullmatch(name):
             raise ValueError(f"expected letters and a number as the id of a block, got {name!r}")
@@ -82,15 +77,57 @@ def assets() -> Assets:
     Raises:
         NotJoined: a module of the front end cannot be part of a page.
     """
-    root = files(__package__) / "front_end"
-    styles = {one.name: one for one in (root / "styles").iterdir() if one.name.endswith(".css")}
-    order = [*filter(styles.__contains__, _STYLES), *sorted(styles.keys() - {*_STYLES})]
-    return Assets(
-        _joined(root, LOADER),
-        _joined(root, SCRIPT),
-        _joined(root, WORKER),
-        "".join(_style(styles[name].read_text(encoding="utf-8")) for name in order),
+    styles = {one.name for one in (_FRONT_END / "styles").iterdir() if one.name.endswith(".css")}
+    order = [*filter(styles.__contains__, _STYLES), *sorted(styles - {*_STYLES})]
+    style = read_style(f"styles/{name}" for name in order)
+    return Assets(read_script(LOADER), read_script(SCRIPT), read_script(WORKER), style)
+
+
+def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -> Iterator[bytes]:
+    """Yields a template's text, with what every page has in its head.
+
+    Args:
+        template: the name of the template.
+        scripts: all scripts that may run in the page.
+        style: its style.
+        **values: what it shows.
+    """
+    from markupsafe import Markup  # late, as all of Jinja2
+
+    texts = (
+        _environment()
+        .get_template(template)
+        .generate(
+            policy=content_policy(scripts, style),
+            style=Markup(style),  # our own text, in which there is no end tag
+            version=__version__,
+            **values,
+        )
     )
+    return (text.encode("utf-8", "backslashreplace") for text in texts)
+
+
+def read_script(entry: str) -> str:
+    """Returns a module with all that it imports; nothing if there is none.
+
+    Args:
+        entry: its path below the front end.
+
+    Raises:
+        NotJoined: a module cannot be part of a page.
+    """
+    if not (_FRONT_END / entry).is_file():
+        return ""
+    return joined(entry, lambda path: (_FRONT_END / path).read_text(encoding="utf-8"))
+
+
+def read_style(paths: Iterable[str]) -> str:
+    """Returns several styles as one.
+
+    Args:
+        paths: their paths below the front end, in order.
+    """
+    return "".join(_style((_FRONT_END / path).read_text(encoding="utf-8")) for path in paths)
 
 
 def _style(text: str) -> str:
@@ -104,25 +141,12 @@ def _packed(name: str, text: str) -> DataBlock:
     return DataBlock(name, (b64encode(zlib.compress(text.encode(), 9)),))
 
 
-def _joined(root: Traversable, entry: str) -> str:
-    """A module with all that it imports; nothing if there is none."""
-    if not (root / entry).is_file():
-        return ""
-    return joined(entry, lambda path: (root / path).read_text(encoding="utf-8"))
-
-
-def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
-    return (text.encode("utf-8", "backslashreplace") for text in texts)
-
-
 @functools.cache
 def _environment() -> "Environment":
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # late: only reports need it
 
-    root = files(__package__) / "front_end" / "templates"
-
     def load(name: str) -> str:
-        return (root / name).read_text(encoding="utf-8")
+        return (_FRONT_END / "templates" / name).read_text(encoding="utf-8")
 
     environment = Environment(
         loader=FunctionLoader(load),

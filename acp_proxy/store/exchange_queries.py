@@ -133,6 +133,21 @@ def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[i
     return {row["id"] for row in rows.query(sql, (json.dumps([*spans]),))}
 
 
+def latencies_of_answers(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
+    """Returns how long answers took, by their numbers, in nanoseconds.
+
+    Args:
+        rows: the recording.
+        seqs: numbers of frames; those that are no answers are left out.
+    """
+    sql = (
+        "SELECT response_seq, latency_ns FROM exchanges WHERE latency_ns IS NOT NULL"
+        " AND response_seq IN (SELECT value FROM json_each(?))"
+    )
+    found = rows.query(sql, (json.dumps([*seqs]),))
+    return {row["response_seq"]: row["latency_ns"] for row in found}
+
+
 def has_succeeded_after(rows: Rows, method: str | None, seq: int) -> bool:
     """Whether a request to the agent succeeded that was sent after a frame.
 

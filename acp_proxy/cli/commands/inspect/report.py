@@ -8,7 +8,15 @@ from typing import Any
 import click
 from attrs import evolve
 
-from acp_proxy.cli.options import file_option, filter_argument, number_option, read_argument
+from acp_proxy.cli.commands.inspect.report_comparison import write_comparison
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.options import (
+    complete_recording,
+    file_option,
+    filter_argument,
+    number_option,
+    read_argument,
+)
 from acp_proxy.cli.output_files import spare_recordings, write_files
 from acp_proxy.cli.recordings import file_of, open_recording
 from acp_proxy.cli.redaction import masked_summary, unredacted_option
@@ -36,6 +44,8 @@ from acp_proxy.wording import byte_size
           the messages of the second turn
       acp-proxy inspect report latest --no-payloads
           what happened and when, without what was said in the messages
+      acp-proxy inspect report yesterday --against today
+          what differs between two recordings, side by side
     """,
 )
 @read_argument
@@ -50,6 +60,8 @@ from acp_proxy.wording import byte_size
     "--check", is_flag=True,
     help=f"Check the rules of the protocol also in more than {MOST_CHECKED:,} frames.",
 )  # fmt: skip
+@click.option("--against", metavar="B", shell_complete=complete_recording,
+              help="Show what differs between this recording and B, side by side.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the file that is there.")
 @unredacted_option
 def report(
@@ -59,6 +71,7 @@ def report(
     turn: int | None,
     no_payloads: bool,
     check: bool,
+    against: str | None,
     force: bool,
 ) -> None:
     """Make a page for a browser: one file that needs no server, no network and nothing installed.
@@ -69,10 +82,18 @@ def report(
 
     FILTER and --turn choose which messages are in the file; its beginning is about all of them.
 
+    With --against the page is a comparison of two recordings, as `inspect diff` makes it.
+
     Secrets are masked, unless --unredacted is given; what was said is not, so read it before you
     send it.
     """
-    parse(words := " ".join(filter_words).strip(), UNREAD)
+    words = " ".join(filter_words).strip()
+    if against is not None:
+        if turn is not None or no_payloads or check:
+            raise Refusal("expected --against without --turn, --no-payloads and --check")
+        write_comparison(rec, against, words, output, force=force)
+        return
+    parse(words, UNREAD)
     with open_recording(rec) as reader:
         now_ns = time.monotonic_ns() if reader.live else None
         options = ReportOptions(words, turn, not no_payloads, check or None, now_ns)

@@ -165,3 +165,56 @@ def test_a_page_without_data_is_small(tmp_path: Path) -> None:
         r'<script type="application/octet-stream" id="(?!script).*?</script>', "", html
     )
     assert len(without.encode()) < 150_000
+
+
+def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a page that is named after both; stderr says how much differs."""
+    monkeypatch.chdir(tmp_path)
+    done = run("inspect", "report", TOUR, "--against", LOST)
+    assert (done.exit_code, done.stdout) == (0, "")
+    page = tmp_path / "tour-against-lost-permission.html"
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    compared = run("inspect", "diff", TOUR, LOST, "--json").stdout.splitlines()
+    counts = json.loads(compared[0])["counts"]
+    size = page.stat().st_size / 1000
+    first, second = done.stderr.splitlines()
+    assert first.startswith(
+        f"acp-proxy: {page.name} ({size:.1f} kB): {counts['total']} differences"
+    )
+    assert first.endswith("; no secret was found")
+    assert second.startswith("acp-proxy: read it before you send it")
+    html = page.read_text(encoding="utf-8")
+    assert html.count("<article") == counts["total"]
+    assert "exists" in complaint("inspect", "report", TOUR, "--against", LOST)
+    printed = run("inspect", "report", TOUR, "--against", LOST, "-o", "-")
+    assert (printed.stdout_bytes, printed.stderr) == (page.read_bytes(), "")
+
+
+def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
+    """As in `inspect diff`; --turn and what else is about one recording are refused."""
+    compare = ("inspect", "report", TOUR, "--against", LOST)
+    done = run(*compare, "method:session/new", "-o", tmp_path / "x.html")
+    assert "filter <code><bdi>method:session/new" in (tmp_path / "x.html").read_text()
+    assert done.exit_code == 0
+    done = run(*compare, "method:nothing", "-o", tmp_path / "y.html")
+    assert done.stderr.startswith("acp-proxy: no frame matches FILTER\n")
+    refused = complaint(*compare, "--turn", "1")
+    assert "expected --against without --turn, --no-payloads and --check" in refused
+    twice = complaint("inspect", "report", "-", "--against", "-")
+    assert "expected one recording on standard input, got two" in twice
+
+
+def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
+    """Also where a secret of one is an ordinary text of the other; --unredacted shows them."""
+    for name, secret in (("a", SECRET), ("b", "nothing")):
+        with LogWriter(tmp_path / f"{name}.db") as recorder:
+            handshake(recorder)
+            recorder.to_client(update("s", "agent_message_chunk", content=text(f"it is {secret}")))
+            recorder.finish()
+    compare = ("inspect", "report", tmp_path / "a.db", "--against", tmp_path / "b.db", "-o", "-")
+    page = run(*compare).stdout
+    assert SECRET not in page
+    assert "1 secret is masked in 1 place" in banner(page)
+    shown = run(*compare, "--unredacted").stdout
+    assert SECRET in shown
+    assert "SECRETS ARE NOT MASKED" in banner(shown)

@@ -1,0 +1,337 @@
+"""What the page of a comparison shows: the differences of two recordings, side by side.
+
+The values are those of `inspect diff`. What is equal is a number, a long text is cut to the words
+that have changed with a few around them, and only the first differences are there: the page says
+how many there are besides.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from attrs import define, evolve, frozen
+
+from acp_proxy.difference.result import (
+    Change,
+    Counts,
+    Diff,
+    DiffEntry,
+    DiffSequence,
+    Field,
+    MethodLatency,
+    Side,
+    differences,
+    verdict,
+)
+from acp_proxy.difference.word_diff import Piece, excerpts, word_diff
+from acp_proxy.report.facts import Shortened
+from acp_proxy.store.exchange_queries import latencies_of_answers
+from acp_proxy.store.frame_queries import frame_times
+from acp_proxy.store.reader import RecordingReader
+
+MOST = 2000
+"""Differing messages that are shown."""
+_MOST_PLACES = 50
+"""Places of one message, or of the handshake."""
+_MOST_EXCERPTS = 20
+_LONGEST = 1000
+"""Characters of a value that is shown as it is."""
+_BESIDE_PLACES = 100
+"""Characters of the preview of a message whose differing places are shown below it."""
+_ALIKE = 4
+"""Texts that have less than one in so many characters in common are shown apart."""
+_Steps = list[int | DiffEntry]
+WORDS = {
+    Change.CHANGED: ("~", "changed"),
+    Change.ONLY_A: ("−", "only in A"),
+    Change.ONLY_B: ("+", "only in B"),
+    Change.MOVED: (">", "moved"),
+}
+"""The sign of each change, and what it means."""
+
+
+@frozen
+class ShownText:
+    """A part of a value."""
+
+    text: str
+    differs: bool
+
+
+@frozen
+class ShownPlace:
+    """A place in which two messages differ, with what either side has there."""
+
+    pointer: str
+    a: list[list[ShownText]] | None
+    """Excerpts; None if this side has nothing there."""
+    b: list[list[ShownText]] | None
+    more: int = 0
+    """How many excerpts are left out."""
+    number: int = 0
+    """Of a difference that is a place, as in the handshake: which one it is."""
+
+
+@frozen
+class ShownFrame:
+    """A message of one side."""
+
+    seq: int
+    frames: int
+    t_ns: int | None
+    took_ns: int | None
+    """Of an answer: how long it took."""
+
+
+@frozen
+class ShownChange:
+    """A message that differs."""
+
+    number: int
+    """Which difference it is, from 1 on."""
+    change: Change
+    sign: str
+    word: str
+    title: str
+    preview: str
+    a: ShownFrame | None
+    b: ShownFrame | None
+    places: Shortened[ShownPlace]
+
+
+@frozen
+class ShownLane:
+    """One direction of a session."""
+
+    lane: str
+    direction: str
+    ids: list[str]
+    """What the name of the session stands for in A and in B."""
+    apart: str
+    """The kind of its messages, if their place among others does not count."""
+    equal: int
+    """How many messages are equal."""
+    summary: str
+    """How many differ, in words; empty if none does."""
+    first: int | None
+    """The number of the first difference that is shown."""
+    steps: list[int | ShownChange]
+    """The differences, and between them how many messages are equal."""
+    is_cut: bool
+    """Whether more of its messages differ than are shown."""
+
+
+@frozen
+class ComparisonFacts:
+    """All that the page shows."""
+
+    a: Side
+    b: Side
+    names: tuple[str, str]
+    """What the two are called: their paths, if their names are the same."""
+    counts: Counts
+    is_equal: bool
+    verdict: str
+    lanes: list[ShownLane]
+    handshake: Shortened[ShownPlace]
+    ending: list[ShownPlace]
+    latency: Shortened[MethodLatency]
+    more: int
+    """How many differing messages are left out."""
+    filter: str
+    masked: str
+    """What is masked in the page, in words."""
+    is_unmasked: bool
+
+
+def read_comparison(
+    found: Diff,
+    readers: tuple[RecordingReader, RecordingReader],
+    *,
+    words: str = "",
+    masked: str = "",
+    is_unmasked: bool = False,
+    most: int = MOST,
+) -> ComparisonFacts:
+    """Reads the differences that the page shows.
+
+    Args:
+        found: the comparison.
+        readers: A and B, still open.
+        words: the filter with which they were compared; empty for none.
+        masked: what is masked, in words.
+        is_unmasked: whether secrets may be shown.
+        most: differing messages that are shown.
+
+    Raises:
+        UnreadableRecording: one is damaged.
+    """
+    counts = found.counts
+    handshake = _numbered(found.handshake, 1)
+    lanes = _LaneReader(found, counts.handshake + 1, most)
+    shown = lanes.read(readers)
+    ending = _numbered(found.ending, counts.total - counts.ending + 1)
+    a, b, latency = found.a, found.b, found.latency[:_MOST_PLACES]
+    return ComparisonFacts(
+        a=a,
+        b=b,
+        names=(a.name, b.name) if a.name != b.name else (a.path, b.path),
+        counts=counts,
+        is_equal=found.is_equal,
+        verdict=verdict(found),
+        lanes=shown,
+        handshake=handshake,
+        ending=ending.items,
+        latency=Shortened([*latency], len(found.latency) - len(latency)),
+        more=counts.total - counts.handshake - counts.ending - lanes.taken,
+        filter=words,
+        masked=masked,
+        is_unmasked=is_unmasked,
+    )
+
+
+@define
+class _LaneReader:
+    found: Diff
+    _next: int
+    """The number of the next difference."""
+    _most: int
+    taken: int = 0
+    """How many differing messages were read."""
+
+    def read(self, readers: tuple[RecordingReader, RecordingReader]) -> list[ShownLane]:
+        """Reads the lanes up to the one with the last difference that is shown."""
+        sequences: list[tuple[DiffSequence, _Steps, bool]] = []
+        for sequence in self.found.sequences():
+            steps, is_cut = self._steps(sequence)
+            if steps or is_cut:
+                sequences.append((sequence, steps, is_cut))
+            if is_cut:
+                break
+        entries = [one for _, steps, _ in sequences for one in steps if not isinstance(one, int)]
+        of_a = _Frames.read(readers[0], [one.a for one in entries])
+        of_b = _Frames.read(readers[1], [one.b for one in entries])
+        return [self._lane(*one, of_a, of_b) for one in sequences]
+
+    def _steps(self, sequence: DiffSequence) -> tuple[_Steps, bool]:
+        """Takes the steps of a sequence, as long as there is room for differences."""
+        steps: _Steps = []
+        for step in sequence.steps:
+            if not isinstance(step, int):
+                if self.taken == self._most:
+                    return steps, True
+                self.taken += 1
+            steps.append(step)
+        return steps, False
+
+    def _lane(
+        self, sequence: DiffSequence, steps: _Steps, is_cut: bool, of_a: "_Frames", of_b: "_Frames"
+    ) -> ShownLane:
+        first = self._next
+        shown: list[int | ShownChange] = []
+        for step in steps:
+            if isinstance(step, int):
+                shown.append(step)
+            else:
+                shown.append(_change(step, self._next, of_a, of_b))
+                self._next += 1
+        kinds = Counter(step.change for step in steps if isinstance(step, DiffEntry))
+        counts = Counts(
+            only_a=kinds[Change.ONLY_A], only_b=kinds[Change.ONLY_B],
+            changed=kinds[Change.CHANGED], moved=kinds[Change.MOVED],
+        )  # fmt: skip
+        ids = filter(None, self.found.aliases.get(sequence.lane, ()))
+        return ShownLane(
+            lane=sequence.lane,
+            direction=sequence.direction,
+            ids=list(dict.fromkeys(ids)),
+            apart=sequence.apart or "",
+            equal=sum(step for step in steps if isinstance(step, int)),
+            summary=differences(counts) if counts.total else "",
+            first=first if counts.total else None,
+            steps=shown,
+            is_cut=is_cut,
+        )
+
+
+@frozen
+class _Frames:
+    """When the frames of one side were, and how long its answers took."""
+
+    times: dict[int, int]
+    latencies: dict[int, int]
+
+    @classmethod
+    def read(cls, reader: RecordingReader, numbers: Iterable[int | None]) -> "_Frames":
+        seqs = [number for number in numbers if number is not None]
+        return cls(frame_times(reader, seqs), latencies_of_answers(reader, seqs))
+
+    def of(self, seq: int | None, frames: int) -> ShownFrame | None:
+        if seq is None:
+            return None
+        return ShownFrame(seq, frames, self.times.get(seq), self.latencies.get(seq))
+
+
+def _change(entry: DiffEntry, number: int, of_a: _Frames, of_b: _Frames) -> ShownChange:
+    sign, word = WORDS[entry.change]
+    last = entry.title.rpartition(" ")[2]
+    most = _BESIDE_PLACES if entry.fields else _LONGEST
+    return ShownChange(
+        number=number,
+        change=entry.change,
+        sign=sign,
+        word=word,
+        title=entry.title,
+        preview=_cut((entry.preview or "").removeprefix(f"{last}: "), most),
+        a=of_a.of(entry.a, entry.a_frames),
+        b=of_b.of(entry.b, entry.b_frames),
+        places=_places(entry.fields),
+    )
+
+
+def _numbered(fields: Sequence[Field], first: int) -> Shortened[ShownPlace]:
+    found = _places(fields)
+    places = [evolve(one, number=n) for n, one in enumerate(found.items, first)]
+    return Shortened(places, found.more)
+
+
+def _places(fields: Sequence[Field]) -> Shortened[ShownPlace]:
+    shown = [_place(one) for one in fields[:_MOST_PLACES]]
+    return Shortened(shown, len(fields) - len(shown))
+
+
+def _place(one: Field) -> ShownPlace:
+    """Shows what either side has in a place, of long texts the words that have changed."""
+    pieces = _words(one)
+    if not pieces:
+        a, b = ([[ShownText(_json(value), differs=True)]] for value in (one.a, one.b))
+        only = one.only
+        return ShownPlace(one.pointer, None if only == "b" else a, None if only == "a" else b)
+    found = list(excerpts(pieces))
+    shown = found[:_MOST_EXCERPTS]
+    a, b = (
+        [[ShownText(_cut(text), op != "=") for op, text in excerpt if op in side]
+         for excerpt in shown]
+        for side in ("=-", "=+")
+    )  # fmt: skip
+    return ShownPlace(one.pointer, a, b, more=len(found) - len(shown))
+
+
+def _words(one: Field) -> list[Piece]:
+    """Compares two texts word by word; returns nothing if that would not help to read them."""
+    if one.only is not None or not (isinstance(one.a, str) and isinstance(one.b, str)):
+        return []
+    pieces = word_diff(one.a, one.b)
+    same = sum(len(text) for op, text in pieces if op == "=")
+    longer = max(len(one.a), len(one.b))
+    return pieces if longer > _LONGEST or same * _ALIKE >= longer else []
+
+
+def _json(value: Any) -> str:
+    return _cut(json.dumps(value, ensure_ascii=False))
+
+
+def _cut(text: str, most: int = _LONGEST) -> str:
+    more = len(text) - most
+    return f"{text[:most]}… ({more:,} more characters)" if more > 0 else text

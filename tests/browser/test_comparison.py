@@ -1,0 +1,88 @@
+"""The page of a comparison in a browser: keys, links, narrow windows, hostile recordings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.hostile import TAGS, Hostile
+from tests.browser.watching import NARROW
+from tests.commands import run
+from tests.log_writer import LogWriter
+from tests.shipped import DIRECTORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.watching import Visitor
+
+CURRENT = "() => document.querySelector('.current')?.id"
+IN_SIGHT = """() => {
+  const box = document.querySelector('.current').getBoundingClientRect();
+  return box.top >= 0 && box.top < innerHeight;
+}"""
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of two recordings with five differences."""
+    page = tmp_path_factory.mktemp("comparison") / "page.html"
+    a, b = (DIRECTORY / f"edit-{name}.db" for name in ("allowed", "rejected"))
+    assert run("inspect", "report", a, "--against", b, "-o", page).exit_code == 0
+    return page
+
+
+def test_keys_buttons_and_links_lead_to_differences(visit: Visitor, compared: Path) -> None:
+    """Forth and back, and the address names where one is; nothing happens beyond both ends."""
+    window = visit.window().open(compared, ready=None)
+    page = window.page
+    assert page.inner_text("#place") == "5 shown"
+    page.keyboard.press("p")
+    assert window.ask(CURRENT) is None
+    for number in (1, 2, 3):
+        page.keyboard.press("n")
+        assert window.ask(CURRENT) == f"change-{number}"
+    page.click("#next")
+    page.click("#next")
+    page.keyboard.press("n")
+    assert window.ask(CURRENT) == "change-5"
+    assert page.inner_text("#place") == "5 of 5"
+    assert page.url.endswith("#change-5")
+    page.click("#previous")
+    page.keyboard.press("p")
+    assert window.ask(CURRENT) == "change-3"
+    assert window.ask(IN_SIGHT)
+    page.click("a[href='#change-2'] >> nth=0")
+    page.wait_for_function("() => document.querySelector('.current')?.id === 'change-2'")
+    window.open(compared, "#change-4", ready=None)
+    assert window.ask(CURRENT) == "change-4"
+    assert window.ask(IN_SIGHT)
+    window.assert_quiet()
+
+
+def test_it_fits_a_narrow_window_and_needs_no_script(visit: Visitor, compared: Path) -> None:
+    """Nothing scrolls sideways but a table; all differences are there with scripts off."""
+    narrow = visit.window(viewport=NARROW).open(compared, ready=None)
+    assert narrow.ask("() => document.documentElement.scrollWidth") <= NARROW["width"]
+    still = visit.window(java_script_enabled=False).open(compared, ready=None)
+    assert still.page.locator("article").count() == 5
+    assert not still.page.is_visible("#steps")
+    assert still.page.is_visible("text=5 differences: 3 changed, 2 only in A")
+
+
+def test_hostile_recordings_stay_text(visit: Visitor, tmp_path: Path) -> None:
+    """On either side, where both have it and where one has it alone; the page does nothing."""
+    for name, end in (("a", ""), ("b", "</ins><script>alert(40)</script>")):
+        with LogWriter(tmp_path / f"{name}.db") as recorder:
+            hostile = Hostile(recorder)
+            for payload in TAGS.values():
+                hostile.talk(payload + end)
+    compare = ("inspect", "report", tmp_path / "a.db", "--against", tmp_path / "b.db")
+    assert run(*compare, "-o", tmp_path / "page.html").exit_code == 0
+    window = visit.window().open(tmp_path / "page.html", ready=None)
+    window.page.keyboard.press("n")
+    assert window.ask(CURRENT) == "change-1"
+    assert window.ask("() => document.querySelectorAll('del, ins').length") > 10
+    assert window.ask("() => document.querySelectorAll('script, style').length") == 2
+    window.assert_quiet()

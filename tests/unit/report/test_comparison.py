@@ -1,0 +1,109 @@
+"""The page of a comparison shows what `inspect diff` finds, and how much of it is left out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from acp_proxy.difference.diff import diff
+from acp_proxy.difference.result import Change, Counts, DiffEntry, Field
+from acp_proxy.report.comparison import read_comparison
+from acp_proxy.report.comparison_page import comparison_parts
+from acp_proxy.store.reader import RecordingReader
+from tests.comparison_page import made_up, page_of
+from tests.differing import ANSWER, OTHER_ANSWER, differing
+
+ROOT = Path(__file__).parents[3]
+PAIRS = ROOT / "tests" / "data" / "pairs"
+COMPARED = [
+    (ROOT / "recordings" / "edit-allowed.db", ROOT / "recordings" / "edit-rejected.db"),
+    (ROOT / "recordings" / "hello.db", ROOT / "recordings" / "crash.db"),
+    (ROOT / "recordings" / "tour.db", ROOT / "recordings" / "tour.db"),
+    (PAIRS / "gemini-edit.a.jsonl", PAIRS / "vibe-edit.a.jsonl"),
+]
+
+
+@pytest.mark.parametrize("paths", COMPARED, ids=lambda paths: f"{paths[0].stem}-{paths[1].stem}")
+def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
+    """Every difference is shown once, and all that is neither different nor equal is nothing."""
+    with ExitStack() as stack:
+        a, b = (stack.enter_context(RecordingReader(path)) for path in paths)
+        found = diff(a, b)
+        entries = [*found.entries()]
+        comparison = read_comparison(found, (a, b))
+    shown = [step for lane in comparison.lanes for step in lane.steps if not isinstance(step, int)]
+    assert [(one.change, one.title, one.a and one.a.seq, one.b and one.b.seq) for one in shown] == [
+        (one.change, one.title, one.a, one.b) for one in entries
+    ]
+    for one, entry in zip(shown, entries, strict=True):
+        assert [place.pointer for place in one.places.items] == [f.pointer for f in entry.fields]
+    kinds = Counter(one.change for one in shown)
+    assert found.counts == Counts(
+        handshake=len(comparison.handshake.items), only_a=kinds[Change.ONLY_A],
+        only_b=kinds[Change.ONLY_B], changed=kinds[Change.CHANGED], moved=kinds[Change.MOVED],
+        ending=len(comparison.ending),
+    )  # fmt: skip
+    page = page_of(comparison)
+    numbers = [dict(attributes).get("id") for tag, attributes in page.elements if tag == "article"]
+    assert numbers == [f"change-{n}" for n in range(1, found.counts.total + 1)]
+    assert comparison.verdict in page.text
+    assert comparison.more == 0
+
+
+def test_equal_messages_are_counted() -> None:
+    """Those of A that neither changed nor moved, before, between and after the differences."""
+    with ExitStack() as stack:
+        a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[0])
+        lanes = read_comparison(diff(a, b), (a, b)).lanes
+        same = read_comparison(diff(a, a), (a, a))
+    assert [
+        (lane.lane, [one if isinstance(one, int) else one.sign for one in lane.steps])
+        for lane in lanes
+    ] == [
+        ("connection", [1]),
+        ("session:1", [5, "−", "~", "~", 1]),
+        ("session:1", [2, "~", "−"]),
+    ]
+    assert lanes[2].steps[1].a.took_ns is not None  # type: ignore[union-attr]
+    assert lanes[1].summary == "3 differences: 2 changed, 1 only in A"
+    assert (lanes[1].equal, same.is_equal) == (6, True)
+    assert [lane.equal for lane in same.lanes] == [1, 9, 4]
+    assert "16 frames and 16 frames say the same" in page_of(same).text
+
+
+def test_a_text_is_cut_to_what_has_changed() -> None:
+    """Either side has the words that only it has marked, and a few around them."""
+    comparison = made_up(differing())
+    page = "".join(part.decode(errors="replace") for part in comparison_parts(comparison))
+    assert "41 passed, 1 failed" in ANSWER
+    assert re.search(r"I ran the tests: <del>41</del>", page)
+    assert re.search(r"I ran the tests: <ins>42</ins>", page)
+    assert "next task" in OTHER_ANSWER
+    assert page.count("57 equal messages") > 3
+
+
+def test_nothing_is_left_out_silently() -> None:
+    """Differences, places, excerpts and long values say how much there is besides."""
+    many = [DiffEntry(Change.ONLY_A, f"session:{n // 3}", "to-client", f"m{n}", n + 1, None, 1)
+            for n in range(9)]  # fmt: skip
+    places = tuple(Field(f"/{n}", n, n + 1) for n in range(60))
+    texts = " ".join(f"word{n} {'x ' * 50}" for n in range(30))
+    long = Field("/long", "y" * 5000), Field("/texts", texts, texts.replace("word", "work"))
+    where = Change.CHANGED, "session:9", "to-client", "m", 1, 1, 1, 1
+    changed = DiffEntry(*where, (*long, *places))
+    comparison = made_up(differing(many), most=4)
+    assert comparison.more == 5
+    assert [lane.is_cut for lane in comparison.lanes] == [False, True]
+    page = page_of(comparison)
+    assert "And 5 more differing messages, of which this file has nothing" in page.text
+    assert [dict(attributes)["id"] for tag, attributes in page.elements if tag == "article"][
+        -1
+    ] == (f"change-{comparison.counts.total}")
+    text = page_of(made_up(differing([changed]))).text
+    assert "and 12 more places" in text
+    assert "and 10 more excerpts" in text
+    assert "… (4,002 more characters)" in text
