@@ -89,6 +89,7 @@ INSPECT = [
     ("0", ("secrets", "hello")),
     ("0", ("export", "hello", "-o", "hello.jsonl")),
     ("0", ("export", "hello", "--format", "pytest", "-o", "made")),
+    ("0", ("report", "hello", "-o", "hello.html")),
     ("0", ("bundle", "hello", "-o", "bug.zip")),
     ("0", ("import", "hello.jsonl", "-o", "again.db")),
     ("0", ("redact", "hello", "-o", "less.jsonl", "--level", "private")),
