@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from acp_proxy.conformance.checker import check
 from acp_proxy.conformance.choice import chosen_rules
-from acp_proxy.conformance.report import reported
+from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, reported
+from acp_proxy.conformance.values import Severity
 from acp_proxy.inspection.choice import row_of
 from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.inspection.diagnosis.values import Finding, Summary
 from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.report.verdict import Verdict, find_verdict
 from acp_proxy.store.reader import RecordingReader
@@ -48,3 +51,50 @@ def test_sound_recordings_have_nobody(name: str) -> None:
     found = verdict_of(RECORDINGS / f"{name}.db")
     assert (found.is_trouble, found.by, found.seq) == (False, None, None)
     assert found.text.startswith("No problem was found")
+
+
+def hello() -> tuple[Summary, CheckedRecording]:
+    """The summary of a sound recording, and what a check of it found: nothing."""
+    with RecordingReader(RECORDINGS / "hello.db") as reader:
+        return summarize(reader), reported(reader, check(reader), chosen_rules((), ()))
+
+
+def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
+    """What it caused is no problem of a peer, but the first thing to know."""
+    summary, checked = hello()
+    fault = Finding("undelivered", "remark", "fault drop kept it back (#9)", [9, 4], "fault")
+    summary.findings = [Finding("silence", "remark", "the agent was slow", [3], "agent"), fault]
+    found = find_verdict(summary, checked, lambda _: None)
+    assert found == Verdict("fault", 9, "fault drop kept it back (#9)")
+
+
+def test_a_problem_comes_before_a_broken_rule() -> None:
+    """Without one, the worst rule counts; warnings and hints are no verdict."""
+    summary, checked = hello()
+    error, hint = (
+        ReportedFinding("a.b", severity, "client", seq, (), None, text, None, None, None, (), None,
+                        "", False)
+        for severity, seq, text in ((Severity.ERROR, 8, "wrong"), (Severity.INFO, 2, "odd"))
+    )  # fmt: skip
+    sound = find_verdict(summary, evolve(checked, findings=[hint]), lambda _: None)
+    assert not sound.is_trouble
+    broken = evolve(checked, findings=[hint, error])
+    found = find_verdict(summary, broken, lambda _: None)
+    assert found == Verdict("client", 8, "wrong", is_rule=True)
+    summary.findings = [Finding("gap", "problem", "bytes are missing (#5)", [5])]
+    assert find_verdict(summary, broken, lambda _: None) == Verdict(
+        None, 5, "bytes are missing (#5)"
+    )
+
+
+def test_nothing_wrong_is_not_more_than_is_known() -> None:
+    """A recording that runs may still fail, and rules that were not checked may be broken."""
+    summary, checked = hello()
+    assert find_verdict(summary, checked, lambda _: None).text == (
+        "No problem was found, and no rule of the protocol was broken."
+    )
+    assert find_verdict(summary, None, lambda _: None).text == "No problem was found."
+    summary.live = True
+    assert find_verdict(summary, None, lambda _: None).text == (
+        "No problem was found so far; the recording is still running."
+    )
