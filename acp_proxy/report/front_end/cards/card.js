@@ -1,6 +1,6 @@
 // The card of a tool call: all frames about it as one picture, and the view that lists the cards.
 import {contentBlocks, outputBlocks} from "../detail/blocks.js";
-import {moreButton} from "../detail/hex.js";
+import {addInParts} from "../detail/hex.js";
 import {JsonText, JsonTree} from "../detail/json_tree.js";
 import {countInWords, durationInWords, isObject, objectAt, objectsAt, parsedLine, updateOf, visibleText, wordAt} from "../detail/values.js";
 import {clear, h} from "../shell/dom.js";
@@ -17,7 +17,6 @@ import {blockElements, readFrames} from "./terminal.js";
 const FINAL_STATUSES = new Set(["completed", "failed", "cancelled", "denied"]);
 const FAILED_STATUSES = new Set(["failed", "denied"]);
 const STATUS_SIGNS = new Map([["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"], ["pending", "·"]]);
-const SHOWN_MEMBERS = new Map([["rawInput", "input"], ["input", "input"], ["rawOutput", "output"], ["output", "output"], ["error", "error"]]);
 const CARDS_AT_ONCE = 50;
 const MOST_CALL_FRAMES = 2000;
 const REQUEST_PERMISSION = "session/request_permission";
@@ -26,14 +25,14 @@ const REQUEST_PERMISSION = "session/request_permission";
 export class CallModel {
   /** @type {JsonObject} */
   call = {};
-  /** @type {{status: string, seq: number, row: number, t_ns: number}[]} */
+  /** @type {{status: string, row: number, t_ns: number}[]} */
   history = [];
   /** @type {Map<string, CallSource>} */
   sources = new Map();
   /** @type {ReadFrame[]} */
   asked = [];
   streamed = "";
-  /** @type {unknown[]} */
+  /** @type {ContentBlock[]} */
   items = [];
   /** @type {ReadFrame|null} */
   first = null;
@@ -45,48 +44,44 @@ export class CallModel {
     const params = objectAt(frame.message, "params");
     if (frame.method === REQUEST_PERMISSION) {
       if (frame.kind !== "request") return;
+      const path = "toolCall" in params ? ["toolCall"] : ["subject", "toolCall"];
+      const known = objectAt(params, ...path);
       this.asked.push(frame);
-      const [subject, known] = [objectAt(params, "subject", "toolCall"), objectAt(params, "toolCall")];
-      const isDirect = "toolCall" in params;
-      this.note(frame, isDirect ? known : subject, isDirect ? ["params", "toolCall"] : ["params", "subject", "toolCall"], true);
-      this.call = {...(isDirect ? known : subject), content: null, status: null, ...this.call};
+      this.noteSources(frame.row, known, ["params", ...path], true);
+      this.call = {...known, content: null, status: null, ...this.call};
       return;
     }
     const {kind, update} = updateOf(frame.message);
     this.first ??= frame;
     this.last = frame;
     if (kind === "tool_call_content_chunk") {
-      this.addChunk(update.content);
-      if (!("toolCallId" in this.call)) this.call.toolCallId = update.toolCallId;
+      this.call.toolCallId ??= update.toolCallId;
+      for (const block of contentBlocks(update.content)) {
+        if (block.form === "text" && block.label === "") this.streamed += block.text;
+        else this.items.push(block);
+      }
       return;
     }
     if (update.content !== undefined && update.content !== null) [this.streamed, this.items] = ["", []];
     const status = wordAt(update, "status");
-    if (status !== "" && this.history.at(-1)?.status !== status) this.history.push({status, seq: frame.seq, row: frame.row, t_ns: frame.t_ns});
-    this.note(frame, update, ["params", "update" in params ? "update" : "data"], false);
+    if (status !== "" && this.history.at(-1)?.status !== status) this.history.push({status, row: frame.row, t_ns: frame.t_ns});
+    this.noteSources(frame.row, update, ["params", "update" in params ? "update" : "data"], false);
     // A member that is left out, or null, does not change what is known.
     for (const [name, value] of Object.entries(update)) if (value !== null) this.call[name] = value;
   }
 
   /**
-   * @param {ReadFrame} frame
+   * Notes where members are that are shown as JSON.
+   * @param {number} row
    * @param {JsonObject} call
    * @param {string[]} path
    * @param {boolean} isFallback
    */
-  note(frame, call, path, isFallback) {
-    for (const name of SHOWN_MEMBERS.keys()) {
-      const value = call[name];
-      const isEmpty = value === undefined || value === null || (isObject(value) && Object.keys(value).length === 0);
-      if (!isEmpty && !(isFallback && this.sources.has(name))) this.sources.set(name, {row: frame.row, path: [...path, name]});
-    }
-  }
-
-  /** @param {unknown} content */
-  addChunk(content) {
-    for (const block of contentBlocks(content)) {
-      if (block.form === "text" && block.label === "") this.streamed += block.text;
-      else if (this.items.length < 200) this.items.push(content);
+  noteSources(row, call, path, isFallback) {
+    for (const name of ["rawInput", "input", "rawOutput", "output", "error"]) {
+      const value = call[name] ?? {};
+      const isEmpty = isObject(value) && Object.keys(value).length === 0;
+      if (!isEmpty && !(isFallback && this.sources.has(name))) this.sources.set(name, {row, path: [...path, name]});
     }
   }
 
@@ -127,7 +122,7 @@ export class CallModel {
   get blocks() {
     const shown = contentBlocks(this.call.content, "output");
     if (this.streamed !== "") shown.push({form: "text", text: this.streamed, label: "output"});
-    for (const item of this.items) shown.push(...contentBlocks(item, "output"));
+    shown.push(...this.items);
     if (shown.length === 0) shown.push(...outputBlocks(this.call.output));
     if (shown.length === 0) shown.push(...outputBlocks(this.call.rawOutput));
     if (typeof this.call.error === "string") shown.push(...contentBlocks(this.call.error, "error"));
@@ -202,15 +197,15 @@ export async function permissionElement(state, row, title, isWhole) {
   const model = permissionModel(parsedLine(await recording.line(row)), answer, title);
   const latency = durationInWords(recording.numbers("latency_ns")[row]);
   const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "the person" : "the client";
-  const box = h("div", {class: "permission"},
-    h("div", {class: "permission-title"}, "asked for permission: ", h("b", {}, visibleText(model.title)), " ", seqButton(state, row)));
-  for (const reason of model.reasons) box.append(h("p", {}, visibleText(reason)));
-  box.append(h("ul", {class: "choices"}, ...model.options.map((option) => h("li", {class: option.isChosen ? "chosen" : null},
-    `${option.isChosen ? "● " : "○ "}${visibleText(option.name)} `, h("span", {class: "note"}, visibleText(option.kind)), option.isChosen ? " ← chosen" : ""))));
-  box.append(pair < 0 ? h("p", {class: "trouble"}, "not answered")
-    : h("p", {}, h("b", {}, visibleText(model.decision)), ` — ${who} took ${latency} `, seqButton(state, pair)));
-  if (isWhole) box.append(...(await blockElements(state, model.blocks, row)));
-  return box;
+  const choices = model.options.map(({name, kind, isChosen}) => h("li", {class: isChosen ? "chosen" : null},
+    `${isChosen ? "●" : "○"} ${visibleText(name)} `, h("span", {class: "note"}, visibleText(kind)), isChosen ? " ← chosen" : ""));
+  return h("div", {class: "permission"},
+    h("div", {}, "asked for permission: ", h("b", {}, visibleText(model.title)), " ", seqButton(state, row)),
+    model.reasons.map((reason) => h("p", {}, visibleText(reason))),
+    h("ul", {class: "choices"}, choices),
+    pair < 0 ? h("p", {class: "trouble"}, "not answered")
+      : h("p", {}, h("b", {}, visibleText(model.decision)), ` — ${who} took ${latency} `, seqButton(state, pair)),
+    isWhole ? await blockElements(state, model.blocks, row) : []);
 }
 
 /**
@@ -259,36 +254,33 @@ export async function readCall(recording, row) {
  * @returns {Promise<HTMLElement>}
  */
 export async function callElement(state, model, rows) {
-  const box = h("div", {class: "card-body"});
-  const times = state.recording.numbers("t_ns");
-  const facts = [`id ${visibleText(model.id)}`, countInWords(rows.length, "frame")];
-  box.append(h("p", {class: "note"}, facts.join(" · "), " ", seqButton(state, rows[0]), rows.length > 1 ? "–" : "", rows.length > 1 ? seqButton(state, rows[rows.length - 1]) : ""));
-  const start = model.history[0]?.t_ns ?? times[rows[0]];
-  box.append(h("ol", {class: "statuses", "aria-label": "status over time"}, ...model.history.map((one) => h("li", {},
-    `${STATUS_SIGNS.get(one.status) ?? "·"} ${visibleText(one.status)} `, seqButton(state, one.row),
-    h("span", {class: "note"}, one.t_ns === start ? ` at ${(one.t_ns / 1e9).toFixed(3)} s` : ` +${durationInWords(one.t_ns - start)}`)))));
-  if (model.locations.length > 0) box.append(h("ul", {class: "places"}, ...model.locations.slice(0, 20).map((place) => h("li", {class: "mono"}, visibleText(place)))));
+  const start = model.history[0]?.t_ns;
+  const box = h("div", {},
+    h("p", {class: "note"}, `id ${visibleText(model.id)} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, rows[rows.length - 1])]),
+    h("ol", {class: "statuses", "aria-label": "status over time"}, model.history.map(({status, row, t_ns}) => h("li", {},
+      `${STATUS_SIGNS.get(status) ?? "·"} ${visibleText(status)} `, seqButton(state, row),
+      h("span", {class: "note"}, t_ns === start ? ` at ${(t_ns / 1e9).toFixed(3)} s` : ` +${durationInWords(t_ns - start)}`)))),
+    h("ul", {class: "choices mono"}, model.locations.slice(0, 20).map((place) => h("li", {}, visibleText(place)))));
   for (const asked of model.asked) box.append(await permissionElement(state, asked.row, model.title, false));
   box.append(...(await blockElements(state, model.blocks, rows[0])));
-  for (const [name, source] of model.sources) box.append(sourceElement(state, SHOWN_MEMBERS.get(name) ?? name, name, source));
+  for (const [name, source] of model.sources) box.append(sourceElement(state, name, source));
   return box;
 }
 
 /**
  * A member of a tool call as a tree, made when it is opened.
  * @param {State} state
- * @param {string} label
  * @param {string} name
  * @param {CallSource} source
  */
-function sourceElement(state, label, name, source) {
-  const box = h("details", {class: "source"}, h("summary", {}, `${label} as JSON `, h("span", {class: "note mono"}, name)));
+function sourceElement(state, name, source) {
   const open = async () => {
     const json = new JsonText(new TextDecoder().decode(await state.recording.line(source.row)));
     const token = json.find(source.path);
-    if (token >= 0) box.append(new JsonTree(json, token, label).box);
+    if (token >= 0) box.append(new JsonTree(json, token, name).box);
   };
-  box.addEventListener("toggle", () => void open(), {once: true});
+  const box = h("details", {}, h("summary", {class: "mono"}, name));
+  box.addEventListener("toggle", open, {once: true});
   return box;
 }
 
@@ -336,16 +328,11 @@ export function callsAmong(recording, shown) {
 async function closedCard(state, row) {
   const {recording} = state;
   const turn = recording.numbers("turn")[row];
-  const where = Number.isNaN(turn) ? "outside of turns" : `turn ${turn}`;
-  const heading = h("summary", {}, seqButton(state, row), " ");
-  const card = h("details", {class: "card"}, heading);
-  if (!recording.hasPayloads) {
-    heading.append(visibleText((await recording.cells(row)).text), " ", h("span", {class: "note"}, where));
-    return card;
-  }
+  const where = h("span", {class: "note"}, Number.isNaN(turn) ? " · outside of turns" : ` · turn ${turn}`);
+  if (!recording.hasPayloads) return h("p", {class: "card"}, seqButton(state, row), " ", visibleText((await recording.cells(row)).text), where);
   const {model, rows} = await readCall(recording, row);
-  heading.append(...callTitle(model), h("span", {class: "note"}, ` · ${where}`));
-  card.addEventListener("toggle", () => void callElement(state, model, rows).then((body) => card.append(body)), {once: true});
+  const card = h("details", {class: "card"}, h("summary", {}, seqButton(state, row), " ", callTitle(model), where));
+  card.addEventListener("toggle", async () => card.append(await callElement(state, model, rows)), {once: true});
   return card;
 }
 
@@ -360,38 +347,22 @@ export const callsView = {
   mount(container, state) {
     const box = h("div", {class: "cards"});
     container.append(box);
-    let [isShown, isStale, version] = [false, true, 0];
+    /** @type {Int32Array | null} */
+    let listed = null;
     const render = () => {
-      if (!isShown || !isStale) return;
-      isStale = false;
-      const mine = ++version;
-      const rows = callsAmong(state.recording, state.shown);
-      const heading = h("h2", {class: "visually-hidden"}, "Tool calls");
-      clear(box, heading, h("p", {class: "note"}, rows.length === 0 ? "no tool calls among the rows that are shown" : countInWords(rows.length, "tool call")));
-      if (rows.length === 0) return;
+      const among = state.shown;
+      if (container.hidden || listed === among) return;
+      listed = among;
+      const rows = callsAmong(state.recording, among);
+      clear(box, h("p", {class: "note"}, rows.length === 0 ? "no tool calls among the rows that are shown" : countInWords(rows.length, "tool call")));
       let shown = 0;
-      const more = moreButton(async () => {
-        const cards = await Promise.all(rows.slice(shown, shown + CARDS_AT_ONCE).map((row) => closedCard(state, row)));
-        if (mine !== version) return "";
-        shown += cards.length;
-        if (more === undefined || !more.isConnected) box.append(...cards);
-        else more.before(...cards);
+      addInParts(box, async (add) => {
+        const cards = await Promise.all(rows.slice(shown, (shown += CARDS_AT_ONCE)).map((row) => closedCard(state, row)));
+        if (listed === among) add(...cards);
         return shown < rows.length ? countInWords(rows.length - shown, "more tool call") : "";
       });
-      box.append(more);
     };
-    state.on("shown", () => {
-      isStale = true;
-      render();
-    });
-    return {
-      show() {
-        isShown = true;
-        render();
-      },
-      hide() {
-        isShown = false;
-      },
-    };
+    state.on("shown", render);
+    return {show: render, hide: () => {}};
   },
 };

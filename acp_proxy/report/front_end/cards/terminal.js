@@ -1,6 +1,6 @@
 // A terminal of any dialect: its command, its end, and its output as it grew, which can be played back.
 import {blockElement, exitInWords} from "../detail/blocks.js";
-import {fromBase64, durationInWords, objectAt, parsedLine, sizeInWords, updateOf, visibleText, wordAt} from "../detail/values.js";
+import {fromBase64, durationInWords, objectAt, parsedLine, shellWord, sizeInWords, updateOf, visibleText, wordAt} from "../detail/values.js";
 import {clear, h} from "../shell/dom.js";
 import {ansiLines} from "./ansi.js";
 
@@ -126,10 +126,10 @@ export function playedPauses(steps) {
  * @returns {string}
  */
 export function commandLine(value) {
-  const quoted = (/** @type {unknown} */ word) => (/^[\w@%+=:,./-]+$/.test(String(word)) ? String(word) : `'${String(word).replaceAll("'", `'"'"'`)}'`);
+  const quotedWord = (/** @type {unknown} */ word) => shellWord(String(word));
   const command = [value.command, value.cmd, value.commandLine, value.script].find((one) => Array.isArray(one) || (typeof one === "string" && one !== ""));
-  if (Array.isArray(command)) return command.slice(0, 1000).map(quoted).join(" ");
-  const words = Array.isArray(value.args) ? value.args.slice(0, 1000).map(quoted) : [];
+  if (Array.isArray(command)) return command.slice(0, 1000).map(quotedWord).join(" ");
+  const words = Array.isArray(value.args) ? value.args.slice(0, 1000).map(quotedWord) : [];
   // The command may itself be a line for a shell, so it is not quoted.
   return typeof command === "string" ? [command, ...words].join(" ") : "";
 }

@@ -1,8 +1,7 @@
 // Content of messages and tool calls in any dialect: text, diffs, terminals; all else is described, never decoded.
 import {diffModel} from "../cards/words.js";
 import {h} from "../shell/dom.js";
-import {moreButton} from "./hex.js";
-import {longText} from "./json_tree.js";
+import {addInParts, longText} from "./hex.js";
 import {countInWords, isObject, objectAt, sizeInWords, visibleText, wordAt} from "./values.js";
 
 /** @typedef {import("./values.js").JsonObject} JsonObject */
@@ -135,13 +134,12 @@ function diffElement(diff) {
   const label = h("div", {class: "block-label"}, visibleText(diff.path), " ", h("span", {class: "note"}, diff.rows.length > 0 ? counts : ""));
   const table = h("div", {class: "diff", role: "group", tabindex: "0", "aria-label": `changes of ${visibleText(diff.path)}, ${counts}`});
   let shown = 0;
-  const append = () => {
-    table.append(...diff.rows.slice(shown, (shown += DIFF_ROWS_AT_ONCE)).map(diffRowElement));
-    return Promise.resolve(shown < diff.rows.length ? countInWords(diff.rows.length - shown, "more line") : "");
-  };
-  const box = h("div", {class: "block"}, label, ...diff.notes.map((note) => h("p", {class: "note"}, visibleText(note))));
-  if (diff.rows.length > 0) box.append(table, moreButton(append));
-  return box;
+  if (diff.rows.length > 0) addInParts(table, (add) => {
+    add(...diff.rows.slice(shown, (shown += DIFF_ROWS_AT_ONCE)).map(diffRowElement));
+    return shown < diff.rows.length ? countInWords(diff.rows.length - shown, "more line") : "";
+  });
+  const notes = diff.notes.map((note) => h("p", {class: "note"}, visibleText(note)));
+  return h("div", {class: "block"}, label, notes, diff.rows.length > 0 && table);
 }
 
 /** @param {import("../cards/words.js").DiffRow} row */

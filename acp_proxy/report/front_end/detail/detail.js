@@ -1,10 +1,10 @@
 // The pane about one frame or event: its facts, what it says, its JSON, its bytes and the frame beside it.
 import {rowsOfCallAt, seqButton} from "../cards/card.js";
-import {clear, h} from "../shell/dom.js";
+import {clear, h, setAttribute} from "../shell/dom.js";
 import {markedText, showBytes} from "./hex.js";
 import {JsonText, JsonTree} from "./json_tree.js";
 import {LARGEST_READ, saidElements} from "./said.js";
-import {countInWords, durationInWords, fromBase64, sizeInWords, visibleText} from "./values.js";
+import {countInWords, durationInWords, fromBase64, shellWord, sizeInWords, visibleText} from "./values.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -14,9 +14,7 @@ import {countInWords, durationInWords, fromBase64, sizeInWords, visibleText} fro
 
 const MOST_ARROWS = 30;
 const LONGEST_ARROW = 80;
-const LARGEST_COPIED = 64 * 1024 * 1024;
 const SENDERS_IN_WORDS = new Map([["to-agent", "client → agent"], ["to-client", "agent → client"], ["stderr", "agent's stderr"]]);
-const NEWLINES = new Map([["\n", "\\n"], ["\r\n", "\\r\\n"], ["", "none"]]);
 const WITHOUT_PAYLOADS = "This report was made without payloads (--no-payloads), so the line itself is not in it.";
 
 /** @type {DetailPane[]} */
@@ -51,29 +49,36 @@ export function faultInWords(fired, size, isChanged) {
  */
 async function factsOf(recording, row) {
   const frame = await recording.frame(row);
-  const t = Number(frame.t_ns);
+  const {fired} = await recording.cells(row);
+  const [t, size, newline] = [Number(frame.t_ns), Number(frame.size), String(frame.newline ?? "")];
   const started = Date.parse(recording.meta.started_at);
   const clock = Number.isNaN(started) ? "" : `${new Date(started + t / 1e6).toISOString().replace("T", " ").replace("Z", " UTC")}, `;
-  const time = `${clock}${(t / 1e9).toFixed(6)} s after the start`;
-  if ("event" in frame) return [["number", `${frame.seq}`], ["time", time], ["event", `${frame.event}`]];
-  const {fired} = await recording.cells(row);
-  const changed = (recording.numbers("flags")[row] & 4) !== 0;
+  const spread = t - Number(frame.t_first_ns);
+  const isChanged = (recording.numbers("flags")[row] & 4) !== 0;
+  const isFrame = !("event" in frame);
+  /** @type {[string, unknown][]} */
+  const facts = [
+    ["number", frame.seq], ["time", `${clock}${(t / 1e9).toFixed(6)} s after the start`], ["event", frame.event],
+    ["arrived", spread > 0 ? `over ${durationInWords(spread)}` : ""],
+    ...["stream", "kind", "method"].map((name) => /** @type {[string, unknown]} */ ([name, frame[name]])), ["id", frame.rpc_id],
+    ...["exchange", "session", "turn", "tool_call", "terminal"].map((name) => /** @type {[string, unknown]} */ ([name, frame[name]])),
+    ["size", isFrame ? `${countInWords(size, "byte")}${size < 1000 ? "" : ` (${sizeInWords(size)})`}` : ""],
+    ["newline", isFrame ? newline.replace("\r", "\\r").replace("\n", "\\n") || "none" : ""], ["delivered", frame.delivered], ["fault", frame.fault],
+    ...fired.map((one) => /** @type {[string, unknown]} */ (["fired", faultInWords(one, size + newline.length, isChanged)])),
+    ["parse_error", frame.parse_error], ["answer", isFrame ? answerInWords(recording, row) : ""],
+  ];
+  return facts.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([name, value]) => [name, visibleText(String(value))]);
+}
+
+/**
+ * @param {Recording} recording
+ * @param {number} row
+ */
+function answerInWords(recording, row) {
+  const isRequest = recording.text("kind", row) === "request";
   const pair = recording.pair(row);
-  const latency = durationInWords(recording.numbers("latency_ns")[row]);
-  const isRequest = frame.kind === "request";
-  const answer = pair < 0 ? (isRequest ? "none" : "") : `#${recording.numbers("seq")[pair]}, after ${latency}`;
-  const spread = Number(frame.t_ns) - Number(frame.t_first_ns);
-  const size = Number(frame.size);
-  const stream = SENDERS_IN_WORDS.get(String(frame.stream));
-  return /** @type {[string, unknown][]} */ ([
-    ["number", frame.seq], ["time", time], ["arrived", spread > 0 ? `over ${durationInWords(spread)}` : ""],
-    ["stream", `${frame.stream} (${stream})`], ["kind", frame.kind], ["method", frame.method], ["id", frame.rpc_id],
-    ["exchange", frame.exchange], ["session", frame.session], ["turn", frame.turn], ["tool call", frame.tool_call],
-    ["terminal", frame.terminal], ["size", `${countInWords(size, "byte")}${size >= 1000 ? ` (${sizeInWords(size)})` : ""}`],
-    ["newline", NEWLINES.get(String(frame.newline)) ?? frame.newline], ["delivered", frame.delivered], ["fault", frame.fault],
-    ...fired.map((one) => ["fired", faultInWords(one, size + String(frame.newline ?? "").length, changed)]),
-    ["not a message", frame.parse_error], [isRequest ? "answer" : "answers", answer],
-  ]).filter(([, value]) => value !== null && value !== undefined && value !== "").map(([name, value]) => [name, visibleText(String(value))]);
+  if (pair < 0) return isRequest ? "not answered" : "";
+  return `${isRequest ? "answered by" : "answers"} #${recording.numbers("seq")[pair]}, after ${durationInWords(recording.numbers("latency_ns")[row])}`;
 }
 
 /**
@@ -101,29 +106,22 @@ export function rowsWithin(recording, row, within) {
  */
 export async function mermaidAround(recording, row) {
   const [runs, seqs] = [recording.numbers("run"), recording.numbers("seq")];
-  const turn = rowsWithin(recording, row, "turn").filter((one) => recording.text("stream", one)?.startsWith("to-") && (Number.isNaN(runs[one]) || runs[one] === one));
-  const near = Math.max(0, Math.min(turn.findIndex((one) => one >= row) - (MOST_ARROWS >> 1), turn.length - MOST_ARROWS));
-  const rows = turn.length > 0 ? turn.slice(near, near + MOST_ARROWS) : rowsWithin(recording, row, "exchange");
-  const lines = ["sequenceDiagram", "  participant client", "  participant agent"];
-  if (near > 0) lines.push(`  note over client,agent: ${near} earlier`);
-  for (const one of rows) {
-    const kind = recording.text("kind", one);
+  const inTurn = rowsWithin(recording, row, "turn").filter((one) => recording.text("stream", one)?.startsWith("to-") && (Number.isNaN(runs[one]) || runs[one] === one));
+  const rows = inTurn.length > 0 ? inTurn : rowsWithin(recording, row, "exchange");
+  const first = Math.max(0, Math.min(rows.findIndex((one) => one >= row) - (MOST_ARROWS >> 1), rows.length - MOST_ARROWS));
+  const lines = ["sequenceDiagram", "participant client", "participant agent"];
+  if (first > 0) lines.push(`note over client,agent: ${first} earlier`);
+  for (const one of rows.slice(first, first + MOST_ARROWS)) {
+    const [kind, isToAgent] = [recording.text("kind", one), recording.text("stream", one) === "to-agent"];
     const arrow = kind === "response" || kind === "error" ? "-->>" : "->>";
-    const ends = recording.text("stream", one) === "to-agent" ? ["client", "agent"] : ["agent", "client"];
-    const text = `#${seqs[one]} ${recording.text("method", one) ?? kind} ${(await recording.cells(one)).text}`;
-    lines.push(`  ${ends.join(arrow)}: ${mermaidText(text)}`);
+    const text = visibleText(`#${seqs[one]} ${recording.text("method", one) ?? kind} ${(await recording.cells(one)).text}`).replace(/\s+/g, " ");
+    const cut = [...text].slice(0, LONGEST_ARROW).join("");
+    // Mermaid takes any sign as its number.
+    const safe = cut.replace(/[^\p{L}\p{N} ._/,()?!+=*'-]/gu, (sign) => `#${sign.codePointAt(0)};`);
+    lines.push(`${isToAgent ? "client" : "agent"}${arrow}${isToAgent ? "agent" : "client"}: ${safe}${cut === text ? "" : "…"}`);
   }
-  if (near + rows.length < turn.length) lines.push(`  note over client,agent: ${turn.length - near - rows.length} more`);
-  return `${lines.join("\n")}\n`;
-}
-
-/**
- * Text as Mermaid takes it anywhere: what is not a letter, digit or harmless sign becomes its code.
- * @param {string} text
- */
-function mermaidText(text) {
-  const cut = [...visibleText(text)].slice(0, LONGEST_ARROW).join("") + (text.length > LONGEST_ARROW ? "…" : "");
-  return cut.replace(/\s+/g, " ").replace(/[^\p{L}\p{N} ._/…,()?!+=*'-]/gu, (sign) => `#${sign.codePointAt(0)};`);
+  if (first + MOST_ARROWS < rows.length) lines.push(`note over client,agent: ${rows.length - first - MOST_ARROWS} more`);
+  return `${lines.join("\n  ")}\n`;
 }
 
 /**
@@ -133,8 +131,7 @@ function mermaidText(text) {
  * @returns {string}
  */
 export function commandFor(name, seq) {
-  const quoted = /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(name) ? name : `'${name.replaceAll("'", `'"'"'`)}'`;
-  return `acp-proxy inspect log ${quoted} --seq ${seq}`;
+  return `acp-proxy inspect log ${shellWord(name)} --seq ${seq}`;
 }
 
 /**
@@ -163,112 +160,109 @@ async function copyText(box, text) {
  */
 export function mountDetail(container, state) {
   const {recording} = state;
-  let [version, areFactsOpen] = [0, false];
+  let version = 0;
   let pane = DETAIL_PANES[0];
 
   const step = (/** @type {number} */ by, /** @type {Within} */ within) => {
-    const rows = state.row < 0 ? [] : rowsWithin(recording, state.row, within);
+    const rows = rowsWithin(recording, state.row, within);
     const next = rows[rows.indexOf(state.row) + by];
     if (next !== undefined) state.select(next);
   };
-
-  const heading = h("h2", {class: "detail-title"});
-  const summary = h("p", {class: "detail-summary"});
-  const steps = h("div", {class: "detail-steps"});
+  const stepper = (/** @type {Within} */ within) => {
+    const button = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ word) => h("button", {
+      type: "button", "aria-label": `${word} in the ${within}`, on: {click: () => step(by, within)}}, sign);
+    const [previous, place, next] = [button(-1, "‹", "previous"), h("span"), button(1, "›", "next")];
+    const box = h("span", {}, previous, place, next);
+    const update = () => {
+      const rows = rowsWithin(recording, state.row, within);
+      const at = rows.indexOf(state.row);
+      box.hidden = rows.length < 2;
+      clear(place, ` ${within} ${at + 1}/${rows.length} `);
+      setAttribute(previous, "aria-disabled", at === 0 && "true");
+      setAttribute(next, "aria-disabled", at === rows.length - 1 && "true");
+    };
+    return {box, update};
+  };
   const copied = h("div", {class: "copied", role: "status"});
+  const copyButton = (/** @type {string} */ name, /** @type {() => string | Promise<string>} */ text) => {
+    const copy = async () => {
+      try {
+        await copyText(copied, await text());
+      } catch (error) {
+        clear(copied, String(error));
+      }
+    };
+    return h("button", {type: "button", on: {click: copy}}, name);
+  };
+  const copiedLine = async () => {
+    const bytes = recording.hasPayloads ? await recording.line(state.row) : null;
+    return bytes === null ? WITHOUT_PAYLOADS : new TextDecoder().decode(bytes);
+  };
+
+  const steppers = [stepper("exchange"), stepper("call"), stepper("turn")];
+  const [heading, summary] = [h("h2", {class: "detail-title"}), h("p")];
   const facts = h("dl", {class: "facts"});
-  const all = h("details", {}, h("summary", {}, "all facts"), facts);
-  all.addEventListener("toggle", () => (areFactsOpen = all.open));
   const tabs = DETAIL_PANES.map((one) => h("button", {
-    type: "button", role: "tab", id: `detail-tab-${one.name}`, "aria-controls": "detail-panel",
-    on: {click: () => void choose(one)},
-  }, one.title));
-  const tabList = h("div", {class: "detail-tabs", role: "tablist", "aria-label": "parts of the detail"}, ...tabs);
+    type: "button", role: "tab", id: `detail-tab-${one.name}`, "aria-controls": "detail-panel", on: {click: () => choose(one)}}, one.title));
   const panel = h("div", {class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: "0"});
-  const copies = h("div", {class: "detail-copies"}, "copy as ",
-    copyButton("command", () => Promise.resolve(commandFor(recording.meta.name, recording.numbers("seq")[state.row]))),
-    copyButton("JSON", copiedLine),
-    copyButton("mermaid", () => mermaidAround(recording, state.row)));
+  const content = h("div", {hidden: true}, heading, summary,
+    h("div", {class: "detail-line"}, steppers.map(({box}) => box)),
+    h("details", {}, h("summary", {}, "all facts"), facts),
+    h("div", {class: "detail-line note"}, "copy as",
+      copyButton("command", () => commandFor(recording.meta.name, recording.numbers("seq")[state.row])),
+      copyButton("JSON", copiedLine), copyButton("mermaid", () => mermaidAround(recording, state.row))),
+    copied, h("div", {class: "detail-tabs", role: "tablist", "aria-label": "parts of the detail", on: {keydown: onTabKey}}, tabs), panel);
   const empty = h("p", {class: "note"}, "Choose a row to see what it says.");
-  clear(container, empty);
-
-  tabList.addEventListener("keydown", (event) => {
-    const move = {ArrowRight: 1, ArrowLeft: -1}[event.key];
-    if (move === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const next = (DETAIL_PANES.indexOf(pane) + move + DETAIL_PANES.length) % DETAIL_PANES.length;
-    void choose(DETAIL_PANES[next]);
-    tabs[next].focus();
-  });
-
-  /**
-   * @param {string} name
-   * @param {() => Promise<string>} text
-   */
-  function copyButton(name, text) {
-    const copy = async () => copyText(copied, await text());
-    return h("button", {type: "button", on: {click: () => void copy().catch((error) => clear(copied, String(error.message ?? error)))}}, name);
-  }
-
-  async function copiedLine() {
-    if (!recording.hasPayloads) throw new Error(WITHOUT_PAYLOADS);
-    if (recording.lineLength(state.row) > LARGEST_COPIED) throw new Error("the line is too large to be copied");
-    return new TextDecoder().decode(await recording.line(state.row));
-  }
+  clear(container, empty, content);
 
   /** @param {DetailPane} chosen */
-  async function choose(chosen) {
+  function choose(chosen) {
     pane = chosen;
-    await show(state.row);
+    return show(state.row);
   }
 
-  /** @param {Within} within */
-  function stepButtons(within) {
-    const rows = rowsWithin(recording, state.row, within);
-    const at = rows.indexOf(state.row);
-    if (rows.length < 2) return null;
-    const button = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ word) => h("button", {
-      type: "button", "aria-label": `${word} in the ${within}`, "aria-disabled": rows[at + by] === undefined ? "true" : null,
-      on: {click: () => step(by, within)},
-    }, sign);
-    return h("span", {class: "step"}, button(-1, "‹", "previous"), ` ${within} ${at + 1}/${rows.length} `, button(1, "›", "next"));
+  /** @param {KeyboardEvent} event */
+  function onTabKey(event) {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? DETAIL_PANES.length - 1 : 0;
+    if (by === 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = (DETAIL_PANES.indexOf(pane) + by) % DETAIL_PANES.length;
+    void choose(DETAIL_PANES[next]);
+    tabs[next].focus();
   }
 
   /** @param {number} row */
   async function show(row) {
     const mine = ++version;
-    if (row < 0) return clear(container, empty);
-    if (!container.contains(panel)) clear(container, heading, summary, steps, all, copies, copied, tabList, panel);
+    [content.hidden, empty.hidden] = [row < 0, row >= 0];
+    if (row < 0) return;
+    const fresh = h("div");
     const found = await factsOf(recording, row);
-    const fresh = h("div", {});
     try {
       await pane.show(fresh, row, state);
     } catch (error) {
-      fresh.append(h("p", {class: "trouble"}, `This cannot be shown: ${error instanceof Error ? error.message : String(error)}`));
+      fresh.append(h("p", {class: "trouble"}, `This cannot be shown: ${error instanceof Error ? error.message : error}`));
     }
+    // Another row may have been chosen meanwhile.
     if (mine !== version) return;
-    // A button that was pressed keeps the focus although it is made anew.
-    const focused = document.activeElement?.getAttribute("aria-label");
-    clear(heading, ...titleOf(recording, row));
-    clear(summary, summaryOf(found), ...(recording.problems.get(row) ?? []).filter(Boolean).map((text) => h("span", {class: "trouble problem"}, `✗ ${visibleText(text)}`)));
-    if (steps.contains(document.activeElement)) {
-      queueMicrotask(() => [...steps.querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === focused)?.focus());
-    }
-    clear(steps, stepButtons("exchange"), stepButtons("call"), stepButtons("turn"));
-    clear(facts, ...found.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+    const kind = recording.text("stream", row) === "event" ? "event" : recording.text("kind", row) ?? "";
+    const name = recording.text("update", row) ?? recording.text("method", row) ?? recording.text("kind", row) ?? "";
+    clear(heading, h("span", {class: "mono"}, `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ", name !== kind && h("span", {class: "badge"}, kind));
+    clear(summary, summaryOf(recording, row, found), (recording.problems.get(row) ?? []).filter(Boolean).map((text) => h("span", {class: "trouble problem"}, `✗ ${visibleText(text)}`)));
+    steppers.forEach(({update}) => update());
+    clear(facts, found.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
     clear(copied);
-    all.open = areFactsOpen;
     DETAIL_PANES.forEach((one, index) => {
       tabs[index].setAttribute("aria-selected", String(one === pane));
-      tabs[index].setAttribute("tabindex", one === pane ? "0" : "-1");
+      tabs[index].tabIndex = one === pane ? 0 : -1;
     });
-    panel.setAttribute("aria-labelledby", `detail-tab-${pane.name}`);
+    setAttribute(panel, "aria-labelledby", `detail-tab-${pane.name}`);
     clear(panel, fresh);
-    panel.scrollTop = 0;
+    container.scrollTop = 0;
   }
 
-  state.on("row", () => void show(state.row));
+  state.on("row", () => show(state.row));
   void show(state.row);
   return {show, step};
 }
@@ -276,24 +270,15 @@ export function mountDetail(container, state) {
 /**
  * @param {Recording} recording
  * @param {number} row
+ * @param {[string, string][]} facts
  */
-function titleOf(recording, row) {
-  const seq = recording.numbers("seq")[row];
-  const name = recording.text("update", row) ?? recording.text("method", row) ?? recording.text("kind", row) ?? "";
-  const kind = recording.text("stream", row) === "event" ? "event" : recording.text("kind", row) ?? "";
-  return [h("span", {class: "mono"}, `#${seq} ${visibleText(name)}`), " ", name === kind ? "" : h("span", {class: "badge"}, kind)];
-}
-
-/** @param {[string, string][]} facts */
-function summaryOf(facts) {
-  const fact = new Map(facts);
-  const time = /([\d.]+ s) after/.exec(fact.get("time") ?? "")?.[1];
-  const sender = /\((.*)\)/.exec(fact.get("stream") ?? "")?.[1];
-  const answer = fact.get("answer") ?? fact.get("answers");
-  const words = [sender, `at ${time}`, fact.get("size")?.replace(/ \(.*/, ""), fact.get("turn") === undefined ? "" : `turn ${fact.get("turn")}`];
-  if (answer !== undefined) words.push(fact.has("answer") ? (answer === "none" ? "not answered" : `answered by ${answer}`) : `answers ${answer}`);
-  const odd = facts.filter(([name, value]) => name === "fired" || name === "not a message" || (name === "delivered" && value !== "full"));
-  return [...words, ...odd.map(([name, value]) => (name === "fired" ? `fault ${value}` : `${name}: ${value}`))].filter(Boolean).join(" · ");
+function summaryOf(recording, row, facts) {
+  const turn = recording.numbers("turn")[row];
+  const odd = facts.filter(([name, value]) => name === "fired" || name === "parse_error" || (name === "delivered" && value !== "full"));
+  return [
+    SENDERS_IN_WORDS.get(recording.text("stream", row) ?? ""), `at ${(recording.numbers("t_ns")[row] / 1e9).toFixed(3)} s`,
+    Number.isNaN(turn) ? "" : `turn ${turn}`, answerInWords(recording, row), ...odd.map(([name, value]) => `${name === "fired" ? "fault" : name} ${value}`),
+  ].filter(Boolean).join(" · ");
 }
 
 /**
@@ -332,7 +317,7 @@ async function showTree(container, row, {recording}) {
  * @param {State} state
  */
 async function showLineBytes(container, row, {recording}) {
-  if (recording.hasPayloads) showBytes(container, recording.pieces(row), recording.lineLength(row));
+  if (recording.hasPayloads) showBytes(container, () => recording.pieces(row), recording.lineLength(row));
   else container.append(h("p", {class: "note"}, WITHOUT_PAYLOADS));
   const {fired} = await recording.cells(row);
   const line = recording.hasPayloads && recording.lineLength(row) <= LARGEST_READ ? new TextDecoder().decode(await recording.line(row)) : null;
@@ -341,7 +326,7 @@ async function showLineBytes(container, row, {recording}) {
     if (bytes === null || one.made || one.delivered?.trimEnd() === line) continue;
     container.append(h("h3", {}, `delivered in its place, by ${visibleText(one.rule)}`));
     if (bytes.length === 0) container.append(h("p", {class: "note"}, "nothing: it was cut to 0 bytes"));
-    else showBytes(container, singlePiece(bytes), bytes.length);
+    else showBytes(container, () => singlePiece(bytes), bytes.length);
   }
 }
 
@@ -361,18 +346,16 @@ async function showPair(container, row, state) {
   const pair = recording.pair(row);
   if (pair < 0) {
     const words = kind === "request" ? "This request has no answer in the recording." : kind === "response" || kind === "error"
-      ? "The request that this answers is not in the recording." : "A notification, a line or an event has no answer.";
+      ? "The request that this answers is not in this report." : "Only a request has an answer.";
     return container.append(h("p", {class: kind === "request" ? "trouble" : "note"}, words));
   }
-  const [request, answer] = kind === "request" ? [row, pair] : [pair, row];
   const latency = durationInWords(recording.numbers("latency_ns")[row]);
-  container.append(h("p", {}, `${kind === "request" ? "answered" : "answers what was asked"} ${latency} ${kind === "request" ? "later" : "before"}`));
-  const boxes = await Promise.all([request, answer].map(async (one) => {
+  const boxes = (kind === "request" ? [row, pair] : [pair, row]).map(async (one) => {
     const {text} = await recording.cells(one);
     const box = h("div", {class: one === row ? "pair-half here" : "pair-half"},
-      h("p", {}, seqButton(state, one), ` ${recording.text("kind", one)}${one === row ? " (this frame)" : ""}`), h("p", {class: "said-line"}, markedText(text)));
+      h("p", {}, seqButton(state, one), ` ${recording.text("kind", one)}${one === row ? " (this frame)" : ""}`), h("p", {class: "text"}, markedText(text)));
     await showTree(box, one, state);
     return box;
-  }));
-  container.append(h("div", {class: "pair"}, ...boxes));
+  });
+  container.append(h("p", {}, `The answer came ${latency} after the request.`), h("div", {class: "pair"}, await Promise.all(boxes)));
 }

@@ -1,7 +1,7 @@
 // Shows JSON as a tree. The text is cut into tokens and never parsed into values, so numbers keep their form, objects a
 // repeated name and strings their escapes; what is not open is not made, so depth and size do not matter.
 import {h} from "../shell/dom.js";
-import {markedText, moreButton} from "./hex.js";
+import {addInParts, longText, markedText} from "./hex.js";
 import {countInWords, sizeInWords} from "./values.js";
 
 const WHITE = /[ \t\r\n]*/y;
@@ -11,7 +11,6 @@ const SCALAR_TOKEN = /-?\d[\d.eE+-]*|true|false|null/y;
 const READABLE_ESCAPE = /\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})/g;
 const CHILDREN_AT_ONCE = 100;
 const STRING_AT_ONCE = 500;
-const TEXT_AT_ONCE = 50_000;
 const OPENED_AT_FIRST = 60;
 const OPENED_BY_ALL = 1000;
 const DEEPEST_INDENT = 40;
@@ -169,117 +168,85 @@ export class JsonTree {
    */
   constructor(json, root, label) {
     this.json = json;
-    this.box = h("div", {class: "tree", role: "tree", "aria-label": label});
+    this.box = h("div", {class: "tree", role: "tree", "aria-label": label, on: {keydown: (/** @type {KeyboardEvent} */ event) => this.key(event)}});
     /** @type {WeakMap<Element, {token: number, level: number}>} */
-    this.rows = new WeakMap();
-    this.box.addEventListener("keydown", (event) => this.key(event));
-    if (json.start.length > 0) this.box.append(this.row(-1, root, 1, 1, 1));
-    const first = this.box.firstElementChild;
-    first?.setAttribute("tabindex", "0");
+    this.places = new WeakMap();
+    this.box.append(this.row(root, 1));
+    this.box.firstElementChild?.setAttribute("tabindex", "0");
     this.openAll(OPENED_AT_FIRST);
     if (json.error >= 0 && root === 0) {
       const rest = json.text.slice(json.error, json.error + STRING_AT_ONCE);
-      this.box.append(h("div", {class: "trouble"}, `from here it is no JSON: `, markedText(rest || "(the end is missing)")));
+      this.box.append(h("div", {class: "trouble"}, "from here it is no JSON: ", markedText(rest || "(the end is missing)")));
     }
   }
 
   /**
-   * @param {number} name
    * @param {number} token
    * @param {number} level
-   * @param {number} position
-   * @param {number} count
+   * @param {...(HTMLElement | string)} name
    */
-  row(name, token, level, position, count) {
+  row(token, level, ...name) {
     const {json} = this;
-    const kind = json.kind(token);
+    const [kind, size] = [json.kind(token), json.end[token] - json.start[token]];
     const isOpenable = json.after[token] > token + 1;
+    const isScalar = kind !== "object" && kind !== "array";
+    const signs = kind === "object" ? "{}" : "[]";
     const row = h("div", {
-      class: `tree-row ${kind}`, role: "treeitem", tabindex: "-1", "aria-level": String(level),
-      "aria-posinset": String(position), "aria-setsize": String(count),
-      style: {"padding-inline-start": `${Math.min(level - 1, DEEPEST_INDENT) * 1.1}em`},
-    });
-    this.rows.set(row, {token, level});
-    row.append(h("span", {class: "twist", "aria-hidden": "true"}, isOpenable ? "▸" : ""));
-    if (name >= 0) row.append(h("span", {class: "tree-name"}, this.cut(name)), ": ");
-    if (kind === "object" || kind === "array") {
-      const [left, right] = kind === "object" ? ["{", "}"] : ["[", "]"];
-      row.append(h("span", {class: "tree-summary"}, isOpenable ? `${left}…${right} ${sizeInWords(json.end[token] - json.start[token])}` : left + right));
-    } else row.append(...this.scalar(token, kind));
-    if (isOpenable) {
-      row.setAttribute("aria-expanded", "false");
-      row.addEventListener("click", () => this.toggle(row));
+      class: "tree-row", role: "treeitem", tabindex: "-1", "aria-level": level, "aria-expanded": isOpenable ? "false" : null,
+      style: {"padding-inline-start": `${Math.min(level - 1, DEEPEST_INDENT) * 1.1}em`}, on: {click: () => this.toggle(row)},
+    }, h("span", {class: "twist", "aria-hidden": "true"}, isOpenable ? "▸" : ""), ...name);
+    this.places.set(row, {token, level});
+    if (isScalar) row.append(h("span", {class: `tree-${kind}`}, this.beginning(token)));
+    else row.append(h("span", {class: "tree-summary"}, isOpenable ? `${signs[0]}…${signs[1]} ${sizeInWords(size)}` : signs));
+    if (kind === "string" && (size > STRING_AT_ONCE || json.raw(token).includes("\\n"))) {
+      const whole = h("button", {type: "button", class: "show-more", on: {click: () => whole.replaceWith(longText(unescapedToken(json.raw(token))))}},
+        size > STRING_AT_ONCE ? `… as text (${sizeInWords(size)})` : "as text");
+      row.append(" ", whole);
     }
     return row;
   }
 
   /** @param {number} token */
-  cut(token) {
-    return markedText(readableToken(this.json.text.slice(this.json.start[token], Math.min(this.json.end[token], this.json.start[token] + STRING_AT_ONCE))));
-  }
-
-  /**
-   * @param {number} token
-   * @param {string} kind
-   */
-  scalar(token, kind) {
-    const {json} = this;
-    const length = json.end[token] - json.start[token];
-    /** @type {HTMLElement[]} */
-    const parts = [h("span", {class: `tree-${kind}`}, this.cut(token))];
-    if (kind !== "string" || (length <= STRING_AT_ONCE && !json.raw(token).includes("\\n"))) return parts;
-    const whole = h("button", {type: "button", class: "show-more"}, length > STRING_AT_ONCE ? `… as text (${sizeInWords(length)})` : "as text");
-    whole.addEventListener("click", (event) => {
-      event.stopPropagation();
-      whole.replaceWith(longText(unescapedToken(json.raw(token))));
-    });
-    return [...parts, whole];
+  beginning(token) {
+    const {text, start, end} = this.json;
+    return markedText(readableToken(text.slice(start[token], Math.min(end[token], start[token] + STRING_AT_ONCE))));
   }
 
   /** @param {Element} row */
-  isOpen(row) {
-    return row.getAttribute("aria-expanded") === "true";
+  level(row) {
+    return this.places.get(row)?.level ?? 0;
   }
 
   /** @param {Element} row */
   toggle(row) {
-    if (this.isOpen(row)) this.close(row);
-    else if (row.hasAttribute("aria-expanded")) this.open(row);
+    const isOpen = row.getAttribute("aria-expanded") === "true";
+    const place = this.places.get(row);
+    if (place === undefined || !row.hasAttribute("aria-expanded")) return;
+    row.setAttribute("aria-expanded", String(!isOpen));
+    if (!isOpen) this.open(row, place.token, place.level);
+    else while (row.nextElementSibling && this.level(row.nextElementSibling) > place.level) row.nextElementSibling.remove();
   }
 
-  /** @param {Element} row */
-  open(row) {
-    const place = this.rows.get(row);
-    if (place === undefined) return;
-    row.setAttribute("aria-expanded", "true");
-    const children = [...this.json.children(place.token)];
-    const isArray = this.json.kind(place.token) === "array";
+  /**
+   * @param {Element} row
+   * @param {number} token
+   * @param {number} level
+   */
+  open(row, token, level) {
+    const children = [...this.json.children(token)];
+    const end = h("div", {role: "treeitem", tabindex: "-1", "aria-level": level + 1});
+    this.places.set(end, {token, level: level + 1});
+    row.after(end);
     let shown = 0;
-    let last = row;
-    const more = h("div", {class: "tree-more", style: {"padding-inline-start": `${Math.min(place.level, DEEPEST_INDENT) * 1.1}em`}});
-    const append = () => {
+    addInParts(end, () => {
       for (const [name, value] of children.slice(shown, shown + CHILDREN_AT_ONCE)) {
+        const label = name < 0 ? h("span", {class: "tree-index"}, `${shown} `) : h("span", {class: "tree-name"}, this.beginning(name), ": ");
+        end.before(this.row(value, level + 1, label));
         shown++;
-        const child = this.row(name, value, place.level + 1, shown, children.length);
-        if (isArray && children.length > 1) child.children[0].after(h("span", {class: "tree-index"}, `${shown - 1} `));
-        if (more.isConnected) more.before(child);
-        else last.after(child);
-        last = child;
       }
-      return Promise.resolve(shown < children.length ? countInWords(children.length - shown, "more value") : "");
-    };
-    void append();
-    if (shown >= children.length) return;
-    last.after(more);
-    this.rows.set(more, {token: -1, level: place.level + 1});
-    more.append(moreButton(append));
-  }
-
-  /** @param {Element} row */
-  close(row) {
-    row.setAttribute("aria-expanded", "false");
-    const level = this.rows.get(row)?.level ?? 0;
-    for (let next = row.nextElementSibling; next !== null && (this.rows.get(next)?.level ?? 0) > level; next = row.nextElementSibling) next.remove();
+      return shown < children.length ? countInWords(children.length - shown, "more value") : "";
+    });
+    if (shown === children.length) end.remove();
   }
 
   /**
@@ -287,65 +254,36 @@ export class JsonTree {
    * @param {number} most
    */
   openAll(most = OPENED_BY_ALL) {
-    for (let level = 1; this.box.childElementCount < most; level++) {
-      const rows = [...this.box.children].filter((row) => this.rows.get(row)?.level === level);
-      if (rows.length === 0) return;
+    const {box, json} = this;
+    for (let level = 1, rows = [...box.children]; rows.length > 0; level++) {
       for (const row of rows) {
-        if (row.getAttribute("aria-expanded") !== "false") continue;
-        const place = this.rows.get(row);
-        // Many children of one array would leave no room for its neighbours.
-        const isLarge = place !== undefined && level > 1 && most < OPENED_BY_ALL && this.json.after[place.token] - place.token > most;
-        if (!isLarge && this.box.childElementCount < most) this.open(row);
+        const {token} = this.places.get(row) ?? {token: -1};
+        // One large value would leave no room for its neighbours.
+        const isLarge = level > 1 && most === OPENED_AT_FIRST && json.after[token] - token > most;
+        if (row.getAttribute("aria-expanded") === "false" && !isLarge && box.childElementCount < most) this.toggle(row);
       }
+      rows = [...box.children].filter((row) => this.level(row) === level + 1);
     }
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const row = event.target instanceof Element ? event.target.closest("[role=treeitem]") : null;
-    if (row === null || event.target !== row) return;
-    const rows = () => [...this.box.querySelectorAll("[role=treeitem]")];
-    const level = this.rows.get(row)?.level ?? 0;
-    /** @type {Element|null|undefined} */
-    let next = null;
-    if (event.key === "ArrowDown") next = rows()[rows().indexOf(row) + 1];
-    else if (event.key === "ArrowUp") next = rows()[rows().indexOf(row) - 1];
-    else if (event.key === "Home") next = rows()[0];
-    else if (event.key === "End") next = rows().at(-1);
-    else if (event.key === "ArrowRight" && this.isOpen(row)) next = row.nextElementSibling;
-    else if (event.key === "ArrowLeft" && !this.isOpen(row)) {
-      next = rows().slice(0, rows().indexOf(row)).findLast((one) => (this.rows.get(one)?.level ?? 0) < level);
-    } else if (["ArrowRight", "ArrowLeft", "Enter", " "].includes(event.key)) this.toggle(row);
+    const row = /** @type {HTMLElement} */ (event.target);
+    if (row.getAttribute("role") !== "treeitem") return;
+    const rows = [.../** @type {NodeListOf<HTMLElement>} */ (this.box.querySelectorAll("[role=treeitem]"))];
+    const [at, expanded] = [rows.indexOf(row), row.getAttribute("aria-expanded")];
+    const {key} = event;
+    let next = row;
+    if (key === "ArrowDown" || (key === "ArrowRight" && expanded === "true")) next = rows[at + 1];
+    else if (key === "ArrowUp") next = rows[at - 1];
+    else if (key === "Home" || key === "End") next = rows[key === "Home" ? 0 : rows.length - 1];
+    else if (key === "ArrowLeft" && expanded !== "true") next = rows.slice(0, at).findLast((one) => this.level(one) < this.level(row)) ?? row;
+    else if (["ArrowRight", "ArrowLeft", "Enter", " "].includes(key)) this.toggle(row);
     else return;
     event.preventDefault();
     event.stopPropagation();
-    if (!(next instanceof HTMLElement)) return;
-    row.setAttribute("tabindex", "-1");
-    next.setAttribute("tabindex", "0");
-    next.focus();
+    row.tabIndex = -1;
+    (next ?? row).tabIndex = 0;
+    (next ?? row).focus();
   }
-}
-
-/**
- * A text with its lines, in parts if it is long.
- * @param {string} text
- * @returns {HTMLElement}
- */
-export function longText(text) {
-  const box = h("div", {class: "text"});
-  let at = 0;
-  const append = () => {
-    let end = Math.min(text.length, at + TEXT_AT_ONCE);
-    if (end < text.length && /[\ud800-\udbff]/.test(text[end - 1])) end--;
-    const part = markedText(text.slice(at, end));
-    if (more === null) box.append(part);
-    else more.before(part);
-    at = end;
-    return Promise.resolve(at < text.length ? countInWords(text.length - at, "character") : "");
-  };
-  /** @type {HTMLElement|null} */
-  let more = null;
-  void append();
-  if (at < text.length) box.append((more = moreButton(append)));
-  return box;
 }

@@ -3,7 +3,7 @@ import {callElement, callTitle, permissionElement, readCall, seqButton} from "..
 import {blockElements, terminalElement} from "../cards/terminal.js";
 import {h} from "../shell/dom.js";
 import {contentBlocks} from "./blocks.js";
-import {longText} from "./json_tree.js";
+import {longText} from "./hex.js";
 import {countInWords, durationInWords, isObject, objectAt, objectsAt, parsedLine, sizeInWords, updateOf, visibleText, wordAt} from "./values.js";
 
 /** @typedef {import("../shell/state.js").State} State */

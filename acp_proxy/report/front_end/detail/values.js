@@ -162,3 +162,12 @@ export function sizeInWords(count) {
 export function countInWords(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
+
+/**
+ * A word as a shell takes it.
+ * @param {string} word
+ * @returns {string}
+ */
+export function shellWord(word) {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\"'\"'") + "'";
+}
