@@ -12,17 +12,17 @@ import {sourceOf} from "./blocks.mjs";
 
 const update = (members, seq = 1, t_ns = seq * 1e9) => ({row: seq - 1, seq, t_ns, kind: "notification", method: "session/update", message: {params: {update: members}}});
 const terminal = (kind, method, message, seq = 1) => ({row: seq - 1, seq, t_ns: seq * 1e9, kind, method, message});
-const texts = (blocks) => blocks.map((block) => `${block.form} ${block.label}: ${block.diff ? `+${block.diff.added}` : block.text}`);
+const texts = (blocks) => blocks.map((block) => `${block.form} ${block.label}: ${block.diff ? block.diff.path : block.text}`);
 
 test("updates of a call add to each other; what is left out or null stays", () => {
   const model = new CallModel();
   model.add(update({sessionUpdate: "tool_call", toolCallId: "c", title: "Edit", kind: "edit", status: "pending", locations: [{path: "/a", line: 3}]}, 1));
   model.add(update({sessionUpdate: "tool_call_update", toolCallId: "c", status: "in_progress", title: null, rawInput: {x: 1}}, 2));
   model.add(update({sessionUpdate: "tool_call_update", toolCallId: "c", status: "completed", content: [{type: "diff", path: "/a", oldText: "a", newText: "b"}]}, 4));
-  assert.deepEqual([model.title, model.kind, model.status, model.id, model.took], ["Edit", "edit", "completed", "c", 3e9]);
+  assert.deepEqual([model.title, model.status, model.took], ["Edit", "completed", 3e9]);
   assert.deepEqual(model.history.map((one) => `${one.status} ${one.row}`), ["pending 0", "in_progress 1", "completed 3"]);
   assert.deepEqual(model.locations, ["/a:3"]);
-  assert.deepEqual(texts(model.blocks), ["diff /a: +1"]);
+  assert.deepEqual(texts(model.blocks), ["diff output: /a"]);
   assert.deepEqual([...model.sources], [["rawInput", {row: 1, path: ["params", "update", "rawInput"]}]]);
 });
 
@@ -39,7 +39,7 @@ test("a call of the 1.0 draft has its tool, its error and its location", () => {
   const model = new CallModel();
   const message = {params: {type: "tool_call", data: {id: "c", tool: "fs/write", status: "denied", error: "no", location: {path: "/a", line: 1, endLine: 9}}}};
   model.add({...update({}), message});
-  assert.deepEqual([model.title, model.isFailed, model.locations, texts(model.blocks)], ["fs/write", true, ["/a:1-9"], ["text error: no"]]);
+  assert.deepEqual([model.title, model.status, model.locations, texts(model.blocks)], ["fs/write", "denied", ["/a:1"], ["text error: no"]]);
 });
 
 test("a permission request gives a call what no update has, and never its status", () => {
@@ -57,7 +57,7 @@ test("an answer to a permission request is a decision, in any dialect", () => {
   assert.equal(decided({result: {outcome: {outcome: "selected", optionId: "z"}}}), "z (z)");
   assert.equal(decided({result: {outcome: {outcome: "cancelled"}}}), "cancelled");
   assert.equal(decided({error: {message: "gone"}}), "error: gone");
-  assert.equal(decided({result: {granted: true, scope: "session"}}, {params: {operation: "file_write", resource: "/a"}}), "granted session");
+  assert.equal(decided({result: {granted: true, scope: "session"}}, {params: {operation: "file_write", resource: "/a"}}), "granted (session)");
   assert.deepEqual(permissionModel(asked, null).options.map((one) => one.isChosen), [false, false]);
   assert.equal(permissionModel({params: {operation: "file_write", resource: "/a"}}, null).title, "file_write /a");
 });
@@ -90,13 +90,13 @@ test("content that is not text is described by type and size", () => {
   assert.equal(describedContent({type: "resource", resource: {uri: "u", blob: "AAAA"}}), "[u, resource, 3 B]");
   assert.deepEqual(texts(contentBlocks([{type: "content", content: {type: "text", text: "t"}}, {type: "resource", resource: {uri: "u", text: "r"}},
     {type: "terminal", terminalId: "t1"}, {type: "terminal", command: "ls", exitCode: 0, stdout: "o"}])),
-  ["text : t", "text u: r", "terminal terminal: t1", "note : terminal ls exit 0", "text stdout: o"]);
+  ["text : t", "text u: r", "terminal : t1", "note : terminal ls exit 0", "text stdout: o"]);
 });
 
 test("a plan is its steps, and a message of any other kind its long texts", () => {
   assert.deepEqual(planSteps({params: {update: {sessionUpdate: "plan", entries: [{content: "c", priority: "high", status: "pending"}]}}}), [{text: "c", detail: "high", status: "pending"}]);
   assert.deepEqual(planSteps({params: {type: "plan", data: {steps: [{description: "d", status: "completed"}]}}})[0].text, "d");
-  assert.deepEqual(texts(longStrings({a: {"b/c": ["x\ny"]}, d: "short"})), ["text /a/b~1c/0: x\ny"]);
+  assert.deepEqual(texts(longStrings({a: {"b/c": ["x\ny"]}, d: "short"})), ["text /a/b/c/0: x\ny"]);
   assert.deepEqual(texts(saidBlocks({params: {prompt: [{type: "text", text: "hi"}]}}, "session/prompt", "request")), ["text : hi"]);
 });
 
@@ -118,7 +118,7 @@ test("a frame has its command, and a fault its effect in words", () => {
   assert.equal(commandFor("tour", 4), "acp-proxy inspect log tour --seq 4");
   assert.equal(commandFor("a b", 4), "acp-proxy inspect log 'a b' --seq 4");
   const fired = {rule: "r", action: "drop", made: false, delivered: null, base64: null, size: 0};
-  assert.equal(faultInWords(fired, 10, false), "r (drop): nothing was delivered");
-  assert.equal(faultInWords({...fired, rule: "drop", made: true}, 10, false), "drop: made up this line");
-  assert.equal(faultInWords({...fired, delivered: "x", size: 1}, 10, true), "r (drop): delivered 1 other byte instead of 10");
+  assert.equal(faultInWords(fired, false), "r (drop): nothing was delivered");
+  assert.equal(faultInWords({...fired, rule: "drop", made: true}, false), "drop: made up this line");
+  assert.equal(faultInWords({...fired, delivered: "x", size: 1}, true), "r (drop): delivered 1 other byte");
 });

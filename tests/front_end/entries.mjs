@@ -32,7 +32,7 @@ const READERS = {
   async tool_call(recording, row) {
     const {model} = await readCall(recording, row);
     const took = Number.isNaN(model.took) ? null : model.took;
-    return {title: model.title, state: model.status, detail: model.kind, id: model.id, took_ns: took, texts: textsOf(model.blocks)};
+    return {title: model.title, state: model.status, took_ns: took, texts: textsOf(model.blocks)};
   },
   async permission(recording, row) {
     const pair = recording.pair(row);

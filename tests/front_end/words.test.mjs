@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {comparedTexts, diffModel, lineEdits, patchRows, wordEdits} from "../../acp_proxy/report/front_end/cards/words.js";
+import {comparedTexts, diffModel, lineEdits, wordEdits} from "../../acp_proxy/report/front_end/cards/words.js";
 
 /** A generator of numbers below a bound, the same in every run. */
 const random = (seed) => (bound) => {
@@ -46,14 +46,14 @@ test("equal lines between changes are left out, with their number", () => {
   const fresh = lines.with(2, "line two").with(25, "line x");
   const {rows, notes} = comparedTexts(lines.join("\n"), fresh.join("\n"));
   assert.deepEqual(notes, []);
-  assert.deepEqual(rows.filter((row) => row.kind === "gap").map((row) => row.pieces[0].text), ["16 lines the same", "1 line the same"]);
+  assert.deepEqual(rows.filter((row) => row.kind === "head").map((row) => row.pieces[0].text), ["⋯ 16 lines the same", "⋯ 1 line the same"]);
   assert.deepEqual(rows.filter((row) => row.kind === "added").map((row) => row.newNumber), [3, 26]);
   assert.deepEqual(comparedTexts("a\n", "a\n").rows, []);
 });
 
 test("a newline that only one text ends with is a change", () => {
   const {rows} = comparedTexts("a", "a\n");
-  assert.deepEqual(rows.map((row) => row.kind), ["removed", "file", "added"]);
+  assert.deepEqual(rows.map((row) => `${row.kind} ${row.pieces.map((piece) => piece.text).join("")}`), ["removed a (no newline at the end)", "added a"]);
 });
 
 test("long texts are compared by lines alone, and too different ones not at all; both say so", () => {
@@ -68,16 +68,15 @@ test("long texts are compared by lines alone, and too different ones not at all;
 
 test("the forms of all dialects become rows", () => {
   const v1 = diffModel({path: "/a", oldText: "x\n", newText: "y\n"});
-  assert.deepEqual([v1.path, v1.added, v1.removed], ["/a", 1, 1]);
+  assert.deepEqual([v1.path, v1.rows.map((row) => row.kind)], ["/a", ["removed", "added"]]);
   assert.equal(diffModel({path: "/a", newText: "y\nz\n"}).path, "/a (new file)");
   assert.deepEqual(diffModel({path: "/a", oldText: "y", newText: "y"}).notes, ["unchanged"]);
   const patch = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n same\n-old value\n+new value\n--- c\n";
   const v2 = diffModel({changes: [{operation: "move", oldPath: "/a", path: "/b"}], patch: {format: "git_patch", text: patch}});
-  assert.deepEqual(v2.notes, ["moved /a → /b"]);
-  assert.deepEqual(v2.rows.map((row) => row.kind), ["file", "file", "hunk", "same", "removed", "added", "file"]);
+  assert.deepEqual(v2.notes, ["move /a /b"]);
+  assert.deepEqual(v2.rows.map((row) => row.kind), ["head", "head", "head", "same", "removed", "added", "head"]);
   assert.deepEqual(changed(v2.rows[4].pieces), ["old"]);
   const draft = diffModel({path: "/a", hunks: [{oldStart: 7, oldLines: 1, newStart: 7, newLines: 1, content: "-1\n+2"}]});
-  assert.deepEqual(draft.rows.map((row) => [row.kind, row.oldNumber, row.newNumber]), [["hunk", 0, 0], ["removed", 7, 0], ["added", 0, 7]]);
-  assert.equal(patchRows("+a\n b").length, 2);
+  assert.deepEqual(draft.rows.map((row) => [row.kind, row.oldNumber, row.newNumber]), [["head", 0, 0], ["removed", 7, 0], ["added", 0, 7]]);
   assert.deepEqual(diffModel({patch: 3, hunks: "x", oldText: 1}).rows, []);
 });

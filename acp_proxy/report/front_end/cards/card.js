@@ -2,7 +2,8 @@
 import {contentBlocks, outputBlocks} from "../detail/blocks.js";
 import {addInParts} from "../detail/hex.js";
 import {JsonText, JsonTree} from "../detail/json_tree.js";
-import {countInWords, durationInWords, isObject, objectAt, objectsAt, parsedLine, updateOf, visibleText, wordAt} from "../detail/values.js";
+import {isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt} from "../detail/values.js";
+import {countInWords, durationInWords, visibleText} from "../shell/words.js";
 import {clear, h} from "../shell/dom.js";
 import {blockElements, readFrames} from "./terminal.js";
 
@@ -15,10 +16,8 @@ import {blockElements, readFrames} from "./terminal.js";
 /** @typedef {{row: number, path: string[]}} CallSource where the JSON of a member is */
 
 const FINAL_STATUSES = new Set(["completed", "failed", "cancelled", "denied"]);
-const FAILED_STATUSES = new Set(["failed", "denied"]);
-const STATUS_SIGNS = new Map([["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"], ["pending", "·"]]);
+const STATUS_SIGNS = new Map([["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"]]);
 const CARDS_AT_ONCE = 50;
-const MOST_CALL_FRAMES = 2000;
 const REQUEST_PERMISSION = "session/request_permission";
 
 /** What is known of one tool call from its frames, which are added in order. */
@@ -85,25 +84,12 @@ export class CallModel {
     }
   }
 
-  get id() {
-    return wordAt(this.call, "toolCallId", "id");
-  }
-
   get title() {
-    return wordAt(this.call, "title", "name", "tool") || wordAt(objectAt(this.asked[0]?.message, "params"), "title") || this.id;
-  }
-
-  get kind() {
-    const kind = wordAt(this.call, "kind");
-    return kind === "other" ? "" : kind;
+    return wordAt(this.call, "title", "name", "tool") || wordAt(objectAt(this.asked[0]?.message, "params"), "title") || wordAt(this.call, "toolCallId", "id");
   }
 
   get status() {
     return wordAt(this.call, "status");
-  }
-
-  get isFailed() {
-    return FAILED_STATUSES.has(this.status);
   }
 
   /** Nanoseconds from the first update to the last one; NaN for a call that is not over. */
@@ -112,30 +98,25 @@ export class CallModel {
     return isOver && this.first && this.last ? this.last.t_ns - this.first.t_ns : NaN;
   }
 
-  /** @returns {string[]} */
+  /** The files that it touched. */
   get locations() {
-    const found = objectsAt(this.call, "locations");
-    return (found.length > 0 ? found : [objectAt(this.call, "location")]).map(placeInWords).filter(Boolean);
+    return [...objectsAt(this.call, "locations"), objectAt(this.call, "location")].map(placeInWords).filter(Boolean);
   }
 
   /** The content in its order; without any, the output. @returns {ContentBlock[]} */
   get blocks() {
-    const shown = contentBlocks(this.call.content, "output");
-    if (this.streamed !== "") shown.push({form: "text", text: this.streamed, label: "output"});
-    shown.push(...this.items);
+    const shown = [...contentBlocks(this.call.content, "output"), ...contentBlocks(this.streamed, "output"), ...this.items];
     if (shown.length === 0) shown.push(...outputBlocks(this.call.output));
     if (shown.length === 0) shown.push(...outputBlocks(this.call.rawOutput));
-    if (typeof this.call.error === "string") shown.push(...contentBlocks(this.call.error, "error"));
-    return shown;
+    return typeof this.call.error === "string" ? [...shown, ...contentBlocks(this.call.error, "error")] : shown;
   }
 }
 
 /** @param {JsonObject} place */
 function placeInWords(place) {
-  const [path, line, end] = [wordAt(place, "path"), wordAt(place, "line"), wordAt(place, "endLine")];
+  const [path, line] = [wordAt(place, "path"), wordAt(place, "line")];
   // Some agents write 0 for a line that they do not know.
-  if (line === "" || line === "0") return path;
-  return end !== "" && end !== line ? `${path}:${line}-${end}` : `${path}:${line}`;
+  return line === "" || line === "0" ? path : `${path}:${line}`;
 }
 
 /**
@@ -146,22 +127,19 @@ function placeInWords(place) {
  * @returns {PermissionModel}
  */
 export function permissionModel(message, answer, known = "") {
-  const [params, result] = [objectAt(message, "params"), objectAt(answer, "result")];
-  const call = "toolCall" in params ? objectAt(params, "toolCall") : objectAt(params, "subject", "toolCall");
-  const operation = [wordAt(params, "operation"), wordAt(params, "resource")].filter(Boolean).join(" ");
+  const params = objectAt(message, "params");
+  const call = objectAt(params, ...("toolCall" in params ? ["toolCall"] : ["subject", "toolCall"]));
+  const operation = `${wordAt(params, "operation")} ${wordAt(params, "resource")}`.trim();
   const title = wordAt(params, "title") || wordAt(call, "title", "name", "tool") || known || operation || wordAt(call, "toolCallId", "id");
   const reasons = [wordAt(params, "description", "reason"), wordAt(objectAt(params, "subject"), "command")];
+  const result = objectAt(answer, "result");
   const outcome = isObject(result.outcome) ? result.outcome : result;
-  const wanted = wordAt(outcome, "optionId");
   const offered = objectsAt(params, "options");
-  const options = offered.slice(0, 50).map((option) => ({
-    name: wordAt(option, "name", "optionId"), kind: wordAt(option, "kind"),
-    isChosen: wanted !== "" && wordAt(option, "optionId") === wanted,
-  }));
+  const chosen = offered.find((option) => option.optionId === outcome.optionId && outcome.optionId !== undefined);
+  const options = offered.map((option) => ({name: wordAt(option, "name", "optionId"), kind: wordAt(option, "kind"), isChosen: option === chosen}));
   return {
     title, reasons: reasons.filter((reason) => reason !== "" && reason !== title), options,
-    decision: decisionInWords(answer, result, outcome, offered.find((option) => option.optionId === outcome.optionId)),
-    blocks: contentBlocks(call.content, "output"),
+    decision: answer === null ? "" : decisionInWords(answer, result, outcome, chosen ?? {}), blocks: contentBlocks(call.content, "output"),
   };
 }
 
@@ -169,17 +147,17 @@ export function permissionModel(message, answer, known = "") {
  * @param {unknown} answer
  * @param {JsonObject} result
  * @param {JsonObject} outcome
- * @param {JsonObject|undefined} chosen
+ * @param {JsonObject} chosen
  */
 function decisionInWords(answer, result, outcome, chosen) {
-  if (answer === null) return "";
-  if (isObject(answer) && isObject(answer.error)) return `error: ${wordAt(answer.error, "message")}`;
-  const scope = wordAt(result, "scope") || (result.remember === true ? "remembered" : "");
-  if ("granted" in result) return [result.granted ? "granted" : "denied", scope].filter(Boolean).join(" ");
-  if (typeof outcome.optionId !== "string") return wordAt(outcome, "outcome") || "nothing";
-  const kind = wordAt(chosen ?? {}, "kind") || outcome.optionId;
-  const decision = kind.startsWith("allow") ? "granted" : kind.startsWith("reject") ? "denied" : kind;
-  return `${decision} (${wordAt(chosen ?? {}, "name") || outcome.optionId})`;
+  const error = wordAt(objectAt(answer, "error"), "message");
+  if (error !== "") return `error: ${error}`;
+  const scope = wordAt(result, "scope");
+  if ("granted" in result) return `${result.granted ? "granted" : "denied"}${scope && ` (${scope})`}`;
+  const id = wordAt(outcome, "optionId");
+  if (id === "") return wordAt(outcome, "outcome") || "nothing";
+  const kind = wordAt(chosen, "kind") || id;
+  return `${kind.startsWith("allow") ? "granted" : kind.startsWith("reject") ? "denied" : kind} (${wordAt(chosen, "name") || id})`;
 }
 
 /**
@@ -241,8 +219,7 @@ export function rowsOfCallAt(recording, row) {
 export async function readCall(recording, row) {
   const rows = rowsOfCallAt(recording, row);
   const model = new CallModel();
-  const kept = rows.length > MOST_CALL_FRAMES ? [...rows.slice(0, 20), ...rows.slice(20 - MOST_CALL_FRAMES)] : rows;
-  for (const frame of await readFrames(recording, kept)) model.add(frame);
+  for (const frame of await readFrames(recording, rows)) model.add(frame);
   return {model, rows};
 }
 
@@ -256,9 +233,9 @@ export async function readCall(recording, row) {
 export async function callElement(state, model, rows) {
   const start = model.history[0]?.t_ns;
   const box = h("div", {},
-    h("p", {class: "note"}, `id ${visibleText(model.id)} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, rows[rows.length - 1])]),
+    h("p", {class: "note"}, `${visibleText(wordAt(model.call, "toolCallId", "id"))} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, rows[rows.length - 1])]),
     h("ol", {class: "statuses", "aria-label": "status over time"}, model.history.map(({status, row, t_ns}) => h("li", {},
-      `${STATUS_SIGNS.get(status) ?? "·"} ${visibleText(status)} `, seqButton(state, row),
+      `${statusInWords(status)} `, seqButton(state, row),
       h("span", {class: "note"}, t_ns === start ? ` at ${(t_ns / 1e9).toFixed(3)} s` : ` +${durationInWords(t_ns - start)}`)))),
     h("ul", {class: "choices mono"}, model.locations.slice(0, 20).map((place) => h("li", {}, visibleText(place)))));
   for (const asked of model.asked) box.append(await permissionElement(state, asked.row, model.title, false));
@@ -285,17 +262,24 @@ function sourceElement(state, name, source) {
 }
 
 /**
+ * A status with its sign.
+ * @param {string} status
+ * @returns {string}
+ */
+export function statusInWords(status) {
+  return `${STATUS_SIGNS.get(status) ?? "·"} ${visibleText(status)}`;
+}
+
+/**
  * The title of a card: what, which kind, how it ended.
  * @param {CallModel} model
- * @returns {(HTMLElement|string)[]}
  */
 export function callTitle(model) {
-  const took = durationInWords(model.took);
-  const state = `${STATUS_SIGNS.get(model.status) ?? "·"} ${model.status || "no status"}${took === "" ? "" : ` after ${took}`}`;
+  const [kind, took] = [wordAt(model.call, "kind"), durationInWords(model.took)];
+  const isFailed = model.status === "failed" || model.status === "denied";
   return [
-    h("span", {class: "card-title"}, visibleText(model.title)), " ",
-    model.kind === "" ? "" : h("span", {class: "badge"}, visibleText(model.kind)), " ",
-    h("span", {class: model.isFailed ? "trouble" : "note"}, visibleText(state)),
+    h("b", {}, visibleText(model.title)), " ", kind !== "" && kind !== "other" && h("span", {class: "badge"}, visibleText(kind)),
+    h("span", {class: isFailed ? "trouble" : "note"}, ` ${statusInWords(model.status || "no status")}${took && ` after ${took}`}`),
   ];
 }
 

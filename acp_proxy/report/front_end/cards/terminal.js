@@ -1,6 +1,7 @@
 // A terminal of any dialect: its command, its end, and its output as it grew, which can be played back.
 import {blockElement, exitInWords} from "../detail/blocks.js";
-import {fromBase64, durationInWords, objectAt, parsedLine, shellWord, sizeInWords, updateOf, visibleText, wordAt} from "../detail/values.js";
+import {fromBase64, objectAt, parsedLine, updateOf, wordAt} from "../detail/values.js";
+import {countInWords, durationInWords, shellWord, visibleText} from "../shell/words.js";
 import {clear, h} from "../shell/dom.js";
 import {ansiLines} from "./ansi.js";
 
@@ -14,8 +15,8 @@ const LONGEST_PAUSE_NS = 2e9;
 const SCREENFUL = 24;
 const MOST_OUTPUT = 1 << 20;
 const MOST_LINES_SHOWN = 2000;
-const MOST_FRAMES = 5000;
 const TERMINAL_ENDINGS = new Map([["terminal/kill", "killed"], ["terminal/release", "released"]]);
+const TRUNCATED = "the client has left out the beginning of the output";
 
 /** What is known of one terminal from its frames, which are added in order. */
 export class TerminalModel {
@@ -33,32 +34,24 @@ export class TerminalModel {
   /** @param {ReadFrame} frame */
   add(frame) {
     const [params, result] = [objectAt(frame.message, "params"), objectAt(frame.message, "result")];
+    const {kind, update} = updateOf(frame.message);
     const isRequest = frame.kind === "request";
-    if (frame.method === "session/update") this.addUpdate(frame);
-    else if (frame.method === "terminal/create" && isRequest) this.readCommand(params);
-    else if (frame.method === "terminal/output" && isRequest) {
-      // In the 1.0 draft, the client pushes the output.
-      if (typeof params.data === "string") this.step(frame, params.data, false);
-    } else if (typeof result.output === "string") {
-      this.step(frame, result.output, true);
-      if (result.truncated === true) this.remark("the client has left out the beginning of the output");
-    } else if (isRequest) this.remark(TERMINAL_ENDINGS.get(frame.method) ?? "");
+    if (kind === "terminal_output_chunk") this.addBase64(frame, update.data, false);
+    else if (frame.method === "session/update") {
+      this.readCommand(update);
+      const {data} = objectAt(update, "output");
+      if (typeof data === "string") this.addBase64(frame, data, true);
+      this.readExit(objectAt(update, "exitStatus"));
+    } else if (frame.method === "terminal/create" && isRequest) this.readCommand(params);
     else if (frame.method === "terminal/create" && frame.kind === "error") {
       [this.ending, this.isFailed] = [wordAt(objectAt(frame.message, "error"), "message") || "error", true];
-    }
+    } else if (isRequest && typeof params.data === "string") {
+      // In the 1.0 draft, the client pushes the output.
+      this.addOutput(frame, params.data, false);
+    } else if (isRequest && TERMINAL_ENDINGS.has(frame.method)) this.remarks.push(TERMINAL_ENDINGS.get(frame.method) ?? "");
+    if (typeof result.output === "string") this.addOutput(frame, result.output, true);
+    if (result.truncated === true && !this.remarks.includes(TRUNCATED)) this.remarks.push(TRUNCATED);
     this.readExit("exitStatus" in result ? objectAt(result, "exitStatus") : result);
-  }
-
-  /** @param {ReadFrame} frame */
-  addUpdate(frame) {
-    const {kind, update} = updateOf(frame.message);
-    const output = objectAt(update, "output").data;
-    if (kind === "terminal_output_chunk") this.addBase64(frame, update.data, false);
-    else {
-      this.readCommand(update);
-      if (typeof output === "string") this.addBase64(frame, output, true);
-      this.readExit(objectAt(update, "exitStatus"));
-    }
   }
 
   /**
@@ -69,8 +62,8 @@ export class TerminalModel {
   addBase64(frame, data, isWhole) {
     const bytes = fromBase64(data);
     if (isWhole) this.decoder = new TextDecoder();
-    if (bytes === null) this.remark("output that is not base64");
-    else this.step(frame, this.decoder.decode(bytes, {stream: true}), isWhole);
+    if (bytes === null) this.remarks.push("output that is not base64");
+    else this.addOutput(frame, this.decoder.decode(bytes, {stream: true}), isWhole);
   }
 
   /**
@@ -78,7 +71,7 @@ export class TerminalModel {
    * @param {string} text
    * @param {boolean} isWhole
    */
-  step(frame, text, isWhole) {
+  addOutput(frame, text, isWhole) {
     this.steps.push({t_ns: frame.t_ns, seq: frame.seq, text, isWhole});
   }
 
@@ -92,11 +85,6 @@ export class TerminalModel {
   readExit(status) {
     const found = exitInWords(status);
     if (found !== "") [this.ending, this.isFailed] = [found, found !== "exit 0"];
-  }
-
-  /** @param {string} text */
-  remark(text) {
-    if (text !== "" && !this.remarks.includes(text)) this.remarks.push(text);
   }
 
   /**
@@ -185,103 +173,63 @@ export function rowsOfTerminal(recording, id, row) {
  * @returns {Promise<HTMLElement>}
  */
 export async function terminalElement(state, id, row) {
-  const rows = rowsOfTerminal(state.recording, id, row);
   const model = new TerminalModel();
-  // The last ones have all of the output in v1.
-  const read = rows.length > MOST_FRAMES ? [...rows.slice(0, 10), ...rows.slice(10 - MOST_FRAMES)] : rows;
-  if (read.length < rows.length) model.remark(`${rows.length - read.length} frames in the middle were left out`);
-  for (const frame of await readFrames(state.recording, read)) model.add(frame);
+  for (const frame of await readFrames(state.recording, rowsOfTerminal(state.recording, id, row))) model.add(frame);
   const ending = model.ending || (model.remarks.length > 0 ? "" : "did not end");
-  const box = h("div", {class: "terminal"},
-    h("div", {class: "terminal-head"},
-      h("span", {class: "terminal-command"}, `$ ${visibleText(model.command || id)}`),
-      h("span", {class: model.isFailed ? "trouble" : "note"}, visibleText(ending))));
-  if (model.directory !== "") box.append(h("p", {class: "note"}, `in ${visibleText(model.directory)}`));
-  for (const remark of model.remarks) box.append(h("p", {class: "note"}, remark));
-  if (model.steps.length > 0) box.append(...outputElements(model));
-  return box;
+  return h("div", {class: "terminal"},
+    h("div", {class: "terminal-head"}, h("span", {class: "mono"}, `$ ${visibleText(model.command || id)}`), h("span", {class: model.isFailed ? "trouble" : "note"}, visibleText(ending))),
+    [model.directory && `in ${visibleText(model.directory)}`, ...model.remarks].filter(Boolean).map((text) => h("p", {class: "note"}, text)),
+    model.steps.length > 0 && outputElements(model));
 }
 
 /**
+ * The last screenful of the output, more when asked for, and how it grew.
  * @param {TerminalModel} model
  * @returns {HTMLElement[]}
  */
 function outputElements(model) {
-  const {steps} = model;
+  const last = model.steps.length - 1;
   const box = h("div", {class: "terminal-output", role: "group", tabindex: "0", "aria-label": "output"});
-  let isWhole = false;
-  const show = (/** @type {number} */ index) => {
-    const text = model.output(index);
-    const {count, dropped, line} = ansiLines(text.slice(-MOST_OUTPUT));
-    const first = Math.max(0, count - (isWhole ? MOST_LINES_SHOWN : SCREENFUL));
-    clear(box);
-    if (text.length > MOST_OUTPUT || dropped > 0) box.append(h("p", {class: "note"}, `the last ${sizeInWords(MOST_OUTPUT)} of the output`));
-    if (first > 0) box.append(earlierLines(first, isWhole, () => {
-      isWhole = true;
-      show(index);
-    }));
-    for (let at = first; at < count; at++) {
-      const pieces = line(at).map((piece) => h("span", {class: piece.classes || null, title: piece.link || null}, piece.text));
-      box.append(h("div", {class: "terminal-line"}, ...pieces, "\n"));
-    }
-  };
-  show(steps.length - 1);
-  return steps.length > 1 ? [box, scrubber(steps, show)] : [box];
-}
-
-/**
- * @param {number} count
- * @param {boolean} isWhole
- * @param {() => void} showAll
- */
-function earlierLines(count, isWhole, showAll) {
-  if (isWhole) return h("p", {class: "note"}, `${count.toLocaleString("en")} earlier lines are left out`);
-  return h("button", {type: "button", class: "show-more", on: {click: showAll}}, `Show ${count.toLocaleString("en")} earlier lines`);
-}
-
-/**
- * A slider over the steps of the output, and a button that plays them.
- * @param {OutputStep[]} steps
- * @param {(index: number) => void} show
- */
-function scrubber(steps, show) {
-  const last = steps.length - 1;
-  const slider = h("input", {type: "range", min: "0", max: String(last), value: String(last), "aria-label": "output over time"});
+  const slider = h("input", {type: "range", min: 0, max: last, "aria-label": "output over time"});
   const place = h("span", {class: "note"});
-  const play = h("button", {type: "button"}, "▶ play");
-  const pauses = playedPauses(steps);
-  let timer = 0;
-  const go = (/** @type {number} */ index) => {
+  const play = h("button", {type: "button"});
+  let [most, timer] = [SCREENFUL, 0];
+  const show = (/** @type {number} */ index) => {
+    const {count, line} = ansiLines(model.output(index).slice(-MOST_OUTPUT));
+    const first = Math.max(0, count - most);
+    clear(box, first > 0 && h("button", {type: "button", on: {click: () => {
+      most = MOST_LINES_SHOWN;
+      show(index);
+    }}}, `${countInWords(first, "earlier line")}: show at most ${MOST_LINES_SHOWN}`));
+    for (let at = first; at < count; at++) {
+      box.append(h("div", {class: "terminal-line"}, line(at).map(({text, classes}) => h("span", {class: classes || null}, text))));
+    }
+    const {t_ns, seq} = model.steps[index];
     slider.value = String(index);
-    const since = durationInWords(steps[index].t_ns - steps[0].t_ns);
-    place.textContent = `change ${index + 1} of ${steps.length}, #${steps[index].seq}, after ${since}`;
-    slider.setAttribute("aria-valuetext", place.textContent);
-    show(index);
+    clear(place, `change ${index + 1} of ${last + 1}, #${seq}, after ${durationInWords(t_ns - model.steps[0].t_ns)}`);
+    slider.setAttribute("aria-valuetext", place.textContent ?? "");
   };
   const stop = () => {
-    window.clearTimeout(timer);
+    clearTimeout(timer);
     timer = 0;
-    play.textContent = "▶ play";
+    clear(play, "▶ play");
   };
-  const next = (/** @type {number} */ index) => {
-    if (!slider.isConnected) return stop();
-    go(index);
-    if (index < last) timer = window.setTimeout(() => next(index + 1), pauses[index] / 1e6);
-    else stop();
+  const playFrom = (/** @type {number} */ index) => {
+    show(index);
+    if (index === last || !box.isConnected) return stop();
+    timer = window.setTimeout(() => playFrom(index + 1), playedPauses(model.steps)[index] / 1e6);
+    clear(play, "⏸ pause");
   };
   slider.addEventListener("input", () => {
     stop();
-    go(Number(slider.value));
+    show(Number(slider.value));
   });
-  play.addEventListener("click", () => {
-    if (timer !== 0) return stop();
-    play.textContent = "⏸ pause";
-    next(Number(slider.value) === last ? 0 : Number(slider.value));
-  });
-  go(last);
+  play.addEventListener("click", () => (timer > 0 ? stop() : playFrom(Number(slider.value) % last)));
+  stop();
+  show(last);
   // With reduced motion nothing moves by itself; the slider shows the same.
-  const isCalm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  return h("div", {class: "scrubber"}, isCalm ? null : play, slider, place);
+  const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  return last > 0 ? [box, h("div", {class: "detail-line"}, !isCalm && play, slider, place)] : [box];
 }
 
 /**

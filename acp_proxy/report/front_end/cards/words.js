@@ -1,10 +1,11 @@
 // Compares texts line by line, and changed lines word by word; reads diffs of every dialect.
-import {countInWords, isObject, objectsAt, wordAt} from "../detail/values.js";
+import {isObject, objectsAt, wordAt} from "../detail/values.js";
+import {countInWords} from "../shell/words.js";
 
 /** @typedef {{text: string, changed: boolean}} WordPiece */
 /** @typedef {{kind: "same"|"removed"|"added", text: string, oldNumber: number, newNumber: number}} LineEdit */
-/** @typedef {{kind: "same"|"removed"|"added"|"hunk"|"file"|"gap", pieces: WordPiece[], oldNumber: number, newNumber: number}} DiffRow */
-/** @typedef {{path: string, rows: DiffRow[], added: number, removed: number, notes: string[]}} DiffModel */
+/** @typedef {{kind: "same"|"removed"|"added"|"head", pieces: WordPiece[], oldNumber: number, newNumber: number}} DiffRow */
+/** @typedef {{path: string, rows: DiffRow[], notes: string[]}} DiffModel */
 
 // Beyond these, words within lines are not compared.
 const MOST_COMPARED_LINES = 2000;
@@ -12,13 +13,11 @@ const MOST_COMPARED_CHARACTERS = 200_000;
 // Removed and added lines together; texts that differ more are not aligned.
 const MOST_EDITS = 1500;
 const MOST_WORD_EDITS = 200;
-const LONGEST_COMPARED_LINE = 2000;
 const CONTEXT_LINES = 3;
 const HUNK_HEAD = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
-const OPERATIONS = new Map([["add", "new"], ["delete", "deleted"], ["move", "moved"], ["copy", "copied"]]);
 
 /**
- * The indexes of elements that stay, by Myers' algorithm.
+ * The indexes of elements that both have, in order, by Myers' algorithm.
  * @param {readonly string[]} before
  * @param {readonly string[]} after
  * @param {number} most edits before it gives up; then only what both begin and end with is found
@@ -28,9 +27,8 @@ export function alignedPairs(before, after, most) {
   /** @type {[number, number][]} */
   const pairs = [];
   const shorter = Math.min(before.length, after.length);
-  let start = 0;
+  let [start, end] = [0, 0];
   while (start < shorter && before[start] === after[start]) pairs.push([start, start++]);
-  let end = 0;
   while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end++;
   const middle = shortestEdits(before.slice(start, before.length - end), after.slice(start, after.length - end), most);
   for (const [x, y] of middle ?? []) pairs.push([x + start, y + start]);
@@ -54,8 +52,7 @@ function shortestEdits(before, after, most) {
     trace.push(reach.slice(bound - edits, bound + edits + 3));
     for (let k = -edits; k <= edits; k += 2) {
       const at = k + bound + 1;
-      const isDown = k === -edits || (k !== edits && reach[at - 1] < reach[at + 1]);
-      let x = isDown ? reach[at + 1] : reach[at - 1] + 1;
+      let x = isDown(reach, at, k, edits) ? reach[at + 1] : reach[at - 1] + 1;
       while (x < before.length && x - k < after.length && before[x] === after[x - k]) x++;
       reach[at] = x;
       if (x >= before.length && x - k >= after.length) return tracedBack(trace, before.length, after.length);
@@ -65,44 +62,42 @@ function shortestEdits(before, after, most) {
 }
 
 /**
+ * Whether the best path to diagonal k comes from the one above: an added element.
+ * @param {Int32Array} reach
+ * @param {number} at
+ * @param {number} k
+ * @param {number} edits
+ */
+function isDown(reach, at, k, edits) {
+  return k === -edits || (k !== edits && reach[at - 1] < reach[at + 1]);
+}
+
+/**
  * @param {Int32Array[]} trace what was reached before each number of edits
  * @param {number} x
  * @param {number} y
- * @returns {[number, number][]}
  */
 function tracedBack(trace, x, y) {
   /** @type {[number, number][]} */
   const pairs = [];
   for (let edits = trace.length - 1; edits >= 0; edits--) {
     const k = x - y;
-    const reached = trace[edits];
-    const at = k + edits + 1;
-    const isDown = k === -edits || (k !== edits && reached[at - 1] < reached[at + 1]);
-    const fromX = isDown ? reached[at + 1] : reached[at - 1];
-    const fromY = fromX - (isDown ? k + 1 : k - 1);
-    while (x > (isDown ? fromX : fromX + 1)) pairs.push([--x, --y]);
-    [x, y] = [fromX, fromY];
+    const down = isDown(trace[edits], k + edits + 1, k, edits);
+    const fromX = trace[edits][k + edits + 1 + (down ? 1 : -1)];
+    while (x > (down ? fromX : fromX + 1)) pairs.push([--x, --y]);
+    [x, y] = [fromX, fromX - (down ? k + 1 : k - 1)];
   }
   return pairs.reverse();
 }
 
 /**
- * The lines of a text, each with its newline.
- * @param {string} text
- * @returns {string[]}
- */
-export function keptLines(text) {
-  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
-}
-
-/**
- * Every line of both texts as kept, removed or added, in order.
+ * Every line of both texts, with its newline, as kept, removed or added, in order.
  * @param {string} before
  * @param {string} after
  * @returns {{edits: LineEdit[], isAligned: boolean}}
  */
 export function lineEdits(before, after) {
-  const [old, fresh] = [keptLines(before), keptLines(after)];
+  const [old, fresh] = [before, after].map((text) => text.match(/[^\n]*\n|[^\n]+$/g) ?? []);
   const {pairs, isAligned} = alignedPairs(old, fresh, MOST_EDITS);
   /** @type {LineEdit[]} */
   const edits = [];
@@ -122,33 +117,13 @@ export function lineEdits(before, after) {
  * @returns {[WordPiece[], WordPiece[]]|null}
  */
 export function wordEdits(before, after) {
-  if (Math.max(before.length, after.length) > LONGEST_COMPARED_LINE) return null;
   const [old, fresh] = [before, after].map((line) => line.match(/[\p{L}\p{N}_]+|\s+|[^]/gu) ?? []);
   const {pairs, isAligned} = alignedPairs(old, fresh, MOST_WORD_EDITS);
   const common = pairs.reduce((sum, [x]) => sum + old[x].trim().length, 0);
-  const letters = Math.max(...[before, after].map((line) => line.replace(/\s+/g, "").length));
-  if (!isAligned || common * 3 < letters) return null;
-  return [
-    wordPieces(old, new Set(pairs.map(([x]) => x))),
-    wordPieces(fresh, new Set(pairs.map(([, y]) => y))),
-  ];
-}
-
-/**
- * @param {readonly string[]} words
- * @param {Set<number>} kept
- * @returns {WordPiece[]}
- */
-function wordPieces(words, kept) {
-  /** @type {WordPiece[]} */
-  const pieces = [];
-  words.forEach((text, index) => {
-    const last = pieces[pieces.length - 1];
-    const changed = !kept.has(index);
-    if (last !== undefined && last.changed === changed) last.text += text;
-    else pieces.push({text, changed});
-  });
-  return pieces;
+  if (!isAligned || common * 3 < Math.max(before.length, after.length)) return null;
+  const kept = [new Set(pairs.map(([x]) => x)), new Set(pairs.map(([, y]) => y))];
+  const pieces = (/** @type {number} */ side, /** @type {string[]} */ words) => words.map((text, index) => ({text, changed: !kept[side].has(index)}));
+  return [pieces(0, old), pieces(1, fresh)];
 }
 
 /**
@@ -156,17 +131,15 @@ function wordPieces(words, kept) {
  * @param {DiffRow[]} rows
  */
 function markWords(rows) {
-  for (let at = 0; at < rows.length; ) {
+  for (let at = 0; at < rows.length; at++) {
     const from = at;
-    while (at < rows.length && rows[at].kind === "removed") at++;
-    const between = at;
-    while (at < rows.length && rows[at].kind === "added") at++;
-    for (let k = 0; k < Math.min(between - from, at - between); k++) {
-      const [old, fresh] = [rows[from + k], rows[between + k]];
-      const found = wordEdits(old.pieces[0].text, fresh.pieces[0].text);
-      if (found !== null) [old.pieces, fresh.pieces] = found;
+    while (rows[at]?.kind === "removed") at++;
+    const removed = at - from;
+    for (let k = 0; k < removed && rows[at]?.kind === "added"; k++, at++) {
+      const found = wordEdits(rows[from + k].pieces[0].text, rows[at].pieces[0].text);
+      if (found !== null) [rows[from + k].pieces, rows[at].pieces] = found;
     }
-    if (at === from) at++;
+    if (at > from) at--;
   }
 }
 
@@ -187,65 +160,52 @@ function diffRow(kind, text, oldNumber = 0, newNumber = 0) {
  */
 export function comparedTexts(before, after) {
   const {edits, isAligned} = lineEdits(before, after);
+  /** @type {Set<number>} */
+  const shown = new Set();
+  edits.forEach(({kind}, index) => {
+    for (let near = -CONTEXT_LINES; kind !== "same" && near <= CONTEXT_LINES; near++) shown.add(index + near);
+  });
+  if (shown.size === 0) return {rows: [], notes: ["unchanged"]};
   /** @type {DiffRow[]} */
   const rows = [];
-  const notes = isAligned ? [] : ["The texts differ too much to align them: all old lines are shown as removed."];
-  let [nextChange, lastChange, left] = [-1, -Infinity, 0];
-  edits.forEach((edit, index) => {
-    if (nextChange < index) {
-      nextChange = index;
-      while (nextChange < edits.length && edits[nextChange].kind === "same") nextChange++;
-      if (nextChange === edits.length) nextChange = Infinity;
-    }
-    if (edit.kind !== "same") lastChange = index;
-    if (nextChange - index > CONTEXT_LINES && index - lastChange > CONTEXT_LINES) {
-      left++;
-      return;
-    }
-    if (left > 0) rows.push(diffRow("gap", `${countInWords(left, "line")} the same`));
+  let left = 0;
+  const addGap = () => left > 0 && rows.push(diffRow("head", `⋯ ${countInWords(left, "line")} the same`));
+  edits.forEach(({kind, text, oldNumber, newNumber}, index) => {
+    if (!shown.has(index)) return left++;
+    addGap();
     left = 0;
-    const text = edit.text.replace(/\n$/, "");
-    rows.push(diffRow(edit.kind, text, edit.oldNumber, edit.newNumber));
-    if (edit.kind !== "same" && text === edit.text) rows.push(diffRow("file", "no newline at the end"));
+    const end = kind === "same" || text.endsWith("\n") ? "" : " (no newline at the end)";
+    return rows.push(diffRow(kind, text.replace(/\n$/, "") + end, oldNumber, newNumber));
   });
-  if (left > 0 && rows.length > 0) rows.push(diffRow("gap", `${countInWords(left, "line")} the same`));
+  addGap();
+  if (!isAligned) return {rows, notes: ["The texts differ too much to align them: all old lines are shown as removed."]};
   if (edits.length > 2 * MOST_COMPARED_LINES || before.length + after.length > MOST_COMPARED_CHARACTERS) {
-    notes.push("The texts are long: lines are compared, not the words within them.");
-  } else if (isAligned) markWords(rows);
-  return {rows, notes};
+    return {rows, notes: ["The texts are long: lines are compared, not the words within them."]};
+  }
+  markWords(rows);
+  return {rows, notes: []};
 }
 
 /**
- * The rows of a patch, or of the content of one hunk.
+ * The rows of a patch.
  * @param {string} text
  * @returns {DiffRow[]}
  */
-export function patchRows(text, oldNumber = 1, newNumber = 1) {
-  const isPatch = /^@@ -\d/m.test(text);
-  let [oldLeft, newLeft] = isPatch ? [0, 0] : [Infinity, Infinity];
-  /** @type {DiffRow[]} */
-  const rows = [];
-  for (const line of text.replace(/\n$/, "").split("\n")) {
-    const head = oldLeft <= 0 && newLeft <= 0 ? HUNK_HEAD.exec(line) : null;
-    if (head !== null) {
-      [oldNumber, newNumber] = [Number(head[1]), Number(head[3])];
-      [oldLeft, newLeft] = [Number(head[2] ?? 1), Number(head[4] ?? 1)];
-      rows.push(diffRow("hunk", line));
-    } else if ((oldLeft <= 0 && newLeft <= 0) || line.startsWith("\\")) {
-      rows.push(diffRow("file", line));
-    } else if (line.startsWith("+")) {
-      rows.push(diffRow("added", line.slice(1), 0, newNumber++));
-      newLeft--;
-    } else if (line.startsWith("-")) {
-      rows.push(diffRow("removed", line.slice(1), oldNumber++, 0));
-      oldLeft--;
-    } else {
-      rows.push(diffRow("same", line.slice(1), oldNumber++, newNumber++));
-      oldLeft--;
-      newLeft--;
-    }
-  }
-  if (rows.length <= MOST_COMPARED_LINES && text.length <= MOST_COMPARED_CHARACTERS) markWords(rows);
+export function patchRows(text) {
+  let [oldLeft, newLeft, oldNumber, newNumber] = [0, 0, 0, 0];
+  const rows = text.replace(/\n$/, "").split("\n").map((line) => {
+    // Outside of a hunk, "---" and "+++" name the files.
+    const isInHunk = oldLeft > 0 || newLeft > 0;
+    const head = isInHunk ? null : HUNK_HEAD.exec(line);
+    if (head !== null) [oldNumber, oldLeft, newNumber, newLeft] = head.slice(1).map((digits) => Number(digits ?? 1));
+    if (!isInHunk || line.startsWith("\\")) return diffRow("head", line);
+    const [isAdded, isRemoved] = [line.startsWith("+"), line.startsWith("-")];
+    if (!isAdded) oldLeft--;
+    if (!isRemoved) newLeft--;
+    if (isAdded) return diffRow("added", line.slice(1), 0, newNumber++);
+    return isRemoved ? diffRow("removed", line.slice(1), oldNumber++) : diffRow("same", line.slice(1), oldNumber++, newNumber++);
+  });
+  if (text.length <= MOST_COMPARED_CHARACTERS) markWords(rows);
   return rows;
 }
 
@@ -256,33 +216,16 @@ export function patchRows(text, oldNumber = 1, newNumber = 1) {
  */
 export function diffModel(block) {
   const {newText, oldText, patch} = block;
-  let path = wordAt(block, "path");
-  /** @type {DiffRow[]} */
-  let rows = [];
-  /** @type {string[]} */
-  let notes = [];
-  if (typeof newText === "string" && (typeof oldText === "string" || oldText === undefined || oldText === null)) {
-    if (typeof oldText !== "string") path += " (new file)";
-    ({rows, notes} = comparedTexts(oldText ?? "", newText));
-    if (rows.length === 0) notes.push("unchanged");
-  } else {
-    notes = objectsAt(block, "changes").map(changeInWords);
-    const text = isObject(patch) ? patch.text : patch;
-    if (typeof text === "string") rows = patchRows(text);
-    for (const hunk of objectsAt(block, "hunks")) {
-      const numbers = ["oldStart", "oldLines", "newStart", "newLines"].map((name) => Number(wordAt(hunk, name)) || 0);
-      rows.push(diffRow("hunk", `@@ -${numbers[0]},${numbers[1]} +${numbers[2]},${numbers[3]} @@`));
-      rows.push(...patchRows(wordAt(hunk, "content"), numbers[0], numbers[2]));
-    }
+  const path = wordAt(block, "path");
+  if (typeof newText === "string") {
+    const isNew = typeof oldText !== "string";
+    return {path: isNew ? `${path} (new file)` : path, ...comparedTexts(isNew ? "" : oldText, newText)};
   }
-  const count = (/** @type {string} */ kind) => rows.filter((row) => row.kind === kind).length;
-  return {path, rows, notes, added: count("added"), removed: count("removed")};
-}
-
-/** @param {import("../detail/values.js").JsonObject} change */
-function changeInWords(change) {
-  const [operation, from, kind] = [wordAt(change, "operation"), wordAt(change, "oldPath"), wordAt(change, "fileType")];
-  const path = from === "" ? wordAt(change, "path") : `${from} → ${wordAt(change, "path")}`;
-  const isText = kind === "" || kind === "text";
-  return [OPERATIONS.get(operation) ?? (operation === "modify" ? "" : operation), path, isText ? "" : `(${kind})`].filter(Boolean).join(" ");
+  const notes = objectsAt(block, "changes").map((change) => [wordAt(change, "operation"), wordAt(change, "oldPath"), wordAt(change, "path")].filter(Boolean).join(" "));
+  const hunks = objectsAt(block, "hunks").map((hunk) => {
+    const [oldStart, oldLines, newStart, newLines] = ["oldStart", "oldLines", "newStart", "newLines"].map((name) => wordAt(hunk, name) || "0");
+    return `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@\n${wordAt(hunk, "content")}`;
+  });
+  const text = (isObject(patch) ? patch.text : patch) ?? hunks.join("\n");
+  return {path, notes, rows: typeof text === "string" && text !== "" ? patchRows(text) : []};
 }

@@ -2,17 +2,17 @@
 import {diffModel} from "../cards/words.js";
 import {h} from "../shell/dom.js";
 import {addInParts, longText} from "./hex.js";
-import {countInWords, isObject, objectAt, sizeInWords, visibleText, wordAt} from "./values.js";
+import {isObject, wordAt} from "./values.js";
+import {countInWords, sizeInWords, visibleText} from "../shell/words.js";
 
 /** @typedef {import("./values.js").JsonObject} JsonObject */
 /** @typedef {import("../cards/words.js").DiffModel} DiffModel */
 /** @typedef {{form: "text"|"note"|"diff"|"terminal", text: string, label: string, diff?: DiffModel}} ContentBlock */
 
 const DEEPEST_CONTENT = 10;
-const MOST_BLOCKS = 200;
 const LONGEST_NOTE = 500;
 const DIFF_ROWS_AT_ONCE = 400;
-const DIFF_SIGNS = {same: " ", removed: "−", added: "+", hunk: "", file: "", gap: "⋯"};
+const DIFF_SIGNS = {same: " ", removed: "−", added: "+", head: ""};
 
 /**
  * The blocks of a content block, of an array of them, or of plain text.
@@ -23,26 +23,21 @@ const DIFF_SIGNS = {same: " ", removed: "−", added: "+", hunk: "", file: "", g
  */
 export function contentBlocks(value, label = "", depth = 0) {
   if (typeof value === "string") return value === "" ? [] : [{form: "text", text: value, label}];
-  if (Array.isArray(value) && depth < DEEPEST_CONTENT) {
-    const blocks = value.slice(0, MOST_BLOCKS).flatMap((one) => contentBlocks(one, label, depth + 1));
-    if (value.length > MOST_BLOCKS) blocks.push(noteBlock(`… and ${(value.length - MOST_BLOCKS).toLocaleString("en")} more`));
-    return blocks;
-  }
+  if (Array.isArray(value) && depth < DEEPEST_CONTENT) return value.flatMap((one) => contentBlocks(one, label, depth + 1));
   if (!isObject(value)) return [];
-  const type = value.type;
+  const {type} = value;
   if (type === "text" && typeof value.text === "string") return contentBlocks(value.text, label);
   if (type === "content" && depth < DEEPEST_CONTENT) return contentBlocks(value.content, label, depth + 1);
-  if (type === "diff") {
-    const diff = diffModel(value);
-    return [{form: "diff", text: "", label: diff.path, diff}];
+  if (type === "diff") return [{form: "diff", text: "", label, diff: diffModel(value)}];
+  if (type === "terminal" && typeof value.terminalId === "string") return [{form: "terminal", text: value.terminalId, label}];
+  if (type === "terminal") {
+    const words = ["terminal", wordAt(value, "command"), exitInWords(value)].filter(Boolean).join(" ");
+    return [{form: "note", text: words, label}, ...contentBlocks(value.stdout, "stdout"), ...contentBlocks(value.stderr, "stderr")];
   }
-  if (type === "terminal") return terminalBlocks(value);
-  if (type === "resource") {
-    const inner = "resource" in value ? objectAt(value, "resource") : value;
-    const text = inner.text ?? inner.content;
-    if (typeof text === "string" && text !== "") return contentBlocks(text, wordAt(inner, "uri") || "resource");
-  }
-  return [noteBlock(describedContent(value))];
+  const inner = isObject(value.resource) ? value.resource : value;
+  const text = inner.text ?? inner.content;
+  if (type === "resource" && typeof text === "string" && text !== "") return contentBlocks(text, wordAt(inner, "uri") || "resource");
+  return [{form: "note", text: describedContent(value), label}];
 }
 
 /**
@@ -54,27 +49,6 @@ export function outputBlocks(value) {
   const items = Array.isArray(value) ? value : [value];
   const isContent = typeof value === "string" || items.every((one) => isObject(one) && "type" in one);
   return isContent ? contentBlocks(value, "output") : [];
-}
-
-/**
- * @param {string} text
- * @returns {ContentBlock}
- */
-function noteBlock(text) {
-  return {form: "note", text: text.slice(0, LONGEST_NOTE), label: ""};
-}
-
-/**
- * In the 1.0 draft, a terminal has its command and its output.
- * @param {JsonObject} block
- * @returns {ContentBlock[]}
- */
-function terminalBlocks(block) {
-  const id = wordAt(block, "terminalId");
-  if (id !== "") return [{form: "terminal", text: id, label: "terminal"}];
-  const words = ["terminal", wordAt(block, "command"), exitInWords(block)];
-  const streams = ["stdout", "stderr"].flatMap((name) => contentBlocks(block[name], name));
-  return [noteBlock(words.filter(Boolean).join(" ")), ...streams];
 }
 
 /**
@@ -95,20 +69,13 @@ export function exitInWords(status) {
  * @returns {string}
  */
 export function describedContent(block) {
-  const nested = ["resource", "source"].find((name) => isObject(block[name]));
-  const inner = nested === undefined ? block : objectAt(block, nested);
+  const inner = [block.resource, block.source].find(isObject) ?? block;
   const data = inner.data ?? inner.blob;
-  const size = typeof data === "string" ? (data.replace(/=+$/, "").length * 3) / 4 : Number(inner.size ?? NaN);
-  const name = wordAt(inner, "title", "name");
-  const uri = wordAt(inner, "uri", "url");
-  const kind = wordAt(inner, "mimeType", "mediaType") || wordAt(block, "type") || "content";
-  const known = [name !== "" && !uri.includes(name) ? name : "", uri, kind];
-  if (uri === "" && name === "" && Number.isNaN(size)) {
-    const rest = Object.entries(block).filter(([key]) => key !== "type" && key !== "_meta");
-    known.push(rest.map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ").slice(0, LONGEST_NOTE));
-  }
-  if (!Number.isNaN(size)) known.push(sizeInWords(Math.floor(size)));
-  return `[${known.filter(Boolean).join(", ")}]`;
+  const size = typeof data === "string" ? (data.replace(/=+$/, "").length * 3) / 4 : inner.size;
+  const known = [wordAt(inner, "uri", "url", "title", "name"), wordAt(inner, "mimeType", "mediaType") || wordAt(block, "type")];
+  if (typeof size === "number") known.push(sizeInWords(Math.floor(size)));
+  const words = known.filter(Boolean);
+  return `[${words.length > 1 ? words.join(", ") : JSON.stringify(block).slice(0, LONGEST_NOTE)}]`;
 }
 
 /**
@@ -119,36 +86,26 @@ export function describedContent(block) {
 export function blockElement(block) {
   if (block.form === "note") return h("p", {class: "note"}, visibleText(block.text));
   if (block.diff !== undefined) return diffElement(block.diff);
-  const box = h("div", {class: "block"});
-  if (block.label !== "") box.append(h("div", {class: "block-label"}, visibleText(block.label)));
-  box.append(longText(block.text));
-  return box;
+  return h("div", {class: "block"}, block.label !== "" && h("div", {class: "block-label"}, visibleText(block.label)), longText(block.text));
 }
 
-/**
- * @param {DiffModel} diff
- * @returns {HTMLElement}
- */
-function diffElement(diff) {
-  const counts = `+${diff.added} −${diff.removed}`;
-  const label = h("div", {class: "block-label"}, visibleText(diff.path), " ", h("span", {class: "note"}, diff.rows.length > 0 ? counts : ""));
-  const table = h("div", {class: "diff", role: "group", tabindex: "0", "aria-label": `changes of ${visibleText(diff.path)}, ${counts}`});
+/** @param {DiffModel} diff */
+function diffElement({path, rows, notes}) {
+  const count = (/** @type {string} */ kind) => rows.filter((row) => row.kind === kind).length;
+  const name = `${visibleText(path)} +${count("added")} −${count("removed")}`;
+  const table = h("div", {class: "diff", role: "group", tabindex: "0", "aria-label": name});
   let shown = 0;
-  if (diff.rows.length > 0) addInParts(table, (add) => {
-    add(...diff.rows.slice(shown, (shown += DIFF_ROWS_AT_ONCE)).map(diffRowElement));
-    return shown < diff.rows.length ? countInWords(diff.rows.length - shown, "more line") : "";
+  addInParts(table, (add) => {
+    add(...rows.slice(shown, (shown += DIFF_ROWS_AT_ONCE)).map(diffRowElement));
+    return shown < rows.length ? countInWords(rows.length - shown, "more line") : "";
   });
-  const notes = diff.notes.map((note) => h("p", {class: "note"}, visibleText(note)));
-  return h("div", {class: "block"}, label, notes, diff.rows.length > 0 && table);
+  return h("div", {class: "block"}, h("div", {class: "block-label"}, name), notes.map((note) => h("p", {class: "note"}, visibleText(note))), rows.length > 0 && table);
 }
 
 /** @param {import("../cards/words.js").DiffRow} row */
-function diffRowElement(row) {
-  const isNumbered = row.kind === "same" || row.kind === "removed" || row.kind === "added";
-  const pieces = row.pieces.map(({text, changed}) => {
-    const shown = visibleText(text);
-    return changed ? h(row.kind === "removed" ? "del" : "ins", {}, shown) : shown;
-  });
-  const numbers = [row.oldNumber, row.newNumber].map((number) => h("span", {class: "diff-number", "aria-hidden": "true"}, number > 0 ? String(number) : ""));
-  return h("div", {class: `diff-row ${row.kind}`}, ...(isNumbered ? numbers : []), h("span", {class: "diff-sign"}, DIFF_SIGNS[row.kind]), h("span", {class: "diff-text"}, ...pieces));
+function diffRowElement({kind, pieces, oldNumber, newNumber}) {
+  const number = (/** @type {number} */ value) => h("span", {class: "diff-number", "aria-hidden": "true"}, value > 0 && value);
+  const mark = kind === "removed" ? "del" : "ins";
+  return h("div", {class: `diff-row ${kind}`}, kind !== "head" && [number(oldNumber), number(newNumber)], h("span", {class: "diff-sign"}, DIFF_SIGNS[kind]),
+    h("span", {class: "diff-text"}, pieces.map(({text, changed}) => (changed ? h(mark, {}, visibleText(text)) : visibleText(text)))));
 }

@@ -1,10 +1,11 @@
 // The pane about one frame or event: its facts, what it says, its JSON, its bytes and the frame beside it.
 import {rowsOfCallAt, seqButton} from "../cards/card.js";
 import {clear, h, setAttribute} from "../shell/dom.js";
-import {markedText, showBytes} from "./hex.js";
+import {countInWords, durationInWords, shellWord, sizeInWords, visibleText} from "../shell/words.js";
+import {showBytes} from "./hex.js";
 import {JsonText, JsonTree} from "./json_tree.js";
-import {LARGEST_READ, saidElements} from "./said.js";
-import {countInWords, durationInWords, fromBase64, shellWord, sizeInWords, visibleText} from "./values.js";
+import {LARGEST_READ, WITHOUT_PAYLOADS, saidElements} from "./said.js";
+import {fromBase64} from "./values.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -15,7 +16,6 @@ import {countInWords, durationInWords, fromBase64, shellWord, sizeInWords, visib
 const MOST_ARROWS = 30;
 const LONGEST_ARROW = 80;
 const SENDERS_IN_WORDS = new Map([["to-agent", "client → agent"], ["to-client", "agent → client"], ["stderr", "agent's stderr"]]);
-const WITHOUT_PAYLOADS = "This report was made without payloads (--no-payloads), so the line itself is not in it.";
 
 /** @type {DetailPane[]} */
 const DETAIL_PANES = [
@@ -28,17 +28,14 @@ const DETAIL_PANES = [
 /**
  * What a rule of a plan of faults did to a frame, in words.
  * @param {FiredFault} fired
- * @param {number} size bytes of the frame with its newline
  * @param {boolean} isChanged whether other bytes were delivered
  * @returns {string}
  */
-export function faultInWords(fired, size, isChanged) {
+export function faultInWords(fired, isChanged) {
   const name = fired.rule === fired.action ? fired.rule : `${fired.rule} (${fired.action})`;
-  const hasBytes = fired.delivered !== null || fired.base64 !== null;
   if (fired.made) return `${name}: made up this line`;
-  if (!hasBytes) return fired.size > 0 ? `${name}: delivered ${countInWords(fired.size, "other byte")}` : `${name}: nothing was delivered`;
-  if (!isChanged) return `${name}: the same bytes were delivered`;
-  return `${name}: delivered ${countInWords(fired.size, "other byte")} instead of ${size.toLocaleString("en")}`;
+  if (fired.delivered === null && fired.base64 === null && fired.size === 0) return `${name}: nothing was delivered`;
+  return `${name}: delivered ${isChanged ? countInWords(fired.size, "other byte") : "the same bytes"}`;
 }
 
 /**
@@ -48,26 +45,21 @@ export function faultInWords(fired, size, isChanged) {
  * @returns {Promise<[string, string][]>}
  */
 async function factsOf(recording, row) {
-  const frame = await recording.frame(row);
+  const {t_ns, t_first_ns, size, newline, ...frame} = await recording.frame(row);
   const {fired} = await recording.cells(row);
-  const [t, size, newline] = [Number(frame.t_ns), Number(frame.size), String(frame.newline ?? "")];
-  const started = Date.parse(recording.meta.started_at);
-  const clock = Number.isNaN(started) ? "" : `${new Date(started + t / 1e6).toISOString().replace("T", " ").replace("Z", " UTC")}, `;
-  const spread = t - Number(frame.t_first_ns);
   const isChanged = (recording.numbers("flags")[row] & 4) !== 0;
-  const isFrame = !("event" in frame);
-  /** @type {[string, unknown][]} */
-  const facts = [
-    ["number", frame.seq], ["time", `${clock}${(t / 1e9).toFixed(6)} s after the start`], ["event", frame.event],
-    ["arrived", spread > 0 ? `over ${durationInWords(spread)}` : ""],
-    ...["stream", "kind", "method"].map((name) => /** @type {[string, unknown]} */ ([name, frame[name]])), ["id", frame.rpc_id],
-    ...["exchange", "session", "turn", "tool_call", "terminal"].map((name) => /** @type {[string, unknown]} */ ([name, frame[name]])),
-    ["size", isFrame ? `${countInWords(size, "byte")}${size < 1000 ? "" : ` (${sizeInWords(size)})`}` : ""],
-    ["newline", isFrame ? newline.replace("\r", "\\r").replace("\n", "\\n") || "none" : ""], ["delivered", frame.delivered], ["fault", frame.fault],
-    ...fired.map((one) => /** @type {[string, unknown]} */ (["fired", faultInWords(one, size + newline.length, isChanged)])),
-    ["parse_error", frame.parse_error], ["answer", isFrame ? answerInWords(recording, row) : ""],
-  ];
-  return facts.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([name, value]) => [name, visibleText(String(value))]);
+  const spread = Number(t_ns) - Number(t_first_ns);
+  const clock = new Date(Date.parse(recording.meta.started_at) + Number(t_ns) / 1e6).toISOString();
+  const facts = Object.entries({
+    ...frame,
+    time: `${clock}, ${(Number(t_ns) / 1e9).toFixed(6)} s after the start`,
+    arrived: spread > 0 && `over ${durationInWords(spread)}`,
+    size: typeof size === "number" && `${countInWords(size, "byte")} (${sizeInWords(size)})`,
+    newline: typeof newline === "string" && (JSON.stringify(newline).slice(1, -1) || "none"),
+    answer: answerInWords(recording, row),
+  });
+  for (const one of fired) facts.push(["fired", faultInWords(one, isChanged)]);
+  return facts.filter(([, value]) => value !== null && value !== false && value !== "").map(([name, value]) => [name, visibleText(String(value))]);
 }
 
 /**
@@ -82,6 +74,21 @@ function answerInWords(recording, row) {
 }
 
 /**
+ * What is to be known of a row at once.
+ * @param {Recording} recording
+ * @param {number} row
+ * @param {[string, string][]} facts
+ */
+function summaryOf(recording, row, facts) {
+  const turn = recording.numbers("turn")[row];
+  const odd = facts.filter(([name, value]) => name === "fired" || name === "parse_error" || (name === "delivered" && value !== "full"));
+  return [
+    SENDERS_IN_WORDS.get(recording.text("stream", row) ?? ""), `at ${(recording.numbers("t_ns")[row] / 1e9).toFixed(3)} s`,
+    turn > 0 && `turn ${turn}`, answerInWords(recording, row), ...odd.map(([name, value]) => `${name}: ${value}`),
+  ].filter(Boolean).join(" · ");
+}
+
+/**
  * The rows to step through from a row.
  * @param {Recording} recording
  * @param {number} row
@@ -92,35 +99,33 @@ export function rowsWithin(recording, row, within) {
   if (within === "exchange") return [row, recording.pair(row)].filter((one) => one >= 0).sort((a, b) => a - b);
   if (within === "call") return rowsOfCallAt(recording, row);
   const turns = recording.numbers("turn");
-  const span = Number.isNaN(turns[row]) ? null : recording.rowsOfTurn(turns[row]);
+  const [first, last] = recording.rowsOfTurn(turns[row]) ?? [0, -1];
   const rows = [];
-  for (let at = span?.[0] ?? 0; span !== null && at <= span[1]; at++) if (turns[at] === turns[row]) rows.push(at);
+  for (let at = first; at <= last; at++) if (turns[at] === turns[row]) rows.push(at);
   return rows;
 }
 
 /**
- * A sequence diagram of the exchange or the turn around a row, in Mermaid's notation; runs of chunks are one arrow.
+ * A sequence diagram of the turn or the exchange around a row, in Mermaid's notation; runs of chunks are one arrow.
  * @param {Recording} recording
  * @param {number} row
  * @returns {Promise<string>}
  */
 export async function mermaidAround(recording, row) {
   const [runs, seqs] = [recording.numbers("run"), recording.numbers("seq")];
-  const inTurn = rowsWithin(recording, row, "turn").filter((one) => recording.text("stream", one)?.startsWith("to-") && (Number.isNaN(runs[one]) || runs[one] === one));
-  const rows = inTurn.length > 0 ? inTurn : rowsWithin(recording, row, "exchange");
-  const first = Math.max(0, Math.min(rows.findIndex((one) => one >= row) - (MOST_ARROWS >> 1), rows.length - MOST_ARROWS));
+  const around = [...rowsWithin(recording, row, "turn"), ...rowsWithin(recording, row, "exchange")];
+  const rows = [...new Set(around)].filter((one) => recording.text("stream", one)?.startsWith("to-") && (Number.isNaN(runs[one]) || runs[one] === one));
+  const first = Math.max(0, Math.min(rows.findIndex((one) => one >= row) - MOST_ARROWS / 2, rows.length - MOST_ARROWS));
   const lines = ["sequenceDiagram", "participant client", "participant agent"];
-  if (first > 0) lines.push(`note over client,agent: ${first} earlier`);
   for (const one of rows.slice(first, first + MOST_ARROWS)) {
     const [kind, isToAgent] = [recording.text("kind", one), recording.text("stream", one) === "to-agent"];
     const arrow = kind === "response" || kind === "error" ? "-->>" : "->>";
-    const text = visibleText(`#${seqs[one]} ${recording.text("method", one) ?? kind} ${(await recording.cells(one)).text}`).replace(/\s+/g, " ");
-    const cut = [...text].slice(0, LONGEST_ARROW).join("");
+    const text = `#${seqs[one]} ${recording.text("method", one) ?? kind} ${(await recording.cells(one)).text}`;
     // Mermaid takes any sign as its number.
-    const safe = cut.replace(/[^\p{L}\p{N} ._/,()?!+=*'-]/gu, (sign) => `#${sign.codePointAt(0)};`);
-    lines.push(`${isToAgent ? "client" : "agent"}${arrow}${isToAgent ? "agent" : "client"}: ${safe}${cut === text ? "" : "…"}`);
+    const safe = [...visibleText(text)].slice(0, LONGEST_ARROW).join("").replace(/[^\p{L}\p{N} ._/,()?!+=*'-]/gu, (sign) => `#${sign.codePointAt(0)};`);
+    lines.push(`${isToAgent ? "client" : "agent"}${arrow}${isToAgent ? "agent" : "client"}: ${safe}`);
   }
-  if (first + MOST_ARROWS < rows.length) lines.push(`note over client,agent: ${rows.length - first - MOST_ARROWS} more`);
+  if (rows.length > MOST_ARROWS) lines.push(`note over client,agent: ${first} before, ${rows.length - first - MOST_ARROWS} after are left out`);
   return `${lines.join("\n  ")}\n`;
 }
 
@@ -144,10 +149,8 @@ async function copyText(box, text) {
     await navigator.clipboard.writeText(text);
     clear(box, `copied (${countInWords(text.length, "character")})`);
   } catch {
-    const area = h("textarea", {readonly: true, rows: "4", "aria-label": "text to copy"});
-    area.value = text;
+    const area = h("textarea", {readonly: true, rows: 4, "aria-label": "text to copy"}, text);
     clear(box, "press Ctrl+C to copy: ", area);
-    area.focus();
     area.select();
   }
 }
@@ -156,86 +159,49 @@ async function copyText(box, text) {
  * Fills the detail pane, and keeps it at the row that is selected.
  * @param {HTMLElement} container an empty element
  * @param {State} state
- * @returns {{show: (row: number) => Promise<void>, step: (by: number, within: Within) => void}}
  */
 export function mountDetail(container, state) {
   const {recording} = state;
   let version = 0;
   let pane = DETAIL_PANES[0];
-
-  const step = (/** @type {number} */ by, /** @type {Within} */ within) => {
-    const rows = rowsWithin(recording, state.row, within);
-    const next = rows[rows.indexOf(state.row) + by];
-    if (next !== undefined) state.select(next);
-  };
-  const stepper = (/** @type {Within} */ within) => {
-    const button = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ word) => h("button", {
-      type: "button", "aria-label": `${word} in the ${within}`, on: {click: () => step(by, within)}}, sign);
-    const [previous, place, next] = [button(-1, "‹", "previous"), h("span"), button(1, "›", "next")];
-    const box = h("span", {}, previous, place, next);
-    const update = () => {
-      const rows = rowsWithin(recording, state.row, within);
-      const at = rows.indexOf(state.row);
-      box.hidden = rows.length < 2;
-      clear(place, ` ${within} ${at + 1}/${rows.length} `);
-      setAttribute(previous, "aria-disabled", at === 0 && "true");
-      setAttribute(next, "aria-disabled", at === rows.length - 1 && "true");
-    };
-    return {box, update};
-  };
-  const copied = h("div", {class: "copied", role: "status"});
-  const copyButton = (/** @type {string} */ name, /** @type {() => string | Promise<string>} */ text) => {
-    const copy = async () => {
-      try {
-        await copyText(copied, await text());
-      } catch (error) {
-        clear(copied, String(error));
-      }
-    };
-    return h("button", {type: "button", on: {click: copy}}, name);
-  };
-  const copiedLine = async () => {
-    const bytes = recording.hasPayloads ? await recording.line(state.row) : null;
-    return bytes === null ? WITHOUT_PAYLOADS : new TextDecoder().decode(bytes);
-  };
-
-  const steppers = [stepper("exchange"), stepper("call"), stepper("turn")];
-  const [heading, summary] = [h("h2", {class: "detail-title"}), h("p")];
+  const [heading, summary, copied] = [h("h2", {class: "detail-title"}), h("p"), h("div", {class: "copied", role: "status"})];
   const facts = h("dl", {class: "facts"});
+  const steppers = /** @type {Within[]} */ (["exchange", "call", "turn"]).map((within) => stepper(state, within));
+  const copyButton = (/** @type {string} */ name, /** @type {() => Promise<string> | string} */ text) => h("button", {
+    type: "button", on: {click: async () => copyText(copied, await text())}}, name);
   const tabs = DETAIL_PANES.map((one) => h("button", {
     type: "button", role: "tab", id: `detail-tab-${one.name}`, "aria-controls": "detail-panel", on: {click: () => choose(one)}}, one.title));
-  const panel = h("div", {class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: "0"});
+  const panel = h("div", {class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0});
   const content = h("div", {hidden: true}, heading, summary,
     h("div", {class: "detail-line"}, steppers.map(({box}) => box)),
     h("details", {}, h("summary", {}, "all facts"), facts),
     h("div", {class: "detail-line note"}, "copy as",
       copyButton("command", () => commandFor(recording.meta.name, recording.numbers("seq")[state.row])),
-      copyButton("JSON", copiedLine), copyButton("mermaid", () => mermaidAround(recording, state.row))),
+      copyButton("JSON", async () => (recording.hasPayloads ? new TextDecoder().decode(await recording.line(state.row)) : WITHOUT_PAYLOADS)),
+      copyButton("mermaid", () => mermaidAround(recording, state.row))),
     copied, h("div", {class: "detail-tabs", role: "tablist", "aria-label": "parts of the detail", on: {keydown: onTabKey}}, tabs), panel);
-  const empty = h("p", {class: "note"}, "Choose a row to see what it says.");
-  clear(container, empty, content);
+  clear(container, h("p", {class: "note"}, "Choose a row to see what it says."), content);
 
   /** @param {DetailPane} chosen */
   function choose(chosen) {
     pane = chosen;
-    return show(state.row);
+    void show(state.row);
   }
 
   /** @param {KeyboardEvent} event */
   function onTabKey(event) {
-    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? DETAIL_PANES.length - 1 : 0;
-    if (by === 0) return;
+    const by = {ArrowRight: 1, ArrowLeft: -1}[event.key] ?? 0;
+    const next = DETAIL_PANES.indexOf(pane) + by;
+    if (by === 0 || !DETAIL_PANES[next]) return;
     event.preventDefault();
     event.stopPropagation();
-    const next = (DETAIL_PANES.indexOf(pane) + by) % DETAIL_PANES.length;
-    void choose(DETAIL_PANES[next]);
+    choose(DETAIL_PANES[next]);
     tabs[next].focus();
   }
 
   /** @param {number} row */
   async function show(row) {
     const mine = ++version;
-    [content.hidden, empty.hidden] = [row < 0, row >= 0];
     if (row < 0) return;
     const fresh = h("div");
     const found = await factsOf(recording, row);
@@ -246,39 +212,50 @@ export function mountDetail(container, state) {
     }
     // Another row may have been chosen meanwhile.
     if (mine !== version) return;
-    const kind = recording.text("stream", row) === "event" ? "event" : recording.text("kind", row) ?? "";
-    const name = recording.text("update", row) ?? recording.text("method", row) ?? recording.text("kind", row) ?? "";
-    clear(heading, h("span", {class: "mono"}, `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ", name !== kind && h("span", {class: "badge"}, kind));
-    clear(summary, summaryOf(recording, row, found), (recording.problems.get(row) ?? []).filter(Boolean).map((text) => h("span", {class: "trouble problem"}, `✗ ${visibleText(text)}`)));
+    const kind = recording.text("kind", row) ?? "";
+    const name = recording.text("update", row) ?? recording.text("method", row) ?? "event";
+    const problems = (recording.problems.get(row) ?? []).filter(Boolean);
+    clear(heading, h("span", {class: "mono"}, `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ", h("span", {class: "badge"}, kind));
+    clear(summary, summaryOf(recording, row, found), problems.map((text) => h("span", {class: "trouble problem"}, `✗ ${visibleText(text)}`)));
     steppers.forEach(({update}) => update());
     clear(facts, found.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
     clear(copied);
     DETAIL_PANES.forEach((one, index) => {
-      tabs[index].setAttribute("aria-selected", String(one === pane));
+      setAttribute(tabs[index], "aria-selected", String(one === pane));
       tabs[index].tabIndex = one === pane ? 0 : -1;
     });
     setAttribute(panel, "aria-labelledby", `detail-tab-${pane.name}`);
     clear(panel, fresh);
+    content.hidden = false;
     container.scrollTop = 0;
   }
 
   state.on("row", () => show(state.row));
   void show(state.row);
-  return {show, step};
 }
 
 /**
- * @param {Recording} recording
- * @param {number} row
- * @param {[string, string][]} facts
+ * Buttons that go to the previous and next row of an exchange, a call or a turn.
+ * @param {State} state
+ * @param {Within} within
  */
-function summaryOf(recording, row, facts) {
-  const turn = recording.numbers("turn")[row];
-  const odd = facts.filter(([name, value]) => name === "fired" || name === "parse_error" || (name === "delivered" && value !== "full"));
-  return [
-    SENDERS_IN_WORDS.get(recording.text("stream", row) ?? ""), `at ${(recording.numbers("t_ns")[row] / 1e9).toFixed(3)} s`,
-    Number.isNaN(turn) ? "" : `turn ${turn}`, answerInWords(recording, row), ...odd.map(([name, value]) => `${name === "fired" ? "fault" : name} ${value}`),
-  ].filter(Boolean).join(" · ");
+function stepper(state, within) {
+  /** @type {number[]} */
+  let rows = [];
+  const button = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ word) => h("button", {
+    type: "button", "aria-label": `${word} in the ${within}`, on: {click: () => state.select(rows[rows.indexOf(state.row) + by] ?? state.row)}}, sign);
+  const place = h("span");
+  const [previous, next] = [button(-1, "‹", "previous"), button(1, "›", "next")];
+  const box = h("span", {}, previous, place, next);
+  const update = () => {
+    rows = rowsWithin(state.recording, state.row, within);
+    const at = rows.indexOf(state.row);
+    box.hidden = rows.length < 2;
+    clear(place, ` ${within} ${at + 1}/${rows.length} `);
+    setAttribute(previous, "aria-disabled", at === 0 && "true");
+    setAttribute(next, "aria-disabled", at === rows.length - 1 && "true");
+  };
+  return {box, update};
 }
 
 /**
@@ -287,11 +264,9 @@ function summaryOf(recording, row, facts) {
  * @param {State} state
  */
 async function showSaid(container, row, state) {
-  container.append(...(await saidElements(state, row)));
-  const members = state.recording.meta.members?.[row] ?? [];
-  for (const member of members) {
-    const words = [member.kind, member.method].filter(Boolean).join(" ");
-    container.append(h("div", {class: "block"}, h("div", {class: "block-label"}, visibleText(words)), h("div", {class: "text"}, visibleText(member.text ?? ""))));
+  container.append(...(await saidElements(state, row)).filter((one) => one !== false));
+  for (const {kind, method, text} of state.recording.meta.members?.[row] ?? []) {
+    container.append(h("div", {class: "block"}, h("div", {class: "block-label"}, visibleText(`${kind} ${method ?? ""}`)), h("div", {class: "text"}, visibleText(text ?? ""))));
   }
 }
 
@@ -301,14 +276,18 @@ async function showSaid(container, row, state) {
  * @param {State} state
  */
 async function showTree(container, row, {recording}) {
-  if (!recording.hasPayloads) return container.append(h("p", {class: "note"}, WITHOUT_PAYLOADS));
-  if (recording.lineLength(row) > LARGEST_READ) {
-    return container.append(h("p", {class: "note"}, `The line has ${sizeInWords(recording.lineLength(row))}: too long for a tree. "Bytes" shows it piece by piece.`));
+  const isTooLarge = recording.lineLength(row) > LARGEST_READ;
+  if (!recording.hasPayloads || isTooLarge) {
+    return container.append(h("p", {class: "note"}, isTooLarge ? "The line is too long for a tree; Bytes shows it piece by piece." : WITHOUT_PAYLOADS));
   }
-  const json = new JsonText(new TextDecoder().decode(await recording.line(row)));
-  if (json.start.length === 0) return container.append(h("p", {class: "note"}, "The line is not JSON; see its bytes."));
-  const tree = new JsonTree(json, 0, "JSON of the line");
-  container.append(h("button", {type: "button", on: {click: () => tree.openAll()}}, "open all"), tree.box);
+  const text = new TextDecoder().decode(await recording.line(row));
+  try {
+    const tree = new JsonTree(new JsonText(text), 0, "JSON of the line");
+    container.append(h("button", {type: "button", on: {click: () => tree.openAll()}}, "open all"), tree.box);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    container.append(h("p", {class: "note"}, "The line is not JSON; see its bytes."));
+  }
 }
 
 /**
@@ -319,20 +298,13 @@ async function showTree(container, row, {recording}) {
 async function showLineBytes(container, row, {recording}) {
   if (recording.hasPayloads) showBytes(container, () => recording.pieces(row), recording.lineLength(row));
   else container.append(h("p", {class: "note"}, WITHOUT_PAYLOADS));
-  const {fired} = await recording.cells(row);
-  const line = recording.hasPayloads && recording.lineLength(row) <= LARGEST_READ ? new TextDecoder().decode(await recording.line(row)) : null;
-  for (const one of fired) {
-    const bytes = one.delivered === null ? fromBase64(one.base64) : new TextEncoder().encode(one.delivered);
-    if (bytes === null || one.made || one.delivered?.trimEnd() === line) continue;
-    container.append(h("h3", {}, `delivered in its place, by ${visibleText(one.rule)}`));
-    if (bytes.length === 0) container.append(h("p", {class: "note"}, "nothing: it was cut to 0 bytes"));
-    else showBytes(container, () => singlePiece(bytes), bytes.length);
+  const isChanged = (recording.numbers("flags")[row] & 4) !== 0;
+  for (const {rule, made, delivered, base64} of (await recording.cells(row)).fired) {
+    const bytes = delivered === null ? fromBase64(base64) : new TextEncoder().encode(delivered);
+    if (bytes === null || made || !isChanged) continue;
+    container.append(h("h3", {}, `delivered in its place, by ${visibleText(rule)}`));
+    showBytes(container, () => [bytes].values(), bytes.length);
   }
-}
-
-/** @param {Uint8Array} bytes */
-async function* singlePiece(bytes) {
-  yield bytes;
 }
 
 /**
@@ -342,20 +314,13 @@ async function* singlePiece(bytes) {
  */
 async function showPair(container, row, state) {
   const {recording} = state;
-  const kind = recording.text("kind", row);
-  const pair = recording.pair(row);
-  if (pair < 0) {
-    const words = kind === "request" ? "This request has no answer in the recording." : kind === "response" || kind === "error"
-      ? "The request that this answers is not in this report." : "Only a request has an answer.";
-    return container.append(h("p", {class: kind === "request" ? "trouble" : "note"}, words));
-  }
-  const latency = durationInWords(recording.numbers("latency_ns")[row]);
-  const boxes = (kind === "request" ? [row, pair] : [pair, row]).map(async (one) => {
-    const {text} = await recording.cells(one);
+  const [kind, pair] = [recording.text("kind", row), recording.pair(row)];
+  if (pair < 0) return container.append(h("p", {class: "note"}, kind === "request" ? "This request was not answered." : "There is no request or answer that belongs to it."));
+  const boxes = [Math.min(row, pair), Math.max(row, pair)].map(async (one) => {
     const box = h("div", {class: one === row ? "pair-half here" : "pair-half"},
-      h("p", {}, seqButton(state, one), ` ${recording.text("kind", one)}${one === row ? " (this frame)" : ""}`), h("p", {class: "text"}, markedText(text)));
+      h("p", {}, seqButton(state, one), ` ${recording.text("kind", one)}${one === row ? " (this frame)" : ""}`), h("p", {class: "text"}, visibleText((await recording.cells(one)).text)));
     await showTree(box, one, state);
     return box;
   });
-  container.append(h("p", {}, `The answer came ${latency} after the request.`), h("div", {class: "pair"}, await Promise.all(boxes)));
+  container.append(h("p", {}, `The answer came ${durationInWords(recording.numbers("latency_ns")[row])} after the request.`), h("div", {class: "pair"}, await Promise.all(boxes)));
 }

@@ -1,6 +1,6 @@
 // Shows bytes: as text in which nothing is invisible, or as hex with the characters beside it.
 import {clear, h} from "../shell/dom.js";
-import {countInWords, sizeInWords, visiblePieces} from "./values.js";
+import {countInWords, sizeInWords, visiblePieces} from "../shell/words.js";
 
 const ROW_BYTES = 16;
 const TEXT_AT_ONCE = 50_000;
@@ -71,7 +71,7 @@ export function longText(text) {
 /**
  * Shows the bytes of a line, of a large one piece by piece: as text, and from the first byte that is not UTF-8 as hex.
  * @param {HTMLElement} container
- * @param {() => AsyncIterator<Uint8Array>} pieces
+ * @param {() => Iterator<Uint8Array> | AsyncIterator<Uint8Array>} pieces
  * @param {number} size of all pieces
  */
 export function showBytes(container, pieces, size) {

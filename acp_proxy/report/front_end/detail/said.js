@@ -1,10 +1,11 @@
 // What a frame says to a person: its text, its question, its plan, its output; of a streamed message the whole text.
-import {callElement, callTitle, permissionElement, readCall, seqButton} from "../cards/card.js";
+import {callElement, callTitle, permissionElement, readCall, seqButton, statusInWords} from "../cards/card.js";
 import {blockElements, terminalElement} from "../cards/terminal.js";
 import {h} from "../shell/dom.js";
 import {contentBlocks} from "./blocks.js";
 import {longText} from "./hex.js";
-import {countInWords, durationInWords, isObject, objectAt, objectsAt, parsedLine, sizeInWords, updateOf, visibleText, wordAt} from "./values.js";
+import {isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt} from "./values.js";
+import {countInWords, durationInWords, sizeInWords, visibleText} from "../shell/words.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -13,12 +14,12 @@ import {countInWords, durationInWords, isObject, objectAt, objectsAt, parsedLine
 
 // Lines that are read as values; larger ones are shown as bytes.
 export const LARGEST_READ = 8_000_000;
+export const WITHOUT_PAYLOADS = "This report was made without payloads (--no-payloads): it has no lines, only a preview of each.";
 const CHUNK_KINDS = new Set(["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "compaction_summary_chunk"]);
-const MOST_CHUNKS = 20_000;
-const MOST_LINES_JOINED = 500;
+const MOST_JOINED = 5000;
 const LONG_STRING = 160;
 const MOST_STRINGS = 20;
-const PLAN_SIGNS = new Map([["completed", "✓"], ["in_progress", "▸"], ["pending", "·"], ["cancelled", "✗"], ["failed", "✗"]]);
+const DEEPEST_PLACE = 20;
 
 /**
  * A piece of a streamed message; null for anything else.
@@ -34,16 +35,13 @@ export function chunkOf(message) {
 }
 
 /**
- * Whether a row does not end a message that is streamed around it: an answer to a request, or a blank line.
+ * Whether a row does not end a message that is streamed around it: the answer to a request within a turn, or a blank line.
  * @param {Recording} recording
  * @param {number} row
- * @returns {boolean}
  */
 function isBetweenChunks(recording, row) {
-  const kind = recording.text("kind", row);
-  if (kind === "blank") return true;
-  const isAnswer = kind === "response" || kind === "error";
-  return isAnswer && !Number.isNaN(recording.numbers("request_seq")[row]) && recording.text("method", row) !== "session/prompt";
+  const [kind, isPrompt] = [recording.text("kind", row), recording.text("method", row) === "session/prompt"];
+  return kind === "blank" || ((kind === "response" || kind === "error") && recording.pair(row) >= 0 && !isPrompt);
 }
 
 /**
@@ -53,24 +51,24 @@ function isBetweenChunks(recording, row) {
  * @returns {Promise<{rows: number[], text: string}>}
  */
 export async function joinedChunks(recording, row) {
-  const own = chunkOf(parsedLine(await recording.line(row)));
-  if (own === null) return {rows: [], text: ""};
   const [updates, sessions, turns] = [recording.codes("update"), recording.codes("session"), recording.numbers("turn")];
-  const rows = [row];
-  const texts = [own.text];
-  for (const step of [-1, 1]) {
-    for (let at = row + step; at >= 0 && at < recording.rows && rows.length < MOST_CHUNKS; at += step) {
+  const read = async (/** @type {number} */ at) => {
+    const isNear = updates[at] === updates[row] && sessions[at] === sessions[row] && Object.is(turns[at], turns[row]);
+    return isNear ? chunkOf(parsedLine(await recording.line(at))) : null;
+  };
+  const own = await read(row);
+  /** @type {Map<number, string>} */
+  const texts = new Map(own === null ? [] : [[row, own.text]]);
+  for (const step of own === null ? [] : [-1, 1]) {
+    for (let at = row + step; at >= 0 && at < recording.rows && texts.size < MOST_JOINED; at += step) {
       if (isBetweenChunks(recording, at)) continue;
-      if (updates[at] !== updates[row] || sessions[at] !== sessions[row] || !Object.is(turns[at], turns[row])) break;
-      const chunk = chunkOf(parsedLine(await recording.line(at)));
-      if (chunk === null || chunk.key !== own.key) break;
-      if (step > 0) rows.push(at);
-      else rows.unshift(at);
-      if (step > 0) texts.push(chunk.text);
-      else texts.unshift(chunk.text);
+      const chunk = await read(at);
+      if (chunk?.key !== own?.key) break;
+      texts.set(at, chunk?.text ?? "");
     }
   }
-  return {rows, text: texts.join("")};
+  const rows = [...texts.keys()].sort((a, b) => a - b);
+  return {rows, text: rows.map((at) => texts.get(at)).join("")};
 }
 
 /**
@@ -81,36 +79,27 @@ export async function joinedChunks(recording, row) {
  */
 export async function joinedLines(recording, row) {
   const isLine = (/** @type {number} */ at) => recording.text("stream", at) === "stderr";
-  let [first, last] = [row, row];
-  while (first > 0 && row - first < MOST_LINES_JOINED && isLine(first - 1)) first--;
-  while (last < recording.rows - 1 && last - row < MOST_LINES_JOINED && isLine(last + 1)) last++;
-  const rows = Array.from({length: last - first + 1}, (_, index) => first + index);
+  const rows = [row];
+  while (rows.length < MOST_JOINED && isLine(rows[0] - 1)) rows.unshift(rows[0] - 1);
+  while (rows.length < MOST_JOINED && isLine(rows[rows.length - 1] + 1)) rows.push(rows[rows.length - 1] + 1);
   const lines = await Promise.all(rows.map(async (at) => new TextDecoder().decode(await recording.line(at))));
   return {rows, text: lines.join("\n")};
 }
 
 /**
- * The long texts of a message of any shape, each with its place.
+ * The diffs and the long texts of a message of any shape, each with its place.
  * @param {unknown} value
  * @param {string} place
- * @param {number} depth
  * @returns {ContentBlock[]}
  */
-export function longStrings(value, place = "", depth = 0) {
-  if (depth > 40) return [];
+export function longStrings(value, place = "") {
   if (typeof value === "string") {
     const isLong = value.trimEnd().includes("\n") || (value.length > LONG_STRING && value.includes(" "));
     return isLong ? [{form: "text", text: value, label: place}] : [];
   }
-  if (isObject(value) && typeof value.newText === "string") return contentBlocks({type: "diff", ...value});
-  if (typeof value !== "object" || value === null) return [];
-  /** @type {ContentBlock[]} */
-  const found = [];
-  for (const [name, inner] of Object.entries(value)) {
-    if (found.length >= MOST_STRINGS) break;
-    found.push(...longStrings(inner, `${place}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, depth + 1));
-  }
-  return found;
+  if (isObject(value) && typeof value.newText === "string") return contentBlocks({...value, type: "diff"});
+  const isDeep = place.split("/").length > DEEPEST_PLACE;
+  return Object.entries(value !== null && typeof value === "object" && !isDeep ? value : {}).flatMap(([name, inner]) => longStrings(inner, `${place}/${name}`)).slice(0, MOST_STRINGS);
 }
 
 /**
@@ -153,88 +142,46 @@ export function planSteps(message) {
  * What a row says, in the page.
  * @param {State} state
  * @param {number} row
- * @returns {Promise<(HTMLElement|string)[]>}
+ * @returns {Promise<(HTMLElement | false)[]>}
  */
 export async function saidElements(state, row) {
   const {recording} = state;
-  const cells = await recording.cells(row);
   const [kind, method] = [recording.text("kind", row) ?? "", recording.text("method", row) ?? ""];
-  const preview = h("p", {class: "said-line"}, visibleText(cells.text) || h("span", {class: "note"}, "nothing"));
-  if (!recording.hasPayloads) {
-    return [h("p", {class: "note"}, "This report was made without payloads (--no-payloads): only a preview of each line is in it."), preview];
+  const preview = h("p", {class: "text"}, visibleText((await recording.cells(row)).text) || h("span", {class: "note"}, "nothing"));
+  const isTooLarge = recording.lineLength(row) > LARGEST_READ;
+  if (!recording.hasPayloads || isTooLarge) {
+    const size = sizeInWords(recording.lineLength(row));
+    return [h("p", {class: "note"}, isTooLarge ? `The line has ${size}; Bytes shows it piece by piece.` : WITHOUT_PAYLOADS), preview];
   }
   if (recording.text("stream", row) === "event") return [preview];
-  if (recording.lineLength(row) > LARGEST_READ) {
-    const size = sizeInWords(recording.lineLength(row));
-    return [preview, h("p", {class: "note"}, `The line has ${size}; "bytes" shows it piece by piece.`)];
-  }
-  if (kind === "invalid" || kind === "blank" || kind === "stderr") {
-    const {rows, text} = kind === "stderr" ? await joinedLines(recording, row)
-      : {rows: [row], text: new TextDecoder().decode(await recording.line(row))};
-    return [...runHeading(state, rows, "line"), text === "" ? h("p", {class: "note"}, "an empty line") : longText(text)];
-  }
+  if (recording.text("stream", row) === "stderr") return joinedElements(state, await joinedLines(recording, row), "line");
   const message = parsedLine(await recording.line(row));
-  if (method === "session/update") {
-    const found = await updateElements(state, row, message);
-    if (found.length > 0) return found;
-  }
-  if (method === "session/request_permission") {
-    const asked = kind === "request" ? row : recording.pair(row);
-    const call = await readCall(recording, row);
-    const isAlone = call.rows.length === 0;
-    const question = asked < 0 ? preview : await permissionElement(state, asked, call.model.title, isAlone);
-    return [question, ...(isAlone ? [] : await callElements(state, call))];
-  }
-  if (method.startsWith("terminal/")) {
-    const id = recording.text("terminal", row) ?? recording.text("answer_terminal", row);
-    if (id !== null) return [preview, await terminalElement(state, id, row)];
-  }
+  if (message === null) return [longText(new TextDecoder().decode(await recording.line(row)))];
+  const chunks = await joinedChunks(recording, row);
+  if (chunks.rows.length > 0) return joinedElements(state, chunks, "piece");
+  const steps = planSteps(message).map(({status, text, detail}) => h("li", {}, `${statusInWords(status)}: ${visibleText(text)} `, h("span", {class: "note"}, visibleText(detail))));
+  if (steps.length > 0) return [h("ul", {class: "choices"}, steps)];
+  const call = await readCall(recording, row);
+  const isAlone = call.rows.length === 0;
+  const card = !isAlone && h("section", {class: "card", "aria-label": "tool call"}, h("h3", {}, callTitle(call.model)), await callElement(state, call.model, call.rows));
+  const asked = kind === "request" ? row : recording.pair(row);
+  if (method === "session/request_permission" && asked >= 0) return [await permissionElement(state, asked, call.model.title, isAlone), card];
+  if (!isAlone) return [card];
+  const terminal = recording.text("terminal", row) ?? recording.text("answer_terminal", row);
+  if (terminal !== null) return [preview, await terminalElement(state, terminal, row)];
   const blocks = await blockElements(state, saidBlocks(message, method, kind), row);
-  return method === "session/prompt" && kind === "request" && blocks.length > 0 ? blocks : [preview, ...blocks];
+  return method === "session/prompt" && kind === "request" ? blocks : [preview, ...blocks];
 }
 
 /**
- * From where to where a joined text goes; nothing for a single row.
+ * A text that was joined from rows.
  * @param {State} state
- * @param {number[]} rows
+ * @param {{rows: number[], text: string}} joined
  * @param {string} noun
  */
-function runHeading(state, rows, noun) {
+function joinedElements(state, {rows, text}, noun) {
   const [first, last] = [rows[0], rows[rows.length - 1]];
   const times = state.recording.numbers("t_ns");
-  if (first === last) return [];
-  return [h("p", {class: "note"}, `${countInWords(rows.length, noun)}, `, seqButton(state, first), "–", seqButton(state, last), `, over ${durationInWords(times[last] - times[first])}`)];
-}
-
-/**
- * @param {State} state
- * @param {number} row
- * @param {unknown} message
- * @returns {Promise<(HTMLElement|string)[]>}
- */
-async function updateElements(state, row, message) {
-  const {recording} = state;
-  const {rows, text} = await joinedChunks(recording, row);
-  if (rows.length > 0) {
-    return [...runHeading(state, rows, "piece"), text === "" ? h("p", {class: "note"}, "an empty text") : longText(text)];
-  }
-  const steps = planSteps(message);
-  if (steps.length > 0) {
-    return [h("ul", {class: "choices"}, ...steps.map((step) => h("li", {},
-      `${PLAN_SIGNS.get(step.status) ?? "·"} ${visibleText(step.text)} `, h("span", {class: "note"}, [step.status, step.detail].filter(Boolean).map(visibleText).join(", ")))))];
-  }
-  const terminal = recording.text("terminal", row);
-  if (recording.text("tool_call", row) !== null) return callElements(state, await readCall(recording, row));
-  return terminal === null ? [] : [await terminalElement(state, terminal, row)];
-}
-
-/**
- * @param {State} state
- * @param {{model: import("../cards/card.js").CallModel, rows: number[]}} call
- * @returns {Promise<HTMLElement[]>}
- */
-async function callElements(state, {model, rows}) {
-  if (rows.length === 0) return [];
-  const title = h("h4", {class: "card-heading"}, ...callTitle(model));
-  return [h("section", {class: "card", "aria-label": "tool call"}, title, await callElement(state, model, rows))];
+  const heading = h("p", {class: "note"}, `${countInWords(rows.length, noun)}, `, seqButton(state, first), "–", seqButton(state, last), ` over ${durationInWords(times[last] - times[first])}`);
+  return [first !== last && heading, text === "" ? h("p", {class: "note"}, `an empty ${noun}`) : longText(text)];
 }

@@ -1,7 +1,7 @@
 // The conversation as a list, in the columns of `inspect log`: one line for a frame or event, or for
 // a run of chunks, which opens on demand. Silences and turns have lines of their own.
 import { lowerBound } from "../data/recording.js";
-import { durationInWords, sizeInWords, visibleText } from "../detail/values.js";
+import {durationInWords, sizeInWords, visibleText} from "../shell/words.js";
 import { h, setAttribute } from "../shell/dom.js";
 import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent, ROW, RUN, SILENCE, TURN } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";

@@ -2,7 +2,7 @@
 // time that is shown, which mouse and keyboard change.
 import {lowerBound} from "../data/recording.js";
 import {clear, h, svg} from "../shell/dom.js";
-import {durationInWords} from "../detail/values.js";
+import {durationInWords} from "../shell/words.js";
 import {countsByPlace, lengthOf, markPlaces, placeOf, timeAt, timeAxis} from "./time_axis.js";
 
 /** @typedef {import("../shell/state.js").State} State */

@@ -1,6 +1,6 @@
 // The sequence diagram: client and agent, who else answers, and the proxy where faults did something.
 // It is a virtual list; each row is a small drawing with its text beside the arrow.
-import {durationInWords, sizeInWords, visibleText} from "../detail/values.js";
+import {durationInWords, sizeInWords, visibleText} from "../shell/words.js";
 import {h, svg} from "../shell/dom.js";
 import {VirtualList} from "../shell/virtual_list.js";
 import {ITEM, arrowsOf, delayIn, endsOf, fateOf, itemOf, lanesOf, sequenceItems} from "./lanes.js";

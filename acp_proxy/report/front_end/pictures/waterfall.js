@@ -1,6 +1,6 @@
 // The waterfall: the steps of one turn in time, the requests of a tool call below it, each bar by
 // who was waited for.
-import {durationInWords} from "../detail/values.js";
+import {durationInWords} from "../shell/words.js";
 import {clear, h} from "../shell/dom.js";
 import {VirtualList} from "../shell/virtual_list.js";
 import {tickStep} from "./time_axis.js";
