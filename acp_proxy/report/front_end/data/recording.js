@@ -47,7 +47,7 @@ export class Recording {
     this.loadListeners = new Set();
     /** @type {Map<number, [number, number]> | null} */
     this.turnRows = null;
-    /** @type {Map<number, string[]>} */
+    /** What is wrong, by the row at which it shows. @type {Map<number, string[]>} */
     this.problems = new Map();
   }
 
@@ -428,7 +428,7 @@ export function firstBlockOf(payloads, row) {
 }
 
 /**
- * The rows with problems, and the sentences about each; a row that only looks like trouble has none.
+ * The rows at which something is wrong, and the sentences about each.
  * @param {Recording} recording
  * @returns {Map<number, string[]>}
  */
@@ -444,11 +444,6 @@ function problemsOf(recording) {
   }
   for (const { seq, text, severity } of recording.meta.check?.findings ?? []) {
     if (severity !== "info") add(seq, text);
-  }
-  const tones = recording.codes("tone");
-  const trouble = recording.code("trouble");
-  for (let row = 0; trouble > 0 && row < recording.rows; row++) {
-    if (tones[row] === trouble && !problems.has(row)) problems.set(row, []);
   }
   return new Map([...problems].sort(([a], [b]) => a - b));
 }

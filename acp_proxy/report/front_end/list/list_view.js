@@ -281,7 +281,7 @@ class ListView {
     const { matched } = this.state;
     const nodes = [];
     const sentences = this.recording.problems.get(first);
-    if (sentences) nodes.push(sign("problem", "▲", sentences.join("\n") || "problem"));
+    if (sentences) nodes.push(sign("problem", "▼", sentences.join("\n")));
     if (this.recording.numbers("flags")[first] & FLAG_FAULTS) nodes.push(sign("fault", "◆", "fault"));
     if (matched[lowerBound(matched, first)] <= last) nodes.push(sign("hit", "●", "found"));
     return nodes;

@@ -33,7 +33,7 @@ import { State } from "./state.js";
 const VIEWS = [listView, sequenceView, waterfallView, callsView];
 /** @typedef {import("./state.js").TimeForm} TimeForm */
 /** @type {[TimeForm, string][]} */
-const TIME_FORMS = [["elapsed", "from start"], ["delta", "from row before"], ["clock", "clock"]];
+const TIME_FORMS = [["elapsed", "elapsed time"], ["delta", "time since row above"], ["clock", "clock time"]];
 const FILTER_AFTER_MS = 150;
 const SEARCH_AFTER_MS = 250;
 
@@ -48,9 +48,10 @@ class App {
     this.views = new Map();
     /** @type {Map<string, HTMLButtonElement>} */
     this.tabs = new Map();
-    this.filter = field("filter", "e.g. method=session/prompt", FILTER_AFTER_MS, (text) => state.setFilter(text));
+    this.filter = field("filter", "e.g. method:prompt or is:failed", FILTER_AFTER_MS, (text) => state.setFilter(text));
     this.search = field("search", "text in any message", SEARCH_AFTER_MS, (text) => state.setQuery(text));
     this.shownCount = h("output", { class: "count", for: "filter" });
+    this.stepCount = h("span", { class: "count" });
     this.hitCount = h("output", { class: "count", for: "search" });
     this.message = h("p", { class: "message", role: "status", "aria-live": "polite" });
     this.commands = this.makeCommands();
@@ -77,6 +78,7 @@ class App {
     state.on("error", () => clear(this.message, state.error));
     state.on("shown", () => this.showCounts());
     state.on("matched", () => this.showCounts());
+    state.on("row", () => this.showCounts());
     listenForKeys(this.commands, () => this.help.open);
     this.showView();
     this.showCounts();
@@ -100,7 +102,7 @@ class App {
     });
     const times = h(
       "select",
-      { id: "times", on: { change: () => state.setTimes(/** @type {TimeForm} */ (times.value)) } },
+      { id: "times", "aria-label": "Times", on: { change: () => state.setTimes(/** @type {TimeForm} */ (times.value)) } },
       TIME_FORMS.map(([value, words]) => h("option", { value }, words)),
     );
     const step = (/** @type {1 | -1} */ by, /** @type {string} */ shape, /** @type {string} */ words) =>
@@ -111,8 +113,8 @@ class App {
       h("div", { class: "tabs", role: "tablist", "aria-label": "Views", on: { keydown: (/** @type {KeyboardEvent} */ event) => this.onTabKey(event) } }, tabs),
       h("label", { class: "field" }, "Filter", this.filter, this.shownCount),
       h("label", { class: "field" }, "Search", this.search, this.hitCount),
-      h("span", { class: "steps" }, step(-1, "▲", "Previous problem, or hit of the search (p)"), step(1, "▼", "Next problem, or hit of the search (n)")),
-      h("label", { class: "field times" }, "Time", times),
+      h("span", { class: "steps" }, step(-1, "↑", "Previous problem, or hit of the search (p)"), this.stepCount, step(1, "↓", "Next problem, or hit of the search (n)")),
+      times,
       h("button", { type: "button", title: "Keys (?)", on: { click: () => this.help.showModal() } }, "Keys"),
     );
   }
@@ -157,6 +159,10 @@ class App {
     clear(this.shownCount, state.shown.length === all ? `${count(all)} rows` : `${count(state.shown.length)} of ${count(all)}`);
     const found = `${count(state.hits)} ${state.hits === 1 ? "row" : "rows"}`;
     clear(this.hitCount, state.query === "" ? "" : state.isSearching ? `${found}…` : found);
+    const steps = state.stops;
+    const place = steps.indexOf(state.row) + 1;
+    const noun = `${state.query === "" ? "problem" : "hit"}${steps.length === 1 || place ? "" : "s"}`;
+    clear(this.stepCount, place ? `${noun} ${count(place)}/${count(steps.length)}` : `${count(steps.length)} ${noun}`);
     // A link may have set them.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
     if (document.activeElement !== this.search) this.search.value = state.query;
@@ -185,7 +191,13 @@ class App {
   /** Scrolls from the facts at the top of the page to what was chosen. */
   reveal() {
     const { top, bottom } = this.root.getBoundingClientRect();
-    if (top > innerHeight / 2 || bottom < innerHeight / 2) this.root.scrollIntoView();
+    if (top > 1 || bottom < innerHeight / 2) this.root.scrollIntoView();
+  }
+
+  /** Shows what a link led to, and puts the keyboard there. */
+  arrive() {
+    this.reveal();
+    this.current?.mounted?.focus?.();
   }
 
   /** @param {KeyboardEvent} event */
@@ -237,11 +249,11 @@ async function startApp() {
     const state = new State(recording, { applyFilter, search });
     const app = new App(root, state);
     const names = VIEWS.map((view) => view.name);
-    keepLink(state, names, () => app.reveal());
+    keepLink(state, names, () => app.arrive());
     Object.assign(window, { acpReport: { state, recording } });
     const link = readLink(location.hash);
     await followLink(state, link, names);
-    if (link.seq !== null || link.turn !== null) app.reveal();
+    if (link.seq !== null || link.turn !== null) app.arrive();
     await recording.decodeRest();
   } catch (error) {
     clear(root, h("p", { class: "message" }, `The data of this page cannot be shown: ${error instanceof Error ? error.message : error}`));

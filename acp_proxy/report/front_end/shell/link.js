@@ -55,9 +55,9 @@ export async function followLink(state, link, views) {
  * Writes the address after every change, and follows links.
  * @param {State} state
  * @param {string[]} views
- * @param {(link: Link) => void} onFollow
+ * @param {() => void} onArrival
  */
-export function keepLink(state, views, onFollow) {
+export function keepLink(state, views, onArrival) {
   let timer = 0;
   const write = () => {
     const { seq, view, filter, query, turn } = state;
@@ -71,10 +71,12 @@ export function keepLink(state, views, onFollow) {
       timer = window.setTimeout(write, WRITE_AFTER_MS);
     });
   }
-  window.addEventListener("hashchange", () => {
-    const link = readLink(location.hash);
-    void followLink(state, link, views);
-    onFollow(link);
+  const follow = () => void followLink(state, readLink(location.hash), views).then(onArrival);
+  window.addEventListener("hashchange", follow);
+  document.addEventListener("click", ({ target }) => {
+    const link = target instanceof Element ? target.closest("a[href^='#']") : null;
+    // For a link to where the page is already there is no other event.
+    if (link?.getAttribute("href") === location.hash) follow();
   });
 }
 

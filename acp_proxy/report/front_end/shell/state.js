@@ -153,13 +153,14 @@ export class State {
     this.tell("error");
   }
 
-  /**
-   * Goes to the next or previous hit of the search or, without a search, problem.
-   * @param {1 | -1} step
-   */
+  /** The rows between which `n` and `p` move: the hits of the search or, without one, the problems. */
+  get stops() {
+    return this.query === "" ? this.problems : this.matched;
+  }
+
+  /** @param {1 | -1} step to the next or the previous hit or problem */
   selectNext(step) {
-    const rows = this.query === "" ? this.problems : this.matched;
-    const next = neighbour(rows, this.row, step);
+    const next = neighbour(this.stops, this.row, step);
     if (next >= 0) this.select(next);
   }
 
