@@ -1,8 +1,9 @@
 """Who is to blame, and at which frame: the sentence with which a report begins.
 
-It is taken from what `inspect show` and `inspect check` found. A problem comes before a broken
-rule, and that before what a fault did. Of two requests without an answer the one that the other one
-waits for comes first: an agent cannot answer a prompt before its client has answered the agent.
+It is taken from what `inspect show` and `inspect check` found. A problem comes before what a fault
+did, and that before a broken rule, which may follow from it. Of two requests without an answer the
+one that the other one waits for comes first: an agent cannot answer a prompt before its client has
+answered the agent.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,13 +49,13 @@ def find_verdict(summary: Summary, checked: CheckedRecording | None, pair_of: Pa
         first = _root_of(problems, summary)
         seq = first_frame(first, summary, pair_of)
         return Verdict(first.by, seq, first.text, len(problems) - 1)
+    faults = [finding for finding in summary.findings if finding.by == "fault"]
+    for fault in faults:
+        return Verdict("fault", first_frame(fault, summary, pair_of), fault.text, len(faults) - 1)
     found = [] if checked is None else worst_first(checked.findings)
     errors = [one for one in found if one.severity is Severity.ERROR and not one.known]
     for worst in errors:
         return Verdict(worst.by, worst.seq, worst.text, len(errors) - 1, is_rule=True)
-    faults = [finding for finding in summary.findings if finding.by == "fault"]
-    for fault in faults:
-        return Verdict("fault", first_frame(fault, summary, pair_of), fault.text, len(faults) - 1)
     return Verdict(None, None, _nothing_wrong(summary, checked), is_trouble=False)
 
 

@@ -66,6 +66,9 @@ def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
     summary.findings = [Finding("silence", "remark", "the agent was slow", [3], "agent"), fault]
     found = find_verdict(summary, checked, lambda _: None)
     assert found == Verdict("fault", 9, "fault drop kept it back (#9)")
+    problem = Finding("gap", "problem", "bytes are missing (#5)", [5])
+    summary.findings = [problem, fault]
+    assert find_verdict(summary, checked, lambda _: None).by is None
 
 
 def test_a_problem_comes_before_a_broken_rule() -> None:
