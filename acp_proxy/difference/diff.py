@@ -190,10 +190,9 @@ class _Comparison:
         titles_a = titles(self.a.side, sessions_a, self.pairing.names_a)
         titles_b = titles(self.b.side, sessions_b, self.pairing.names_b)
         for one in sequences:
-            is_of_b = not len(one.a)
-            title = titles_b[one.b_key.session] if is_of_b else titles_a[one.a_key.session]
-            steps = _uncollected(_steps(one, title))
-            yield DiffSequence(title, one.a_key.direction, one.a_key.apart, steps)
+            key, titles_of = (one.a_key, titles_a) if len(one.a) else (one.b_key, titles_b)
+            title = titles_of[key.session]
+            yield DiffSequence(title, key.direction, key.apart, _uncollected(_steps(one, title)))
 
 
 def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:

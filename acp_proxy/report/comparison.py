@@ -277,13 +277,14 @@ def _change(entry: DiffEntry, number: int, of_a: _Frames, of_b: _Frames) -> Show
     sign, word = WORDS[entry.change]
     last = entry.title.rpartition(" ")[2]
     most = _BESIDE_PLACES if entry.fields else _LONGEST
+    preview = (entry.preview or "").removeprefix(f"{last}: ")
     return ShownChange(
         number=number,
         change=entry.change,
         sign=sign,
         word=word,
         title=entry.title,
-        preview=_cut((entry.preview or "").removeprefix(f"{last}: "), most),
+        preview=preview if len(preview) <= most else f"{preview[:most]}…",
         a=of_a.of(entry.a, entry.a_frames),
         b=of_b.of(entry.b, entry.b_frames),
         places=_places(entry.fields),
@@ -332,6 +333,6 @@ def _json(value: Any) -> str:
     return _cut(json.dumps(value, ensure_ascii=False))
 
 
-def _cut(text: str, most: int = _LONGEST) -> str:
-    more = len(text) - most
-    return f"{text[:most]}… ({more:,} more characters)" if more > 0 else text
+def _cut(text: str) -> str:
+    more = len(text) - _LONGEST
+    return f"{text[:_LONGEST]}… ({more:,} more characters)" if more > 0 else text

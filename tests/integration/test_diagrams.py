@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from acp_proxy.inspection.diagrams.sequence_diagram import SequenceDiagram
 from acp_proxy.store.reader import RecordingReader
+from tests.browser.hostile import PAYLOADS
 from tests.captures import all_text_forms
 from tests.conversations import HEADER, reader_of
 from tests.log_writer import error, notification, request, result, text, update
@@ -28,7 +30,7 @@ _HOSTILE = (
     "link A: x @ y", "properties A: {}", "$$x^2$$", "\\n", "\u2028", "\u202e x", "\x1b[31m", "\x00",
     "é 你好 😀", "👩\u200d👩\u200d👧", "\ufb02\xb0\xb035\xb6\xdf", "\xa0", " ", "---\nx: x\n---",
     "sequenceDiagram", "x" * 5000, "#" * 500, "as B", "A as B", "1.5 ", "()", "+", "-", ",", ":",
-    "::",
+    "::", "style a:b#c;d", "classDef a:#b;",
 )  # fmt: skip
 """Texts that mean something to Mermaid, to HTML, or to what a diagram is pasted into."""
 _PARSE = """
@@ -45,7 +47,7 @@ for (const text of texts) {
     const { db } = await mermaid.mermaidAPI.getDiagramFromText(text);
     const actors = [...db.getActors().values()].map((actor) => actor.description);
     const messages = db.getMessages().map((message) => message.message);
-    found.push({ title: db.getDiagramTitle(), actors, messages });
+    found.push({ title: [db.getDiagramTitle()].filter(Boolean), actors, messages });
   } catch (error) {
     found.push({ error: String(error) });
   }
@@ -76,6 +78,11 @@ def hostile(word: str) -> RecordingReader:
     return reader_of([json.dumps(row).encode() + b"\n" for row in rows])
 
 
+def _is_text(word: str) -> bool:
+    """Whether a text form can have it."""
+    return not any("\ud800" <= char <= "\udfff" for char in word)
+
+
 def written(diagram: str) -> dict[str, Any]:
     """The texts of a diagram, as it has them."""
     lines = [line.strip() for line in diagram.splitlines()]
@@ -87,7 +94,7 @@ def written(diagram: str) -> dict[str, Any]:
             actors.append(line.partition(" as ")[2])
         else:
             rest.append(line.partition(": ")[2].strip())
-    return {"title": "".join(titles), "actors": actors, "messages": rest}
+    return {"title": titles, "actors": actors, "messages": rest}
 
 
 def read(found: dict[str, Any]) -> dict[str, Any]:
@@ -99,9 +106,9 @@ def read(found: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_mermaid_parses_every_diagram(npm_packages: Path) -> None:
-    """All recordings of the repository, and texts that mean something to a parser."""
+    """All recordings of the repository, and texts that mean something to a parser or a browser."""
     readers = [RecordingReader(path) for path in (*SHIPPED, *all_text_forms())]
-    readers += [hostile(word) for word in _HOSTILE]
+    readers += [hostile(word) for word in (*_HOSTILE, *PAYLOADS.values()) if _is_text(word)]
     diagrams = []
     for reader in readers:
         with reader:
@@ -111,4 +118,8 @@ def test_mermaid_parses_every_diagram(npm_packages: Path) -> None:
         command, input=json.dumps(diagrams), capture_output=True, text=True, check=True
     )
     for diagram, found in zip(diagrams, json.loads(done.stdout), strict=True):
-        assert read(found) == written(diagram), diagram
+        has, expected = read(found), written(diagram)
+        assert has.keys() == expected.keys(), has
+        for name, texts in expected.items():
+            pairs = list(zip_longest(has[name], texts))
+            assert [pair for pair in pairs if pair[0] != pair[1]][:3] == []

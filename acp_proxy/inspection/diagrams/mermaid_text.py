@@ -18,8 +18,9 @@ _LONGEST_WRITTEN = 160
 _HARMLESS = frozenset(" .,:/_-=*?!'\"()[]…–→←✓✗×·↩")
 _LIGATURE = "\ufb02"
 """A letter with which Mermaid itself marks entities."""
-_WRAP = re.compile("(?:no)?wrap", re.IGNORECASE)
-"""How a text begins that says whether to break its lines."""
+_WORDS = re.compile("^(?:no)?wrap|style|classDef", re.IGNORECASE)
+"""At its beginning, what says whether to break a text's lines; and after which Mermaid removes the
+last semicolon of a line, also if it ends an entity."""
 
 
 class Arrow(StrEnum):
@@ -40,12 +41,12 @@ def escaped(text: str, most: int = LONGEST) -> str:
         most: the most characters that are shown.
     """
     shown = plain(text).strip()
-    first = 1 if _WRAP.match(shown) else 0
+    words = {match.start() for match in _WORDS.finditer(shown)}
     written: list[str] = []
     left = _LONGEST_WRITTEN
     for n, char in enumerate(shown):
         is_plain = (char.isalnum() or char in _HARMLESS) and char != _LIGATURE
-        part = char if is_plain and n >= first else f"#{ord(char)};"
+        part = char if is_plain and n not in words else f"#{ord(char)};"
         left -= len(part) + (part > "\uffff")
         if n >= most or left < 0:
             return "".join(written).rstrip() + "…"

@@ -75,6 +75,18 @@ def test_equal_messages_are_counted() -> None:
     assert "16 frames and 16 frames say the same" in page_of(same).text
 
 
+def test_messages_whose_order_does_not_count_are_apart() -> None:
+    """Each kind of them has a lane, also if only B has any."""
+    with ExitStack() as stack:
+        a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[3])
+        lanes = read_comparison(diff(a, b), (a, b)).lanes
+    assert [lane.apart for lane in lanes if lane.apart] == [
+        "available_commands_update", "usage_update", "session_info_update",
+    ]  # fmt: skip
+    keys = [(lane.lane, lane.direction, lane.apart) for lane in lanes]
+    assert len(set(keys)) == len(keys)
+
+
 def test_a_text_is_cut_to_what_has_changed() -> None:
     """Either side has the words that only it has marked, and a few around them."""
     comparison = made_up(differing())

@@ -31,6 +31,8 @@ from acp_proxy.safe_text import plain
         ("a\u202eb", "a#92;u202eb"),
         ("wrap: it", "#119;rap: it"),
         ("NoWrap", "#78;oWrap"),
+        ("x style a:b#c;", "x #115;tyle a:b#35;c#59;"),
+        ("classDef a:#b", "#99;lassDef a:#35;b"),
         ("😀 \ufb02°°35¶ß", "#128512; #64258;#176;#176;35#182;ß"),
         ("  \t ", ""),
     ],

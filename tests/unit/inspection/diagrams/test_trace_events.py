@@ -12,6 +12,7 @@ from hypothesis import given
 from acp_proxy.filters import parse
 from acp_proxy.inspection.diagrams.trace_events import Trace
 from acp_proxy.store.reader import RecordingReader
+from tests.browser.hostile import TEXTS, Hostile
 from tests.captures import all_text_forms
 from tests.conversations import HEADER, lines_of, reader_of, steps
 from tests.log_writer import (
@@ -157,6 +158,17 @@ def test_every_slice_of_every_recording_ends(path: Path) -> None:
         count = reader.count()
     sent = [e["args"].get("frames", 1) for e in events if e["ph"] in "iX" and e["pid"] != 6]
     assert sum(sent) == count
+
+
+def test_hostile_texts_are_names(tmp_path: Path) -> None:
+    """Of any length, with half a surrogate pair, with what commands a terminal."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for number, payload in enumerate(TEXTS.values()):
+            Hostile(recorder).talk(f"{number} {payload}")
+    with RecordingReader(tmp_path / "x.db", unredacted=True) as reader:
+        events = trace_of(reader)["traceEvents"]
+    assert all(len(event.get("name", "")) <= 250 for event in events)
+    assert not any("\x1b" in json.dumps(event, ensure_ascii=False) for event in events)
 
 
 @given(steps)
