@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {
-  ITEM, arrowsOf, endsOf, fateOf, hasFaults, itemOf, lanesOf, sequenceItems,
+  arrowsOf, endsOf, fateOf, lanesOf, lateUpdates, pendingIn, sequenceItems,
 } from "../../acp_proxy/report/front_end/pictures/lanes.js";
 
 const MS = 1e6;
@@ -10,12 +10,15 @@ const PARTIES = {"session/request_permission": "person", "fs/read_text_file": "f
 
 /** A recording of rows given by name; `seq` counts from 1 unless it is given. */
 class FakeRecording {
-  constructor(rows, {turns = [], problems = [], members = {}} = {}) {
+  constructor(rows, {turns = [], problems = []} = {}) {
     this.list = rows.map((row, at) => ({
       seq: at + 1, stream: "to-client", kind: "notification", t_ns: at * MS, delivered: "full", flags: 0, ...row,
     }));
     this.rows = rows.length;
-    this.meta = {parties: PARTIES, summary: {turns, problems}, members};
+    const faults = {rule: this.list.filter((row) => row.fault).length};
+    const methods = new Set(this.list.map((row) => row.method));
+    const parties = Object.fromEntries(Object.entries(PARTIES).filter(([method]) => methods.has(method)));
+    this.meta = {parties, summary: {turns, problems, faults}};
     this.texts = [...new Set(this.list.flatMap((row) => Object.values(row)).filter((one) => typeof one === "string"))];
     this.columns = new Map();
   }
@@ -38,7 +41,10 @@ class FakeRecording {
 const asked = (method, response_seq, more = {}) => ({kind: "request", method, response_seq, ...more});
 const answered = (method, request_seq, more = {}) => ({kind: "response", method, request_seq, ...more});
 const toAgent = {stream: "to-agent"};
-const kindsOf = (items) => [...items.kinds].map((kind) => Object.keys(ITEM)[kind]);
+const kindsOf = (items) => items.map((item) => item.kind);
+const pending = (recording, lane) => pendingIn(recording, lanesOf(recording)).get(lane);
+const drawn = (recording, item) =>
+  arrowsOf(recording, item).map(({from, to, end, slanted}) => `${from}>${to} ${end}${slanted ? " slanted" : ""}`);
 
 test("who has to answer is pending from the request until the answer", () => {
   const recording = new FakeRecording([
@@ -47,50 +53,39 @@ test("who has to answer is pending from the request until the answer", () => {
     answered("session/request_permission", 2, toAgent),
     answered("session/prompt", 1),
   ]);
-  const {lanes, open, never} = lanesOf(recording);
-  assert.deepEqual(lanes, ["person", "client", "agent"]);
-  assert.deepEqual([...open.get("agent")], [1, 1, 1, 0]);
-  assert.deepEqual([...open.get("person")], [0, 1, 0, 0]);
-  assert.deepEqual([...never.get("agent")], [0, 0, 0, 0]);
+  assert.deepEqual(lanesOf(recording), ["person", "client", "agent"]);
+  assert.deepEqual([...pending(recording, "agent").open], [1, 1, 1, 0]);
+  assert.deepEqual([...pending(recording, "person").open], [0, 1, 0, 0]);
+  assert.deepEqual([...pending(recording, "agent").never], [0, 0, 0, 0]);
 });
 
 test("nested requests have places of their own, and the ninth has none", () => {
-  const many = Array.from({length: 10}, () => asked("x/other", NaN));
-  const {open, never} = lanesOf(new FakeRecording(many));
-  assert.deepEqual([...open.get("client")].slice(0, 3), [1, 3, 7]);
-  assert.equal(open.get("client")[9], 255);
-  assert.equal(never.get("client")[9], 255);
+  const recording = new FakeRecording(Array.from({length: 10}, () => asked("x/other", NaN)));
+  const {open, never} = pending(recording, "client");
+  assert.deepEqual([...open].slice(0, 3), [1, 3, 7]);
+  assert.equal(open[9], 255);
+  assert.equal(never[9], 255);
 });
 
 test("a turn is pending until it ends, even if its prompt was answered before", () => {
   const rows = [asked("session/prompt", 2, toAgent), answered("session/prompt", 1), {}, {}];
-  const turns = [{prompt_seq: 1, end_seq: 4}];
-  assert.deepEqual([...lanesOf(new FakeRecording(rows, {turns})).open.get("agent")], [1, 1, 1, 0]);
-  const unended = lanesOf(new FakeRecording(rows, {turns: [{prompt_seq: 1, end_seq: null}]}));
-  assert.deepEqual([...unended.never.get("agent")], [1, 1, 1, 1]);
-});
-
-test("requests of a batch are pending, and may be answered by a batch", () => {
-  const rows = [{kind: "batch", ...toAgent}, {}, {kind: "batch"}];
-  const members = {0: [asked("a", 3), asked("b", null)], 2: [answered("a", 1)]};
-  const {open, never} = lanesOf(new FakeRecording(rows, {members}));
-  assert.deepEqual([...open.get("agent")], [3, 3, 2]);
-  assert.deepEqual([...never.get("agent")], [2, 2, 2]);
+  const turn = (end_seq) => pending(new FakeRecording(rows, {turns: [{prompt_seq: 1, end_seq}]}), "agent");
+  assert.deepEqual([...turn(4).open], [1, 1, 1, 0]);
+  assert.deepEqual([...turn(null).never], [1, 1, 1, 1]);
 });
 
 test("an answer that the report leaves out still ends what is pending", () => {
   const rows = [asked("session/prompt", 5, {seq: 1, ...toAgent}), {seq: 4}, {seq: 9}];
-  assert.deepEqual([...lanesOf(new FakeRecording(rows)).open.get("agent")], [1, 1, 0]);
+  assert.deepEqual([...pending(new FakeRecording(rows), "agent").open], [1, 1, 0]);
 });
 
-test("a request that a fault dropped is pending in the proxy, and the agent owes nothing", () => {
+test("a request that a fault dropped is pending in the proxy, and not at the agent", () => {
   const recording = new FakeRecording([
     asked("session/prompt", NaN, {...toAgent, delivered: "none", fault: "lost", flags: 1}), {},
   ]);
-  const {lanes, open, never} = lanesOf(recording);
-  assert.deepEqual(lanes, ["client", "proxy", "agent"]);
-  assert.deepEqual([...open.get("agent")], [0, 0]);
-  assert.deepEqual([...never.get("proxy")], [1, 1]);
+  assert.deepEqual(lanesOf(recording), ["client", "proxy", "agent"]);
+  assert.deepEqual([...pending(recording, "agent").open], [0, 0]);
+  assert.deepEqual([...pending(recording, "proxy").never], [1, 1]);
 });
 
 test("an answer that a fault dropped stays in the proxy", () => {
@@ -98,9 +93,8 @@ test("an answer that a fault dropped stays in the proxy", () => {
     asked("session/prompt", 2, toAgent),
     answered("session/prompt", 1, {delivered: "none", fault: "lost", flags: 1}),
   ]);
-  const {open, never} = lanesOf(recording);
-  assert.deepEqual([...open.get("agent")], [1, 0]);
-  assert.deepEqual([...never.get("proxy")], [0, 1]);
+  assert.deepEqual([...pending(recording, "agent").open], [1, 0]);
+  assert.deepEqual([...pending(recording, "proxy").never], [0, 1]);
 });
 
 test("a request that was late is pending from when it arrived", () => {
@@ -108,9 +102,8 @@ test("a request that was late is pending from when it arrived", () => {
   const recording = new FakeRecording([
     asked("session/prompt", 5, {...toAgent, ...late}), {}, {}, {}, answered("session/prompt", 1), asked("x/other", NaN, late),
   ]);
-  const {open} = lanesOf(recording);
-  assert.deepEqual([...open.get("agent")], [0, 0, 1, 1, 0, 0]);
-  assert.deepEqual([...open.get("client")], [0, 0, 0, 0, 0, 0]);
+  assert.deepEqual([...pending(recording, "agent").open], [0, 0, 1, 1, 0, 0]);
+  assert.deepEqual([...pending(recording, "client").open], [0, 0, 0, 0, 0, 0]);
 });
 
 test("messages go between who sends and who has to act", () => {
@@ -118,19 +111,8 @@ test("messages go between who sends and who has to act", () => {
     asked("fs/read_text_file", 2), answered("fs/read_text_file", 1, toAgent), {}, {stream: "stderr", kind: "stderr"},
     {stream: "event", kind: "exit"}, asked("x/other", NaN),
   ]);
-  assert.deepEqual(endsOf(recording, 0), {from: "agent", to: "files"});
-  assert.deepEqual(endsOf(recording, 1), {from: "files", to: "agent"});
-  assert.deepEqual(endsOf(recording, 2), {from: "agent", to: "client"});
-  assert.equal(endsOf(recording, 3), null);
-  assert.equal(endsOf(recording, 4), null);
-  assert.deepEqual(endsOf(recording, 5), {from: "agent", to: "client"});
-});
-
-test("without faults there is no lane of the proxy; an event of a fault is one", () => {
-  assert.equal(hasFaults(new FakeRecording([{}])), false);
-  assert.equal(hasFaults(new FakeRecording([{stream: "event", kind: "fault"}])), true);
-  assert.equal(hasFaults(new FakeRecording([{fault: "lost"}])), true);
-  assert.equal(hasFaults(new FakeRecording([{flags: 1}])), true);
+  const ways = recording.list.map((_, row) => endsOf(recording, row)).map((ends) => ends && `${ends.from}>${ends.to}`);
+  assert.deepEqual(ways, ["agent>files", "files>agent", "agent>client", null, null, "agent>client"]);
 });
 
 test("what became of a frame", () => {
@@ -145,20 +127,14 @@ test("what became of a frame", () => {
 test("a run of chunks is one item, also where the filter leaves some out", () => {
   const recording = new FakeRecording([{}, {run: 1}, {run: 1}, {run: 1}, {}]);
   const items = sequenceItems(recording, Int32Array.from([0, 1, 3, 4]));
-  assert.deepEqual([...items.rows], [0, 1, 4]);
-  assert.deepEqual([...items.lasts], [0, 3, 4]);
-  assert.deepEqual([...items.counts], [1, 2, 1]);
-  assert.equal(itemOf(items, 2), 1);
-  assert.equal(itemOf(items, 3), 1);
-  assert.equal(itemOf(items, 4), 2);
+  assert.deepEqual(items.map(({row, last, count}) => [row, last, count]), [[0, 0, 1], [1, 3, 2], [4, 4, 1]]);
 });
 
 test("five seconds without a frame are a break, from the first byte of the next one", () => {
   const recording = new FakeRecording([{t_ns: 0}, {t_ns: 5e9}, {t_ns: 11e9, arrival_ns: 2e9}]);
   const items = sequenceItems(recording, recording.all());
   assert.deepEqual(kindsOf(items), ["frame", "gap", "frame", "frame"]);
-  assert.equal(items.times[1], 5e9);
-  assert.equal(itemOf(items, 1), 2);
+  assert.equal(items[1].after, 5e9);
 });
 
 test("a frame that was late is drawn again when it was delivered", () => {
@@ -167,20 +143,17 @@ test("a frame that was late is drawn again when it was delivered", () => {
   ]);
   const items = sequenceItems(recording, recording.all());
   assert.deepEqual(kindsOf(items), ["frame", "frame", "frame", "delivery", "frame"]);
-  assert.deepEqual([...items.held], [1, 1, 1, 0, 0]);
-  assert.deepEqual(arrowsOf(recording, items, 0), [{from: "agent", to: "proxy", end: "clock", slanted: false}]);
-  assert.deepEqual(arrowsOf(recording, items, 3), [{from: "proxy", to: "client", end: "head", slanted: true}]);
-  assert.equal(itemOf(items, 0), 0);
-  assert.equal(itemOf(items, 3), 4);
+  assert.deepEqual(items.map(({held}) => held), [1, 1, 1, 0, 0]);
+  assert.equal(items[3].seen, 2);
+  assert.deepEqual(drawn(recording, items[0]), ["agent>proxy clock"]);
+  assert.deepEqual(drawn(recording, items[3]), ["proxy>client head slanted"]);
 });
 
 test("a frame that was late, with nothing in between, is one item of two arrows", () => {
   const recording = new FakeRecording([{t_ns: 0, delay_ns: 2 * MS, flags: 1}, {t_ns: 5 * MS}]);
   const items = sequenceItems(recording, recording.all());
-  assert.deepEqual(kindsOf(items), ["delivered", "frame"]);
-  assert.deepEqual([...items.held], [0, 0]);
-  assert.deepEqual(arrowsOf(recording, items, 0).map((arrow) => [arrow.from, arrow.to, arrow.end, arrow.slanted]),
-    [["agent", "proxy", "clock", false], ["proxy", "client", "head", true]]);
+  assert.deepEqual(items.map(({kind, held}) => [kind, held]), [["frame", 0], ["frame", 0]]);
+  assert.deepEqual(drawn(recording, items[0]), ["agent>proxy clock", "proxy>client head slanted"]);
 });
 
 test("what is delivered after all else comes last, in the order of the times", () => {
@@ -188,18 +161,15 @@ test("what is delivered after all else comes last, in the order of the times", (
     {t_ns: 0, delay_ns: 30 * MS, flags: 1}, {t_ns: MS, delay_ns: 9 * MS, flags: 1}, {t_ns: 2 * MS},
   ]);
   const items = sequenceItems(recording, recording.all());
-  assert.deepEqual(kindsOf(items), ["frame", "frame", "frame", "delivery", "delivery"]);
-  assert.deepEqual([...items.rows], [0, 1, 2, 1, 0]);
-  assert.deepEqual([...items.held], [1, 2, 2, 1, 0]);
+  assert.deepEqual(items.map(({row, kind, held}) => [row, kind, held]),
+    [[0, "frame", 1], [1, "frame", 2], [2, "frame", 2], [1, "delivery", 1], [0, "delivery", 0]]);
 });
 
 test("what faults did is drawn as two halves", () => {
   const recording = new FakeRecording([
     {flags: 1, fault: "x", delivered: "none"}, {flags: 5, fault: "x"}, {flags: 3, fault: "x"}, {}, {...toAgent, delivered: "none"},
   ]);
-  const items = sequenceItems(recording, recording.all());
-  const drawn = [0, 1, 2, 3, 4].map((at) => arrowsOf(recording, items, at).map(({from, to, end}) => `${from}>${to} ${end}`));
-  assert.deepEqual(drawn, [
+  assert.deepEqual(sequenceItems(recording, recording.all()).map((item) => drawn(recording, item)), [
     ["agent>proxy cross"], ["agent>proxy changed", "proxy>client head"], ["proxy>client head"], ["agent>client head"],
     ["client>agent cross"],
   ]);
@@ -208,14 +178,12 @@ test("what faults did is drawn as two halves", () => {
 test("a line that was made up begins in the proxy, and waits there if it is late", () => {
   const made = {flags: 3, fault: "copy", delay_ns: 5 * MS};
   const recording = new FakeRecording([{...made, t_ns: 0}, {t_ns: 2 * MS}, {...made, t_ns: 9 * MS}]);
-  const items = sequenceItems(recording, recording.all());
-  assert.deepEqual(kindsOf(items), ["frame", "frame", "delivery", "delivered"]);
-  const drawn = [0, 2, 3].map((at) => arrowsOf(recording, items, at).map(({from, to, slanted}) => `${from}>${to} ${slanted}`));
-  assert.deepEqual(drawn, [[], ["proxy>client true"], ["proxy>client true"]]);
+  assert.deepEqual(sequenceItems(recording, recording.all()).map((item) => drawn(recording, item)), [
+    [], ["agent>client head"], ["proxy>client head slanted"], ["proxy>client head slanted"],
+  ]);
 });
 
 test("late updates are those that the diagnosis names", () => {
   const problems = [{kind: "late-update", seqs: [2, 3]}, {kind: "unanswered", seqs: [1]}];
-  const {late} = lanesOf(new FakeRecording([{}, {}, {}], {problems}));
-  assert.deepEqual([...late], [1, 2]);
+  assert.deepEqual([...lateUpdates(new FakeRecording([{}, {}, {}], {problems}))], [1, 2]);
 });

@@ -1,38 +1,27 @@
-// Works out a sequence diagram: which lanes there are, whose answer is pending at each row, what an
-// item of the diagram shows. Pure: knows no page.
+// Works out a sequence diagram: which lanes there are, who has to answer at each row, what the items
+// of the diagram are, and which arrows each has. Pure: knows no page.
 
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {"person" | "files" | "terminals" | "client" | "proxy" | "agent"} Lane */
+/** @typedef {{open: Uint8Array, never: Uint8Array}} Pending what waits for an answer after each row, a bit for each request; and what waits for ever */
+/** @typedef {{from: Lane, to: Lane, end: "head" | "cross" | "changed" | "clock", slanted: boolean}} Arrow */
 /**
- * @typedef {object} Lanes
- * @property {Lane[]} lanes those that occur, from left to right
- * @property {Map<Lane, Uint8Array>} open the pending requests after each row, one bit for each
- * @property {Map<Lane, Uint8Array>} never those of them that are never answered
- * @property {Set<number>} late rows of updates that came after the end of their turn
- */
-/**
- * @typedef {object} Items
- * @property {number} count
- * @property {Uint8Array} kinds of each item: ITEM
- * @property {Int32Array} rows its first row
- * @property {Int32Array} lasts its last row
- * @property {Int32Array} counts how many rows it has
- * @property {Float64Array} times when it happened
- * @property {Int32Array} held how many frames wait in the proxy after it
- * @property {Int32Array} frames the items that are frames, in the order of their rows
- */
-/**
- * @typedef {object} Arrow
- * @property {Lane} from
- * @property {Lane} to
- * @property {"head" | "cross" | "changed" | "clock"} end
- * @property {boolean} slanted
+ * A frame or a run of chunks; a pause; or the later delivery of a frame.
+ * @typedef {object} Item
+ * @property {"frame" | "gap" | "delivery"} kind
+ * @property {number} row its first row
+ * @property {number} last its last row
+ * @property {number} count how many rows it has
+ * @property {number} time when it happened
+ * @property {number} after how long after the item before; NaN for the first
+ * @property {number} delay how late faults made it
+ * @property {boolean} [delivered] whether it arrived late, but before anything else happened
+ * @property {number} seen the last row that had come before it
+ * @property {number} held how many frames wait in the proxy after it
  */
 
-export const ITEM = {frame: 0, gap: 1, delivery: 2, delivered: 3};
-const ALL_LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", "proxy", "agent"]);
+const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", "proxy", "agent"]);
 const GAP_NS = 5e9;
-const FIRED = 1;
 const MADE_UP = 2;
 const OTHER_BYTES = 4;
 const SLOTS = 8;
@@ -44,446 +33,188 @@ const SLOTS = 8;
  * @returns {Lane}
  */
 function answeringLane(recording, method) {
-  const party = method === null ? undefined : recording.meta.parties[method];
-  return party === "person" || party === "files" || party === "terminals" ? party : "client";
+  const party = recording.meta.parties[method ?? ""];
+  return LANES.includes(party) ? party : "client";
 }
 
 /**
- * Returns between which lanes a message went.
+ * Returns between which lanes a message goes; null if it is no message.
  * @param {Recording} recording
  * @param {number} row
- * @returns {{from: Lane, to: Lane} | null} null if it is no message
+ * @returns {{from: Lane, to: Lane} | null}
  */
 export function endsOf(recording, row) {
-  const stream = recording.text("stream", row);
-  const kind = recording.text("kind", row);
-  const method = recording.text("method", row);
-  if (stream === "to-client") {
-    return {from: "agent", to: kind === "request" ? answeringLane(recording, method) : "client"};
-  }
+  const [stream, kind] = [recording.text("stream", row), recording.text("kind", row)];
+  const lane = () => answeringLane(recording, recording.text("method", row));
+  if (stream === "to-client") return {from: "agent", to: kind === "request" ? lane() : "client"};
   if (stream !== "to-agent") return null;
-  const isAnswer = kind === "response" || kind === "error";
-  return {from: isAnswer ? answeringLane(recording, method) : "client", to: "agent"};
+  return {from: kind === "response" || kind === "error" ? lane() : "client", to: "agent"};
 }
 
 /**
- * Returns what became of a frame on its way: "passed", "dropped", "changed", "injected", or
- * "undelivered" where no fault was the cause.
+ * Returns what became of a frame on its way; "undelivered" where no fault was the cause.
  * @param {Recording} recording
  * @param {number} row
+ * @returns {"passed" | "dropped" | "changed" | "injected" | "undelivered"}
  */
 export function fateOf(recording, row) {
   const flags = recording.numbers("flags")[row] || 0;
   const delivered = recording.text("delivered", row);
   if (flags & MADE_UP) return "injected";
-  if (delivered === "none") {
-    return recording.codes("fault")[row] || flags & FIRED ? "dropped" : "undelivered";
-  }
+  if (delivered === "none") return recording.codes("fault")[row] ? "dropped" : "undelivered";
   if (flags & OTHER_BYTES) return "changed";
   return delivered === "partial" ? "undelivered" : "passed";
 }
 
 /**
- * Whether faults have done anything in a recording.
+ * Returns the lanes of a recording, from left to right; the proxy is one if faults did something.
  * @param {Recording} recording
- */
-export function hasFaults(recording) {
-  const event = recording.code("event");
-  const fault = recording.code("fault");
-  const streams = recording.codes("stream");
-  const kinds = recording.codes("kind");
-  return recording.codes("fault").some((code) => code > 0) ||
-    recording.numbers("flags").some((flags) => (flags & (FIRED | MADE_UP)) > 0) ||
-    (fault > 0 && kinds.some((code, row) => code === fault && streams[row] === event));
-}
-
-/**
- * Works out the lanes and what is pending after each row.
- * @param {Recording} recording
- * @returns {Lanes}
+ * @returns {Lane[]}
  */
 export function lanesOf(recording) {
-  const faulted = hasFaults(recording);
-  const open = new Map();
-  const never = new Map();
-  const pending = new PendingRequests(recording, faulted);
-  const seen = new Set(faulted ? ["client", "proxy", "agent"] : ["client", "agent"]);
-  for (const [method, party] of Object.entries(recording.meta.parties)) {
-    if (party !== "other" && recording.code(method)) seen.add(party);
-  }
-  const lanes = ALL_LANES.filter((lane) => seen.has(lane));
-  for (const lane of lanes) {
-    open.set(lane, new Uint8Array(recording.rows));
-    never.set(lane, new Uint8Array(recording.rows));
-  }
-  for (let row = 0; row < recording.rows; row++) {
-    pending.feed(row);
-    for (const lane of lanes) {
-      open.get(lane)[row] = pending.open[lane];
-      never.get(lane)[row] = pending.never[lane];
-    }
-  }
-  return {lanes, open, never, late: lateUpdates(recording)};
+  const {parties, summary} = recording.meta;
+  const isFaulted = Object.values(summary.faults).some((times) => times > 0);
+  const seen = new Set(["client", "agent", isFaulted ? "proxy" : "", ...Object.values(parties)]);
+  return LANES.filter((lane) => seen.has(lane));
 }
 
 /**
- * The rows that the diagnosis calls late.
+ * Returns what each lane has to answer after each row. A request that was late has to be answered
+ * from when it arrived; one that a fault dropped stays in the proxy, as does a dropped answer.
+ * @param {Recording} recording
+ * @param {Lane[]} lanes
+ * @returns {Map<Lane, Pending>}
+ */
+export function pendingIn(recording, lanes) {
+  const {rows} = recording;
+  const pending = new Map(lanes.map((lane) => [lane, {open: new Uint8Array(rows), never: new Uint8Array(rows)}]));
+  const free = new Map(lanes.map((lane) => [lane, new Float64Array(SLOTS)]));
+  const [kinds, answers] = [recording.codes("kind"), recording.numbers("response_seq")];
+  const [request, response, error] = ["request", "response", "error"].map((kind) => recording.code(kind) || -1);
+  /** @type {Map<number, number | null>} */
+  const turnEnds = new Map();
+  for (const {prompt_seq, end_seq} of recording.meta.summary.turns) turnEnds.set(prompt_seq, end_seq);
+  const add = (/** @type {Lane} */ lane, /** @type {number} */ from, /** @type {number} */ to) => {
+    const ends = free.get(lane);
+    const [slot, bits] = [ends?.findIndex((end) => end <= from) ?? -1, pending.get(lane)];
+    if (!ends || !bits || slot < 0) return;
+    ends[slot] = to;
+    for (let row = from; row < Math.min(to, rows); row++) bits.open[row] |= 1 << slot;
+    for (let row = from; to === Infinity && row < rows; row++) bits.never[row] |= 1 << slot;
+  };
+  const seqs = recording.numbers("seq");
+  for (let row = 0; row < rows; row++) {
+    const isAnswer = kinds[row] === response || kinds[row] === error;
+    if (isAnswer && fateOf(recording, row) === "dropped") add("proxy", row, Infinity);
+    const ends = kinds[row] === request ? endsOf(recording, row) : null;
+    if (ends === null) continue;
+    const end = turnEnds.has(seqs[row]) ? turnEnds.get(seqs[row]) : answers[row];
+    const to = end === null || end === undefined || Number.isNaN(end) ? Infinity : recording.nearest(end);
+    if (fateOf(recording, row) === "dropped") add("proxy", row, to);
+    else add(ends.to, arrivalOf(recording, row), to);
+  }
+  return pending;
+}
+
+/**
+ * The row at which a frame has arrived.
+ * @param {Recording} recording
+ * @param {number} row
+ */
+function arrivalOf(recording, row) {
+  const delay = recording.numbers("delay_ns")[row];
+  return delay > 0 ? recording.rowAt(recording.numbers("t_ns")[row] + delay) : row;
+}
+
+/**
+ * Returns the rows of updates that the diagnosis calls late.
  * @param {Recording} recording
  * @returns {Set<number>}
  */
-function lateUpdates(recording) {
-  const late = new Set();
-  for (const problem of recording.meta.summary.problems) {
-    if (problem.kind !== "late-update") continue;
-    for (const seq of problem.seqs) late.add(recording.rowOf(seq));
-  }
-  return late;
-}
-
-/** The requests without an answer so far, each at a place of its own in the lane that has to act. */
-class PendingRequests {
-  /**
-   * @param {Recording} recording
-   * @param {boolean} faulted
-   */
-  constructor(recording, faulted) {
-    this.recording = recording;
-    this.faulted = faulted;
-    this.open = noSlots();
-    this.never = noSlots();
-    this.places = new Uint8Array(recording.rows);
-    /** The places that become free at a row. @type {Map<number, number[]>} */
-    this.endings = new Map();
-    /** The requests that reach their receiver at a later row. @type {Map<number, number[]>} */
-    this.arrivals = new Map();
-    this.codes = Object.fromEntries(
-      ["request", "response", "error", "batch"].map((kind) => [kind, recording.code(kind) || -1]));
-    /** @type {Map<number, number | null>} */
-    this.turnEnds = new Map();
-    for (const turn of recording.meta.summary.turns) {
-      this.turnEnds.set(recording.rowOf(turn.prompt_seq), turn.end_seq);
-    }
-  }
-
-  /** @param {number} row */
-  feed(row) {
-    const {codes, recording} = this;
-    const kind = recording.codes("kind")[row];
-    for (const place of this.endings.get(row) ?? []) this.close(place);
-    this.endings.delete(row);
-    for (const late of this.arrivals.get(row) ?? []) this.request(late);
-    this.arrivals.delete(row);
-    if (kind === codes.request) {
-      const arrival = this.arrivalOf(row);
-      if (arrival === row) this.request(row);
-      else addTo(this.arrivals, arrival, row);
-    } else if (kind === codes.response || kind === codes.error) {
-      const asked = recording.pair(row);
-      if (asked >= 0 && this.places[asked] && !this.turnEnds.has(asked)) {
-        this.close(this.places[asked]);
-        this.places[asked] = 0;
-      }
-      if (this.faulted && fateOf(recording, row) === "dropped") this.begin("proxy", true);
-    } else if (kind === codes.batch) {
-      for (const member of recording.meta.members[row] ?? []) this.member(row, member);
-    }
-  }
-
-  /**
-   * The row at which a request has reached who answers it; behind the last row if none has seen it.
-   * @param {number} row
-   */
-  arrivalOf(row) {
-    const {recording} = this;
-    const delay = recording.numbers("delay_ns")[row];
-    if (!(delay > 0) || fateOf(recording, row) === "dropped") return row;
-    return Math.max(row, recording.rowAt(recording.numbers("t_ns")[row] + delay));
-  }
-
-  /** @param {number} row */
-  request(row) {
-    const {recording} = this;
-    const ends = endsOf(recording, row);
-    if (ends === null) return;
-    const isDropped = this.faulted && fateOf(recording, row) === "dropped";
-    const answer = recording.numbers("response_seq")[row];
-    const turnEnd = this.turnEnds.get(row);
-    const endSeq = turnEnd === undefined ? answer : turnEnd ?? NaN;
-    const place = this.begin(isDropped ? "proxy" : ends.to, Number.isNaN(endSeq));
-    if (!place) return;
-    this.places[row] = place;
-    const isPlain = turnEnd === undefined && recording.pair(recording.pair(row)) === row;
-    if (!isPlain) this.endAt(endSeq, place);
-  }
-
-  /**
-   * @param {number} row of the batch
-   * @param {{kind?: string, method?: string | null, response_seq?: number | null}} member
-   */
-  member(row, member) {
-    if (member.kind !== "request") return;
-    const isToAgent = this.recording.text("stream", row) === "to-agent";
-    const lane = isToAgent ? "agent" : answeringLane(this.recording, member.method ?? null);
-    const answer = member.response_seq ?? NaN;
-    this.endAt(answer, this.begin(lane, Number.isNaN(answer)));
-  }
-
-  /**
-   * Takes a free place in a lane: its number in the lane and the lane, as one number; 0 if none is.
-   * @param {Lane} lane
-   * @param {boolean} isNever
-   */
-  begin(lane, isNever) {
-    let slot = 0;
-    while (slot < SLOTS && this.open[lane] & (1 << slot)) slot++;
-    if (slot === SLOTS) return 0;
-    this.open[lane] |= 1 << slot;
-    if (isNever) this.never[lane] |= 1 << slot;
-    return 1 + slot + SLOTS * ALL_LANES.indexOf(lane);
-  }
-
-  /** @param {number} place */
-  close(place) {
-    const lane = ALL_LANES[Math.floor((place - 1) / SLOTS)];
-    this.open[lane] &= ~(1 << ((place - 1) % SLOTS));
-  }
-
-  /**
-   * @param {number} seq NaN for never
-   * @param {number} place
-   */
-  endAt(seq, place) {
-    if (Number.isNaN(seq) || !place) return;
-    const row = this.recording.nearest(seq);
-    if (this.recording.numbers("seq")[row] < seq) return;
-    addTo(this.endings, row, place);
-  }
+export function lateUpdates(recording) {
+  const problems = /** @type {{kind: string, seqs: number[]}[]} */ (recording.meta.summary.problems);
+  const late = problems.filter((problem) => problem.kind === "late-update");
+  return new Set(late.flatMap((problem) => problem.seqs.map((seq) => recording.rowOf(seq))));
 }
 
 /**
- * @param {Map<number, number[]>} lists
- * @param {number} key
- * @param {number} value
- */
-function addTo(lists, key, value) {
-  const list = lists.get(key);
-  if (list) list.push(value);
-  else lists.set(key, [value]);
-}
-
-/** @returns {Record<Lane, number>} */
-function noSlots() {
-  return {person: 0, files: 0, terminals: 0, client: 0, proxy: 0, agent: 0};
-}
-
-/**
- * Makes the items of the diagram: frames, runs of chunks, breaks of five seconds and longer, and
- * the later deliveries of frames that faults have delayed.
+ * Returns the items of the diagram, in the order in which they happened.
  * @param {Recording} recording
  * @param {Int32Array} shown the rows to show
- * @returns {Items}
+ * @returns {Item[]}
  */
 export function sequenceItems(recording, shown) {
-  const times = recording.numbers("t_ns");
-  const delays = recording.numbers("delay_ns");
-  const waits = recording.numbers("arrival_ns");
-  const runs = recording.numbers("run");
-  const items = new ItemList();
-  const deliveries = deliveriesOf(times, delays, runs, shown);
-  let next = 0;
-  let before = NaN;
-  /** @param {number} until */
-  const deliver = (until) => {
-    for (; next < deliveries.length && deliveries[next].time < until; next++) {
-      const {row, last, time} = deliveries[next];
-      before = Math.max(before, time);
-      if (items.isLast(row)) items.markDelivered();
-      else items.add(ITEM.delivery, row, last, 1, time, -1);
+  const [times, waits] = [recording.numbers("t_ns"), recording.numbers("arrival_ns")];
+  const frames = framesOf(recording, shown);
+  const late = frames.filter(({item}) => item.delay > 0).sort((a, b) => a.arrived - b.arrived);
+  /** @type {Item[]} */
+  const items = [];
+  let [next, before, seen, held] = [0, NaN, -1, 0];
+  const deliver = (/** @type {number} */ until) => {
+    for (; next < late.length && late[next].arrived < until; next++) {
+      const {item, arrived} = late[next];
+      held--;
+      if (items[items.length - 1] === item) Object.assign(item, {delivered: true, held});
+      else items.push({...item, kind: "delivery", time: arrived, after: arrived - before, seen, held});
+      before = arrived;
     }
   };
-  for (let at = 0; at < shown.length; ) {
-    const row = shown[at];
-    const end = endOfRun(runs, shown, at);
-    const began = times[row] - (waits[row] || 0);
+  for (const {item} of frames) {
+    const began = times[item.row] - (waits[item.row] || 0);
     deliver(began);
-    if (began - before >= GAP_NS) items.add(ITEM.gap, row, row, 0, began - before, 0);
-    const last = shown[end - 1];
-    items.add(ITEM.frame, row, last, end - at, times[row], hasDelay(delays, shown, at, end) ? 1 : 0);
-    before = times[last];
-    at = end;
+    const after = began - before;
+    if (after >= GAP_NS) items.push({...item, kind: "gap", after, delay: 0, seen, held});
+    held += item.delay > 0 ? 1 : 0;
+    items.push(Object.assign(item, {after: item.time - before, seen: item.row - 1, held}));
+    [before, seen] = [times[item.last], item.last];
   }
   deliver(Infinity);
-  return items.finished();
+  return items;
 }
 
 /**
- * @param {Float64Array} runs
- * @param {Int32Array} shown
- * @param {number} at
- */
-function endOfRun(runs, shown, at) {
-  const run = runs[shown[at]];
-  let end = at + 1;
-  if (!Number.isNaN(run)) while (end < shown.length && runs[shown[end]] === run) end++;
-  return end;
-}
-
-/**
- * @param {Float64Array} delays
- * @param {Int32Array} shown
- * @param {number} from
- * @param {number} to
- */
-function hasDelay(delays, shown, from, to) {
-  for (let at = from; at < to; at++) if (delays[shown[at]] > 0) return true;
-  return false;
-}
-
-/**
- * The late deliveries in the order of their times.
- * @param {Float64Array} times
- * @param {Float64Array} delays
- * @param {Float64Array} runs
- * @param {Int32Array} shown
- */
-function deliveriesOf(times, delays, runs, shown) {
-  const found = [];
-  for (let at = 0; at < shown.length; ) {
-    const end = endOfRun(runs, shown, at);
-    if (hasDelay(delays, shown, at, end)) {
-      let time = 0;
-      for (let of = at; of < end; of++) {
-        time = Math.max(time, times[shown[of]] + (delays[shown[of]] || 0));
-      }
-      found.push({row: shown[at], last: shown[end - 1], time});
-    }
-    at = end;
-  }
-  return found.sort((a, b) => a.time - b.time || a.row - b.row);
-}
-
-/** Items under construction. */
-class ItemList {
-  constructor() {
-    /** @type {number[]} */
-    this.kinds = [];
-    /** @type {number[]} */
-    this.rows = [];
-    /** @type {number[]} */
-    this.lasts = [];
-    /** @type {number[]} */
-    this.counts = [];
-    /** @type {number[]} */
-    this.times = [];
-    /** @type {number[]} */
-    this.held = [];
-    this.waiting = 0;
-  }
-
-  /**
-   * @param {number} kind
-   * @param {number} row
-   * @param {number} last
-   * @param {number} count
-   * @param {number} time
-   * @param {number} held how many more frames wait in the proxy
-   */
-  add(kind, row, last, count, time, held) {
-    this.waiting += held;
-    this.kinds.push(kind);
-    this.rows.push(row);
-    this.lasts.push(last);
-    this.counts.push(count);
-    this.times.push(time);
-    this.held.push(this.waiting);
-  }
-
-  /** @param {number} row */
-  isLast(row) {
-    const at = this.rows.length - 1;
-    return this.rows[at] === row && this.kinds[at] === ITEM.frame;
-  }
-
-  /** Notes that the last frame was delivered before anything else happened. */
-  markDelivered() {
-    this.kinds[this.kinds.length - 1] = ITEM.delivered;
-    this.held[this.held.length - 1] = --this.waiting;
-  }
-
-  /** @returns {Items} */
-  finished() {
-    const frames = [];
-    for (let at = 0; at < this.kinds.length; at++) {
-      if (this.kinds[at] === ITEM.frame || this.kinds[at] === ITEM.delivered) frames.push(at);
-    }
-    return {
-      count: this.kinds.length,
-      kinds: Uint8Array.from(this.kinds),
-      rows: Int32Array.from(this.rows),
-      lasts: Int32Array.from(this.lasts),
-      counts: Int32Array.from(this.counts),
-      times: Float64Array.from(this.times),
-      held: Int32Array.from(this.held),
-      frames: Int32Array.from(frames),
-    };
-  }
-}
-
-/**
- * Returns the item that shows a row as it was received, or the one before it; -1 if there is none.
- * @param {Items} items
- * @param {number} row
- */
-export function itemOf(items, row) {
-  const {frames, rows} = items;
-  let low = 0;
-  let high = frames.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (rows[frames[middle]] <= row) low = middle + 1;
-    else high = middle;
-  }
-  return low > 0 ? frames[low - 1] : -1;
-}
-
-/**
- * Returns the longest delay of some rows; 0 if they were not late.
  * @param {Recording} recording
- * @param {number} row
- * @param {number} last
+ * @param {Int32Array} shown
  */
-export function delayIn(recording, row, last) {
-  const delays = recording.numbers("delay_ns");
-  let longest = 0;
-  for (let at = row; at <= last; at++) if (delays[at] > longest) longest = delays[at];
-  return longest;
+function framesOf(recording, shown) {
+  const [times, delays, runs] = ["t_ns", "delay_ns", "run"].map((name) => recording.numbers(name));
+  /** @type {{item: Item, arrived: number}[]} */
+  const frames = [];
+  for (const row of shown) {
+    const arrived = times[row] + (delays[row] || 0);
+    const frame = frames[frames.length - 1];
+    if (frame && runs[row] === runs[frame.item.row]) {
+      frame.item.last = row;
+      frame.item.count++;
+      frame.item.delay = Math.max(frame.item.delay, delays[row] || 0);
+      frame.arrived = Math.max(frame.arrived, arrived);
+    } else {
+      const item = {row, last: row, count: 1, time: times[row], after: NaN, delay: delays[row] || 0, seen: -1, held: 0};
+      frames.push({item: {...item, kind: "frame"}, arrived});
+    }
+  }
+  return frames;
 }
 
 /**
  * Returns the arrows of an item: one, or two where a fault has made a difference.
  * @param {Recording} recording
- * @param {Items} items
- * @param {number} at
+ * @param {Item} item
  * @returns {Arrow[]}
  */
-export function arrowsOf(recording, items, at) {
-  const kind = items.kinds[at];
-  const row = items.rows[at];
-  const ends = kind === ITEM.gap ? null : endsOf(recording, row);
+export function arrowsOf(recording, item) {
+  const ends = item.kind === "gap" ? null : endsOf(recording, item.row);
   if (ends === null) return [];
-  const fate = fateOf(recording, row);
-  const onward = {from: /** @type {Lane} */ ("proxy"), to: ends.to, end: /** @type {const} */ ("head"), slanted: false};
-  const inward = {from: ends.from, to: /** @type {Lane} */ ("proxy"), slanted: false};
-  if (kind === ITEM.delivery) return [{...onward, slanted: true}];
-  const isLate = delayIn(recording, row, items.lasts[at]) > 0;
-  if (fate === "dropped") return [{...inward, end: "cross"}];
-  if (fate === "injected") {
-    return isLate && kind === ITEM.frame ? [] : [{...onward, slanted: isLate}];
+  const fate = fateOf(recording, item.row);
+  const isLate = item.delay > 0;
+  const arrives = !isLate || item.delivered || item.kind === "delivery";
+  /** @type {Arrow} */
+  const onward = {from: "proxy", to: ends.to, end: "head", slanted: isLate};
+  if (fate === "undelivered" || (fate === "passed" && !isLate)) {
+    return [{...ends, end: fate === "passed" ? "head" : "cross", slanted: false}];
   }
-  if (isLate) {
-    const arrow = /** @type {Arrow} */ ({...inward, end: fate === "changed" ? "changed" : "clock"});
-    return kind === ITEM.delivered ? [arrow, {...onward, slanted: true}] : [arrow];
-  }
-  if (fate === "changed") return [{...inward, end: "changed"}, onward];
-  return [{...ends, end: fate === "undelivered" ? "cross" : "head", slanted: false}];
+  if (item.kind === "delivery") return [onward];
+  const end = fate === "dropped" ? "cross" : fate === "changed" ? "changed" : "clock";
+  const inward = fate === "injected" ? [] : [/** @type {Arrow} */ ({from: ends.from, to: "proxy", end, slanted: false})];
+  return arrives && fate !== "dropped" ? [...inward, onward] : inward;
 }

@@ -23,8 +23,8 @@ const SHORTENED = 0.7;
  */
 export function timeAxis(times) {
   const quiet = quietStretches(times);
-  const first = times.length ? times[0] : 0;
-  const last = times.length ? Math.max(times[times.length - 1], first + 1) : 1;
+  const first = times[0] ?? 0;
+  const last = Math.max(times[times.length - 1] ?? 0, first + 1);
   const active = last - first - lengthOf(quiet);
   const each = Math.min(MOST_OF_ONE, MOST_OF_ALL / Math.max(1, quiet.length));
   const short = active > 0 ? (active * each) / (1 - each * quiet.length) : 1;
@@ -50,12 +50,11 @@ export function timeAxis(times) {
  * @returns {Stretch[]}
  */
 function quietStretches(times) {
-  const length = times.length ? times[times.length - 1] - times[0] : 0;
+  const length = times[times.length - 1] - times[0];
   /** @type {Stretch[]} */
   let found = [];
   for (let pass = 0; pass < QUIET_PASSES; pass++) {
     const least = QUIET_PART * (length - lengthOf(found));
-    if (least <= 0) break;
     const longer = [];
     for (let row = 1; row < times.length; row++) {
       if (times[row] - times[row - 1] > least) longer.push({from: times[row - 1], to: times[row]});
@@ -102,8 +101,7 @@ function interpolate(from, to, value) {
   const last = from.length - 1;
   if (value <= from[0]) return to[0];
   if (value >= from[last]) return to[last];
-  let low = 0;
-  let high = last;
+  let [low, high] = [0, last];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (from[middle] <= value) low = middle;
@@ -114,7 +112,7 @@ function interpolate(from, to, value) {
 }
 
 /**
- * Counts rows by place and by code. One pass, since rows come in the order of their times.
+ * Counts rows by place and by code.
  * @param {TimeAxis} axis
  * @param {Float64Array} times of all rows
  * @param {ArrayLike<number>} codes of all rows
@@ -125,15 +123,9 @@ function interpolate(from, to, value) {
  */
 export function countsByPlace(axis, times, codes, wanted, rows, buckets) {
   const counts = wanted.map(() => new Uint32Array(buckets));
-  let at = 0;
   for (const row of rows) {
     const which = wanted.indexOf(codes[row]);
-    if (which < 0) continue;
-    while (at < axis.times.length - 2 && times[row] >= axis.times[at + 1]) at++;
-    const span = axis.times[at + 1] - axis.times[at];
-    const part = span > 0 ? Math.min(1, Math.max(0, (times[row] - axis.times[at]) / span)) : 0;
-    const place = axis.places[at] + part * (axis.places[at + 1] - axis.places[at]);
-    counts[which][Math.min(buckets - 1, Math.floor(place * buckets))]++;
+    if (which >= 0) counts[which][Math.min(buckets - 1, Math.floor(placeOf(axis, times[row]) * buckets))]++;
   }
   return counts;
 }

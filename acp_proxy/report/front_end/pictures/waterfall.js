@@ -26,12 +26,9 @@ import {tickStep} from "./time_axis.js";
  */
 
 const STEP_ROW = 28;
-const MOST_TICKS = 6;
-const TURN_WORDS = 60;
-const WAITED_FOR = [
-  ["agent", "agent works"], ["silent", "agent is silent"], ["person", "person"], ["terminals", "terminal"],
-  ["files", "files"], ["other", "other of the client"],
-];
+const TICK_WIDTH = 64;
+/** @type {Record<string, string>} */
+const WAITED_FOR = {agent: "agent works", silent: "agent is silent", person: "person", terminals: "terminal", files: "files", other: "client"};
 
 /** @type {View} */
 export const waterfallView = {
@@ -106,20 +103,22 @@ class WaterfallView {
       rowHeight: STEP_ROW,
       head: [h("span", {role: "columnheader"}, "Step"), this.scale,
         h("span", {class: "waterfall-time", role: "columnheader"}, "Took"), h("span", {role: "columnheader"}, "Outcome")],
-      render: (item, node) => this.render(item, node),
-      onActive: (item) => this.select(item),
+      render: (item, node) => this.render(this.steps[item], node),
+      onActive: (item) => state.select(this.recording.rowOf(this.steps[item].step.seq ?? -1)),
     });
-    this.chooser = h("select", {id: "waterfall-turn", on: {change: () => state.setTurn(Number(this.chooser.value))}},
-      this.turns.map((turn) => h("option", {value: turn.turn}, this.turnWords(turn))));
+    const ids = this.turns.map(({turn}) => turn);
+    this.chooser = h("input", {type: "number", min: ids[0], max: ids[ids.length - 1], on: {
+      change: () => state.setTurn(Number(this.chooser.value)),
+    }});
     this.summary = h("span", {class: "faint"});
     this.element = this.turns.length ? h("div", {class: "waterfall"},
       h("div", {class: "waterfall-tools"},
-        h("label", {for: "waterfall-turn"}, "Turn "), this.chooser, this.summary,
-        h("span", {class: "waterfall-legend"}, "waiting for: ", WAITED_FOR.map(([name, words]) =>
+        h("label", null, "Turn ", this.chooser), this.summary,
+        h("span", {class: "waterfall-legend"}, "waiting for: ", Object.entries(WAITED_FOR).map(([name, words]) =>
           h("span", {class: "waterfall-key"}, h("i", {class: `waterfall-bar who-${name}`, "aria-hidden": "true"}), words)))),
       this.list.element) : h("p", {class: "list-empty"}, "There is no turn in this recording.");
     state.on("row", () => this.isShown && this.follow());
-    state.on("turn", () => this.isShown && this.follow());
+    state.on("turn", () => this.isShown && this.showTurn(this.named(state.turn) ?? this.turn));
   }
 
   show() {
@@ -129,6 +128,8 @@ class WaterfallView {
 
   hide() {
     this.isShown = false;
+    this.turn = undefined;
+    this.list.setItems([]);
   }
 
   focus() {
@@ -140,86 +141,67 @@ class WaterfallView {
     this.list.move(step);
   }
 
-  /** @param {Turn} turn */
-  turnWords(turn) {
-    const prompt = turn.steps.find((step) => step.kind === "prompt")?.title ?? "";
-    const text = prompt.length > TURN_WORDS ? `${prompt.slice(0, TURN_WORDS)}…` : prompt;
-    return `${turn.turn}: ${text} (${durationInWords(turn.duration_ns)})`;
+  /** @param {number | null} id */
+  named(id) {
+    return this.turns.find(({turn}) => turn === id);
   }
 
-  /** Shows the turn that was chosen, else that of the row, else the longest one. */
+  /** Shows the turn of the row, else the one that was chosen, else the longest one. */
   follow() {
-    if (!this.turns.length) return;
-    const {row, turn} = this.state;
-    const ofRow = row < 0 ? NaN : this.recording.numbers("turn")[row];
+    const {row, seq, turn} = this.state;
     const longest = () => this.turns.reduce((a, b) => (b.duration_ns > a.duration_ns ? b : a));
-    const named = (/** @type {number | null} */ id) => this.turns.find((one) => one.turn === id);
-    const found = named(turn) ?? named(ofRow) ?? this.turn ?? longest();
-    if (found !== this.turn) this.showTurn(found);
-    const {seq} = this.state;
-    const active = this.list.active;
-    if (seq === null || this.steps[active]?.step.seq === seq) return;
-    this.list.setActive(this.steps.findIndex(({step}) => step.seq === seq));
+    if (!this.turns.length) return;
+    this.showTurn(this.named(this.recording.numbers("turn")[row]) ?? this.turn ?? this.named(turn) ?? longest());
+    if (seq !== this.steps[this.list.active]?.step.seq) this.list.setActive(this.steps.findIndex(({step}) => step.seq === seq));
   }
 
-  /** @param {Turn} turn */
+  /** @param {Turn | undefined} turn */
   showTurn(turn) {
+    if (turn === undefined || turn === this.turn) return;
     this.turn = turn;
     this.chooser.value = String(turn.turn);
-    const rowOf = (/** @type {number} */ seq) => this.recording.rowOf(seq);
-    this.steps = nestedSteps(turn.steps, (seq) => (rowOf(seq) < 0 ? null : this.recording.text("tool_call", rowOf(seq))));
-    const more = turn.left_out ? ` · ${turn.left_out.toLocaleString("en")} shorter steps are left out` : "";
+    this.steps = nestedSteps(turn.steps, (seq) => this.recording.text("tool_call", this.recording.rowOf(seq)));
+    const more = turn.left_out ? `, ${turn.left_out} shorter ones are left out` : "";
     this.summary.textContent = `${durationInWords(turn.duration_ns)}, ${turn.steps.length} steps${more}`;
-    const step = tickStep(turn.duration_ns, MOST_TICKS);
-    const ticks = [];
-    for (let time = 0; time < turn.duration_ns * 0.95; time += step) ticks.push(time);
     const length = Math.max(1, turn.duration_ns);
-    clear(this.scale, h("span", {class: "visually-hidden"}, "When"), ticks.map((time) =>
-      h("span", {class: "waterfall-tick", style: {left: `${(time / length) * 100}%`}}, time ? durationInWords(time) : "0")));
+    const step = tickStep(length, Math.max(1, this.scale.clientWidth / TICK_WIDTH));
+    clear(this.scale, h("span", {class: "visually-hidden"}, "When"));
+    for (let time = 0; time < length * 0.95; time += step) {
+      this.scale.append(h("span", {class: "waterfall-tick", style: {left: `${(time / length) * 100}%`}}, tickWords(time, length)));
+    }
     this.element.style.setProperty("--tick", `${(step / length) * 100}%`);
-    this.list.setItems(new Int32Array(this.steps.length).map((_, at) => at), -1);
-  }
-
-  /** @param {number} item */
-  select(item) {
-    const {seq} = this.steps[item].step;
-    const row = seq === null ? -1 : this.recording.rowOf(seq);
-    if (row >= 0) this.state.select(row);
+    this.list.setItems(this.steps.map((_, at) => at));
   }
 
   /**
-   * @param {number} item
+   * @param {{step: Step, depth: number}} item
    * @param {HTMLElement} node
    */
-  render(item, node) {
-    const {step, depth} = this.steps[item];
-    const length = Math.max(1, this.turn?.duration_ns ?? 1);
-    const [left, width] = [(step.start_ns / length) * 100, (step.duration_ns / length) * 100];
-    const isPoint = step.kind === "prompt" || step.kind === "end";
+  render({step, depth}, node) {
+    const percent = (/** @type {number} */ time) => `${(100 * time) / Math.max(1, this.turn?.duration_ns ?? 1)}%`;
     const who = waitedFor(step);
-    const name = step.kind === "request" ? step.method ?? "request" : step.kind.replace("_", " ");
-    const waits = step.kind === "request" ? `, waits for ${who}` : "";
+    const isPoint = step.kind === "prompt" || step.kind === "end";
+    const name = step.method ?? step.kind.replace("_", " ");
+    const outcomes = [step.failed && "failed", step.open && "not finished", step.status, step.answer];
+    const outcome = [...new Set(outcomes)].filter(Boolean).join(", ");
     node.classList.add("waterfall-row", `kind-${step.kind}`);
-    if (step.failed) node.classList.add("waterfall-failed");
+    node.classList.toggle("waterfall-failed", step.failed);
     node.append(
-      h("span", {class: "waterfall-step", role: "gridcell", title: step.title, style: {"padding-left": `${depth * 1.4}em`}},
-        h("b", null, `${depth ? "└ " : ""}${name}`), h("span", {class: "visually-hidden"}, waits),
-        ` ${step.title}`, step.frames > 1 ? h("span", {class: "faint"}, ` ×${step.frames}`) : null),
+      h("span", {class: "waterfall-step", role: "gridcell", title: `${name} ${step.title}`},
+        depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name), ` ${step.title}`, step.frames > 1 ? ` ×${step.frames}` : ""),
       h("span", {class: "waterfall-field", role: "gridcell"},
-        h("span", {class: "visually-hidden"}, `from ${durationInWords(step.start_ns)}`),
-        h("i", {class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, "aria-hidden": "true",
-          style: isPoint ? {left: `${Math.min(left, 100)}%`} : {left: `${left}%`, width: `${width}%`}})),
+        h("span", {class: "visually-hidden"}, `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
+        h("i", {class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style: {left: percent(step.start_ns), width: percent(step.duration_ns)}})),
       h("span", {class: "waterfall-time", role: "gridcell"}, isPoint ? "" : durationInWords(step.duration_ns)),
-      h("span", {class: "waterfall-outcome", role: "gridcell", title: step.answer}, outcomeWords(step)));
+      h("span", {class: "waterfall-outcome", role: "gridcell", title: outcome}, outcome));
   }
 }
 
-/** @param {Step} step */
-function outcomeWords(step) {
-  const words = [];
-  if (step.failed) words.push("✗ failed");
-  if (step.open) words.push(step.kind === "request" ? "never answered in the turn" : "not finished");
-  if (step.status && !(step.failed && /^(failed|error)$/.test(step.status))) words.push(step.status);
-  if (step.answer) words.push(step.answer);
-  return words.join(": ");
+/**
+ * @param {number} time
+ * @param {number} length of the whole scale
+ */
+function tickWords(time, length) {
+  const [unit, name] = length < 1e6 ? [1e3, "us"] : length < 1e9 ? [1e6, "ms"] : [1e9, "s"];
+  return `${Number((time / unit).toFixed(1))} ${name}`;
 }
