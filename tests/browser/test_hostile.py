@@ -1,0 +1,116 @@
+"""Whatever stands in a recording, its page shows it as text, all of it, and does nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.browser.census import assert_harmless
+from tests.browser.hostile import PAYLOADS, TAGS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.watching import Visit
+
+HELPERS = r"""
+  const { state, recording } = window.acpReport;
+  const pause = () => new Promise((done) => {
+    const channel = new MessageChannel();  // quicker than a timer, which is late on purpose
+    channel.port1.onmessage = () => { channel.port1.close(); done(); };
+    channel.port2.postMessage(0);
+  });
+  const until = async (isDone, what) => {
+    for (const start = performance.now(); !isDone(); await pause()) {
+      if (performance.now() > start + 20_000) throw new Error(`waited in vain for ${what}`);
+    }
+  };
+"""
+TOUR = r"""async ({ wanted, every }) => {HELPERS
+  const seen = { views: [], numbers: new Set(), list: new Set(), said: new Set(), tree: new Set() };
+  const look = (where, text) => {
+    for (const one of wanted) if (text.includes(one)) seen[where].add(one);
+  };
+  const press = (buttons) => { for (const button of buttons) button.click(); };
+  const showsNumber = (seq) => {
+    const title = document.querySelector(".detail-title");
+    return title !== null && title.textContent.startsWith(`#${seq} `);
+  };
+
+  const tabs = [...document.querySelectorAll("#app .tools [role=tab]")];
+  for (const tab of [...tabs.slice(1), tabs[0]]) {
+    tab.click();
+    await pause();
+    const panel = document.getElementById(tab.getAttribute("aria-controls"));
+    press(panel.querySelectorAll("button, summary, [aria-expanded]"));
+    await pause();
+    seen.views.push(tab.textContent);
+  }
+  for (let row = 0; row < recording.rows; row++) {
+    if (row % every !== 0 && row !== recording.rows - 1) continue;
+    const seq = recording.numbers("seq")[row];
+    state.select(row);
+    await until(() => showsNumber(seq), `the detail of ${seq}`);
+    for (const cell of document.querySelectorAll("[role=row] > .list-number")) {
+      seen.numbers.add(cell.textContent.replace(/^\D+/, ""));
+    }
+    look("list", document.querySelector(".view-list").textContent);
+    const names = [...document.querySelectorAll("[id^=detail-tab-]")].map((tab) => tab.id);
+    for (const name of [...names.slice(1), names[0]]) {
+      const tab = document.getElementById(name);
+      tab.click();
+      await until(() => tab.getAttribute("aria-selected") === "true", `${name} of ${seq}`);
+      const panel = document.getElementById("detail-panel");
+      press([...panel.querySelectorAll("button")].filter((one) => !/^#/.test(one.textContent)));
+      look(name.endsWith("tree") ? "tree" : "said", panel.textContent);
+    }
+  }
+  return Object.fromEntries(Object.entries(seen).map(([name, found]) => [name, [...found]]));
+}""".replace("HELPERS", HELPERS)
+FOLLOW = r"""async (hashes) => {HELPERS
+  const messages = new Set();
+  for (const hash of hashes) {
+    location.hash = hash;
+    await new Promise((done) => addEventListener("hashchange", done, { once: true }));
+    await pause();
+    messages.add(document.querySelector("#app .message").textContent);
+  }
+  location.hash = "";
+  return messages.size;
+}""".replace("HELPERS", HELPERS)
+
+
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.soak)])
+def test_every_view_shows_hostile_texts_as_text(
+    window: Visit, hostile_report: Path, every: int
+) -> None:
+    """All views, and all tabs of many frames: no dialog, no request, no row that is missing."""
+    page = window.open(hostile_report)
+    seen = page.ask(TOUR, {"wanted": [*TAGS.values()], "every": every})
+    rows = page.ask("() => window.acpReport.recording.rows")
+    assert len(seen["numbers"]) == rows
+    assert len(seen["views"]) == len(page.ask("() => [...document.querySelectorAll('.view')]")) == 4
+    assert {*seen["list"]} == {*seen["said"]} == {*TAGS.values()}
+    assert {*seen["tree"]} >= {one for one in TAGS.values() if not {*one} & {*'"\t\n'}}
+    assert_unharmed(page, hostile_report)
+
+
+def test_no_link_does_more_than_choose(window: Visit, hostile_report: Path) -> None:
+    """Each text as the filter, the search, the view, the frame and the turn of a link."""
+    page = window.open(hostile_report)
+    hashes = []
+    for payload in PAYLOADS.values():
+        text = quote(payload, errors="replace")
+        hashes += [f"#f={text}&q={text}", f"#view={text}&seq={text}&turn={text}", f"#{text}"]
+    assert page.ask(FOLLOW, [one for one in hashes if one != "#"]) > 1
+    assert_unharmed(page, hostile_report)
+
+
+def assert_unharmed(page: Visit, path: Path) -> None:
+    """Asserts that the page has done nothing, and has no element but its own."""
+    page.assert_quiet()
+    found: dict[str, Any] = page.ask("() => ({ ...window.acpReport.state.recording.meta })")
+    assert found["rows"] == found["rows_in_recording"]
+    assert_harmless(page, path.read_bytes().count(b"<script"))
