@@ -1,0 +1,184 @@
+"""Filters and searches typed into a page find what they find on the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.truth import database_of, report, said
+from tests.captures import ROOT
+from tests.commands import run
+from tests.log_writer import record_conversation
+from tests.planted import record_planted
+from tests.shipped import DIRECTORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.browser.watching import Visit
+
+FILTERS = (
+    "dir:to-client",
+    "dir:to-agent kind:request",
+    "dir:to-clinet",
+    "kind:error",
+    "kind:request|error",
+    "kind:event",
+    "kind:stderr or kind:invalid or kind:blank or kind:batch",
+    "kind:banana",
+    "method:session/update",
+    "method:fs/*",
+    "method:prompt",
+    "method:permission",
+    "method:PROMPT",
+    "method:session/promt",
+    'method:"session/prompt"',
+    "method:*",
+    "method:?s/*",
+    "session:demo",
+    "session:s",
+    'session:"s"',
+    "session:nobody",
+    "id:0",
+    'id:"0"',
+    "id:2 or id:3",
+    "id:null",
+    "seq:10..20",
+    "seq:10..",
+    "seq:..10",
+    "seq:>10",
+    "seq:<=10 not seq:3",
+    "seq:5",
+    "seq:20..10",
+    "seq:ten",
+    "size:>200",
+    "size:1k..",
+    "size:..100",
+    "size:0.1k..0.2k",
+    "latency:>1ms",
+    "latency:1us..1ms",
+    "latency:0.0005..",
+    "latency:>500ms or latency:<300us",
+    "latency:soon",
+    "turn:1",
+    "turn:last",
+    "turn:1..2",
+    "turn:99",
+    "call:call-1",
+    "call:c",
+    "status:completed",
+    "status:pending|failed",
+    "status:odd",
+    "is:unanswered",
+    "is:failed",
+    "is:request not is:unanswered",
+    "unanswered or failed",
+    "terminal:terminal-1",
+    "terminal:t",
+    'text:"greeting"',
+    "text:GREETING",
+    "greeting",
+    "你好",
+    "'single'",
+    "fault:any",
+    "params.update.sessionUpdate=tool_call",
+    "params.update.sessionUpdate=agent_*",
+    "params.path=*greeting.txt",
+    "params.options.kind=allow_once",
+    "result.stopReason=end_turn",
+    "error.code=-32601",
+    "params.update.content.text=*e*",
+    "params.nothing=1",
+    "params.=",
+    "(kind:request or kind:response) and not (method:fs/* or method:terminal/*)",
+    "not not kind:event",
+    "not (not kind:event)",
+    "((((kind:event))))",
+    "kind:event or",
+    "(kind:event",
+    "kind:event)",
+    "and",
+    "not",
+    "unknown:term",
+    'text:"unclosed',
+    "kind:request" + " or kind:event" * 30,
+)
+QUERIES = (
+    "greeting", "Greeting", "GREETING", "hello", "Hello! Grüße", "你好", "e", "café, 你好, 😀", "😀",
+       '"method"', "terminal-1", "exit", "nowhere to be found", "acp-proxy-demo/greeting.txt", "{",
+    " ", "\\u",    "some", "key", "in a batch", "not json", "no JSON", "Hi", "the agent exited", "SIGABRT", "\\n",
+)  # fmt: skip
+TYPE = """async (texts) => {
+  const { state, recording } = window.acpReport;
+  const field = document.getElementById("filter");
+  const answers = [];
+  const type = (text) => new Promise((done) => {
+    const ends = ["shown", "error"].map((name) => state.on(name, () => {
+      for (const end of ends) end();
+      done();
+    }));
+    field.value = text;
+    field.dispatchEvent(new Event("change"));
+  });
+  for (const text of texts) {
+    await type("");
+    await type(text);
+    const shown = document.querySelector("#app .message").textContent;
+    const seqs = [...state.shown].map((row) => recording.numbers("seq")[row]);
+    answers.push(state.error === "" ? seqs : shown);
+  }
+  return answers;
+}"""
+SEARCH = """async (texts) => {
+  const { state, recording } = window.acpReport;
+  const answers = [];
+  for (const text of texts) {
+    await state.setQuery(text);
+    const seqs = [...state.matched].map((row) => recording.numbers("seq")[row]);
+    answers.push([seqs, document.querySelector("output[for=search]").textContent, state.error]);
+  }
+  return answers;
+}"""
+SOURCES = {
+    "shipped": lambda _: DIRECTORY / "tour.db",
+    "written": lambda directory: record_conversation(directory / "written.db"),
+    "planted": lambda directory: record_planted(directory / "planted.db"),
+    "captured": lambda directory: database_of(ROOT / "opencode-1.18.33.jsonl", directory),
+}
+
+
+@pytest.fixture(scope="module", params=SOURCES)
+def opened(
+    request: pytest.FixtureRequest, window: Visit, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Visit, Path]]:
+    """A page, and the recording that it is made of."""
+    directory = tmp_path_factory.mktemp("answers")
+    recording = SOURCES[request.param](directory)
+    page = window.open(report(recording, directory))
+    yield page, recording
+    page.assert_quiet()
+
+
+def test_a_filter_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
+    """Or is refused with the same words."""
+    page, recording = opened
+    answers = page.ask(TYPE, FILTERS)
+    for text, answer in zip(FILTERS, answers, strict=True):
+        done = run("inspect", "log", recording, "--json", text)
+        if done.exit_code == 0:
+            assert answer == [json.loads(line)["seq"] for line in done.stdout.splitlines()], text
+        else:
+            assert f"acp-proxy: {answer}\n" == done.stderr, text
+    assert len({str(answer) for answer in answers}) > len(FILTERS) / 3
+
+
+def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
+    """As many, in the same places, and the page says how many."""
+    page, recording = opened
+    for text, (seqs, count, error) in zip(QUERIES, page.ask(SEARCH, QUERIES), strict=True):
+        assert error == "", text
+        assert seqs == [match["seq"] for match in said("search", text, recording)], text
+        assert count.split() == [str(len(seqs)), "in", str(len(seqs)), "rows"], text
