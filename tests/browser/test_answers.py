@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -107,9 +108,10 @@ FILTERS = (
     "kind:request" + " or kind:event" * 30,
 )
 QUERIES = (
-    "greeting", "Greeting", "GREETING", "hello", "Hello! Grüße", "你好", "e", "café, 你好, 😀", "😀",
-       '"method"', "terminal-1", "exit", "nowhere to be found", "acp-proxy-demo/greeting.txt", "{",
-    " ", "\\u",    "some", "key", "in a batch", "not json", "no JSON", "Hi", "the agent exited", "SIGABRT", "\\n",
+    "greeting", "Greeting", "GREETING", "hello", "Hello! Grüße", "你好", "e", "café, 你好, 😀",
+    "😀", '"method"', "terminal-1", "exit", "nowhere to be found", "demo/greeting.txt", "{", " ",
+    "\\u", "some", "key", "in a batch", "not json", "no JSON", "Hi", "the agent exited", "SIGABRT",
+    "\\n",
 )  # fmt: skip
 TYPE = """async (texts) => {
   const { state, recording } = window.acpReport;
@@ -181,4 +183,4 @@ def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
     for text, (seqs, count, error) in zip(QUERIES, page.ask(SEARCH, QUERIES), strict=True):
         assert error == "", text
         assert seqs == [match["seq"] for match in said("search", text, recording)], text
-        assert count.split() == [str(len(seqs)), "in", str(len(seqs)), "rows"], text
+        assert re.match("[0-9,]*", count)[0] == f"{len(seqs):,}", text

@@ -54,7 +54,9 @@ TOUR = r"""async ({ wanted, every }) => {HELPERS
     state.select(row);
     await until(() => showsNumber(seq), `the detail of ${seq}`);
     for (const cell of document.querySelectorAll("[role=row] > .list-number")) {
-      seen.numbers.add(cell.textContent.replace(/^\D+/, ""));
+      const [, first, last = first] = cell.textContent.match(/(\d+)(?:–(\d+))?$/) ?? ["", "0"];
+      const end = first.slice(0, -last.length) + last;  // of 140 to 143 it is "140–43"
+      for (let number = Number(first); number <= Number(end); number++) seen.numbers.add(number);
     }
     look("list", document.querySelector(".view-list").textContent);
     const names = [...document.querySelectorAll("[id^=detail-tab-]")].map((tab) => tab.id);
@@ -82,7 +84,7 @@ FOLLOW = r"""async (hashes) => {HELPERS
 }""".replace("HELPERS", HELPERS)
 
 
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [17, pytest.param(1, marks=pytest.mark.soak)])
 def test_every_view_shows_hostile_texts_as_text(
     window: Visit, hostile_report: Path, every: int
 ) -> None:
@@ -90,7 +92,7 @@ def test_every_view_shows_hostile_texts_as_text(
     page = window.open(hostile_report)
     seen = page.ask(TOUR, {"wanted": [*TAGS.values()], "every": every})
     rows = page.ask("() => window.acpReport.recording.rows")
-    assert len(seen["numbers"]) == rows
+    assert len({*seen["numbers"]} - {0}) == rows
     assert len(seen["views"]) == len(page.ask("() => [...document.querySelectorAll('.view')]")) == 4
     assert {*seen["list"]} == {*seen["said"]} == {*TAGS.values()}
     assert {*seen["tree"]} >= {one for one in TAGS.values() if not {*one} & {*'"\t\n'}}
