@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +15,7 @@ from tests.planted import record_planted
 from tests.shipped import DIRECTORY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.browser.watching import Visit
@@ -144,7 +143,7 @@ SEARCH = """async (texts) => {
   }
   return answers;
 }"""
-SOURCES = {
+SOURCES: dict[str, Callable[[Path], Path]] = {
     "shipped": lambda _: DIRECTORY / "tour.db",
     "written": lambda directory: record_conversation(directory / "written.db"),
     "planted": lambda directory: record_planted(directory / "planted.db"),
@@ -152,7 +151,14 @@ SOURCES = {
 }
 
 
-@pytest.fixture(scope="module", params=SOURCES)
+@pytest.fixture(
+    scope="module",
+    params=[
+        "shipped",
+        "planted",
+        *(pytest.param(one, marks=pytest.mark.soak) for one in ("written", "captured")),
+    ],
+)
 def opened(
     request: pytest.FixtureRequest, window: Visit, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Visit, Path]]:
@@ -183,4 +189,4 @@ def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
     for text, (seqs, count, error) in zip(QUERIES, page.ask(SEARCH, QUERIES), strict=True):
         assert error == "", text
         assert seqs == [match["seq"] for match in said("search", text, recording)], text
-        assert re.match("[0-9,]*", count)[0] == f"{len(seqs):,}", text
+        assert count.startswith(f"{len(seqs):,} "), text

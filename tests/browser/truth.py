@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 
     from tests.browser.watching import Visit
 
-READ_ALL = """async () => {
-  const { recording } = window.acpReport;
+READ_ALL = """async (blocks) => {
+  const own = window.acpReport.recording;
+  const source = { ...own.source, bytes: async (name) => {
+    const data = Uint8Array.from(atob(blocks[name]), (char) => char.charCodeAt(0));
+    const inflated = new Blob([data]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Uint8Array(await new Response(inflated).arrayBuffer());
+  } };
+  const recording = blocks === null ? own : await own.constructor.read(source);
   const base64 = (bytes) => {
     let text = "";
     for (let at = 0; at < bytes.length; at += 8192) {
@@ -41,6 +47,7 @@ READ_ALL = """async () => {
   }
   return JSON.stringify({ frames, lines, texts, exchanges, meta: recording.meta }); // NaN is null
 }"""
+BLOCK = re.compile('<script type="application/octet-stream" id="([a-z]+[0-9]*)">([^<]*)</script>')
 COLUMNS = (
     "seq", "t_ns", "t_first_ns", "stream", "kind", "method", "rpc_id", "exchange", "session",
     "turn", "tool_call", "terminal", "size", "newline", "delivered", "parse_error", "fault",
@@ -61,9 +68,15 @@ class Told:
     meta: dict[str, Any]
 
 
-def told(visit: Visit) -> Told:
-    """What a page has of the recording in it."""
-    told = json.loads(visit.ask(READ_ALL))
+def told(visit: Visit, path: Path | None = None) -> Told:
+    """What a page has of the recording in it, or of that in the file of another page.
+
+    Args:
+        visit: the page.
+        path: the file of the other page, which is not opened, since that takes longer.
+    """
+    blocks = None if path is None else dict(BLOCK.findall(path.read_text(encoding="utf-8")))
+    told = json.loads(visit.ask(READ_ALL, blocks))
     return Told(**{**told, "lines": [base64.b64decode(line) for line in told["lines"]]})
 
 
