@@ -9,6 +9,35 @@
  * @returns {(text: string) => boolean}
  */
 export function patternTest(pattern) {
+  return /[?[]/.test(pattern) ? anyPatternTest(pattern) : starPatternTest(pattern.split("*"));
+}
+
+/**
+ * @param {string[]} parts of a pattern whose only special character is the star
+ * @returns {(text: string) => boolean}
+ */
+function starPatternTest(parts) {
+  const beginning = parts[0];
+  const end = parts[parts.length - 1];
+  const between = parts.slice(1, -1);
+  if (parts.length === 1) return (text) => text === beginning;
+  return (text) => {
+    if (!text.startsWith(beginning) || !text.endsWith(end)) return false;
+    let place = beginning.length;
+    for (const part of between) {
+      const found = text.indexOf(part, place);
+      if (found < 0) return false;
+      place = found + part.length;
+    }
+    return place + end.length <= text.length;
+  };
+}
+
+/**
+ * @param {string} pattern
+ * @returns {(text: string) => boolean}
+ */
+function anyPatternTest(pattern) {
   const parts = partsOf(codePoints(pattern));
   const last = parts.length - 1;
   return (text) => {

@@ -1,5 +1,6 @@
 // Runs the long jobs of filters and searches, in the worker or in slices beside what the page does.
 import { pause } from "../data/source.js";
+import { placesOf } from "./lines.js";
 import { findMatches } from "./matches.js";
 import { answerQuestions } from "./questions.js";
 
@@ -30,19 +31,9 @@ export async function runJob(columns, request, load, isStopped, onHits) {
   const hits = await findMatches(columns, request.text, request.ignoreCase, load, async (sofar) => {
     await checkStopped();
     if (performance.now() - told > BETWEEN_HITS_MS) {
-      onHits(rowsWith(sofar));
+      onHits(placesOf(sofar, 1));
       told = performance.now();
     }
   });
-  return rowsWith(hits);
-}
-
-/**
- * The places that are not 0, in order.
- * @param {Uint8Array} marks
- */
-function rowsWith(marks) {
-  const rows = new Int32Array(marks.reduce((sum, mark) => sum + mark, 0));
-  for (let row = 0, n = 0; n < rows.length; row++) if (marks[row]) rows[n++] = row;
-  return rows;
+  return placesOf(hits, 1);
 }

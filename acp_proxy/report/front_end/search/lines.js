@@ -4,6 +4,8 @@
  * @typedef {(name: string) => Promise<Uint8Array>} LoadBlock returns the inflated bytes of a block
  * @typedef {object} LineBlock the lines of some rows that follow each other
  * @property {string | null} text of all of them, if a character is a byte; else null
+ * @property {string | null} lower `text` in lower case, if it is ASCII
+ * @property {(row: number) => [number, number]} placeOf where a line is in `text`
  * @property {(row: number) => string} line
  * @property {(row: number, from: number, size: number) => string} part of a line, by bytes
  */
@@ -55,9 +57,24 @@ function lineBlock(bytes, first, count, lengths) {
     text === null ? UTF8.decode(bytes.subarray(start, end)) : text.slice(start, end);
   return {
     text,
+    lower: text === null || NON_ASCII.test(text) ? null : text.toLowerCase(),
+    placeOf: (row) => [starts[row - first], starts[row - first + 1]],
     line: (row) => between(starts[row - first], starts[row - first + 1]),
     part: (row, from, size) => between(starts[row - first] + from, starts[row - first] + from + size),
   };
+}
+
+/**
+ * The places that have a value, in order.
+ * @param {Uint8Array} marks
+ * @param {number} wanted
+ */
+export function placesOf(marks, wanted) {
+  let count = 0;
+  for (let place = 0; place < marks.length; place++) if (marks[place] === wanted) count++;
+  const places = new Int32Array(count);
+  for (let place = 0, n = 0; n < count; place++) if (marks[place] === wanted) places[n++] = place;
+  return places;
 }
 
 /**

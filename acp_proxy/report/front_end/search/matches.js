@@ -6,7 +6,18 @@ import { NON_ASCII, cellReader, lineBlocks } from "./lines.js";
 /** @typedef {import("./questions.js").Columns} Columns */
 /** @typedef {import("./lines.js").LoadBlock} LoadBlock */
 /** @typedef {(text: string) => (from: number) => number} Sought says where the text is, from a place on; or -1 */
-/** @typedef {{text: string, rows: number[], starts: number[]}} Message the last part of it */
+/** @typedef {{kind: string, id: string | null, text: string}} Chunk */
+/**
+ * @typedef {object} Message a message that is being streamed, or the last part of it
+ * @property {string[]} texts
+ * @property {number} length
+ * @property {boolean} endsInHalf whether its last text ends in half of a character
+ * @property {number[]} rows of its pieces
+ * @property {number[]} starts of its pieces
+ * @property {number} session
+ * @property {boolean} hasId
+ * @property {boolean} isOpen
+ */
 
 const PROMPT = "session/prompt";
 const UPDATE = "session/update";
@@ -17,6 +28,9 @@ const MOST_MESSAGES = 32;
 const FULL = 65536;
 const ESCAPE = /\\(?:u([0-9A-Fa-f]{4})|(.))/gs;
 const ESCAPED_STRING = /"([^"\\]*(?:\\.[^"\\]*)+)(?:"|$)/gs;
+const HALF_MASK = 0xfc00;
+const HIGH_HALF = 0xd800;
+const LOW_HALF = 0xdc00;
 const NAMED = new Map([["n", "\n"], ["t", "\t"], ["r", "\r"], ["b", "\b"], ["f", "\f"]]);
 
 /**
@@ -36,15 +50,18 @@ export async function findMatches(columns, wanted, ignoreCase, load, pause) {
   const every = Int32Array.from({ length: count }, (_, row) => row);
   const cellsOf = cellReader(load);
   for await (const { block, from, to } of lineBlocks(columns.payloads, columns.lengths, every, load)) {
+    if (block.text !== null) markWritten(block, from, to, sought(block.text), wanted.length, hits);
+    const mayHaveEscapes = block.text === null || block.text.includes("\\");
     for (let row = from; row < to; row++) {
       if (columns.isEvent[row]) {
         const text = `${columns.eventKinds.get(row)} ${(await cellsOf(row))[0]}`;
-        if (sought(text)(0) >= 0) hits[row] = 1;
+        hits[row] = sought(text)(0) >= 0 ? 1 : 0;
         continue;
       }
       const line = block.line(row);
       const method = columns.methodTexts.get(columns.methods[row]);
-      if (isIn(line, sought, method)) hits[row] = 1;
+      if (block.text === null && sought(line)(0) >= 0) hits[row] = 1;
+      if (mayHaveEscapes && hits[row] === 0 && line.includes("\\") && isInStrings(line, sought, method)) hits[row] = 1;
       if (wanted.length > 1) messages.feed(row, line, method);
     }
     await pause(hits);
@@ -54,13 +71,31 @@ export async function findMatches(columns, wanted, ignoreCase, load, pause) {
 }
 
 /**
+ * Marks the rows whose lines have the text as it is written.
+ * @param {import("./lines.js").LineBlock} block
+ * @param {number} from
+ * @param {number} to
+ * @param {(from: number) => number} indexFrom
+ * @param {number} length of the text
+ * @param {Uint8Array} hits
+ */
+function markWritten(block, from, to, indexFrom, length, hits) {
+  let row = from;
+  for (let place = indexFrom(0); place >= 0 && row < to; ) {
+    let [start, end] = block.placeOf(row);
+    while (end <= place && ++row < to) [start, end] = block.placeOf(row);
+    if (row < to && place >= start && place + length <= end) hits[row] = 1;
+    place = indexFrom(hits[row] ? end : place + 1);
+  }
+}
+
+/**
  * @param {string} line
  * @param {Sought} sought
  * @param {string | undefined} method not a hit where it is written with escapes
  */
-function isIn(line, sought, method) {
-  if (sought(line)(0) >= 0) return true;
-  if (!line.includes("\\") || sought(withoutEscapes(line))(0) < 0) return false;
+function isInStrings(line, sought, method) {
+  if (sought(withoutEscapes(line))(0) < 0) return false;
   for (const [, string] of line.matchAll(ESCAPED_STRING)) {
     const text = withoutEscapes(string);
     if (sought(text)(0) >= 0 && text !== method) return true;
@@ -112,9 +147,11 @@ class Messages {
     this.sought = sought;
     this.length = length;
     this.hits = hits;
-    /** @type {Map<string, Message & {session: number, hasId: boolean}>} */
+    /** @type {Map<string, Message>} */
     this.open = new Map();
     this.chunks = new ChunkReader();
+    /** @type {{chunk: Chunk, message: Message} | null} */
+    this.latest = null;
   }
 
   /**
@@ -131,25 +168,41 @@ class Messages {
       const begins = this.columns.hasCall[row] && line.includes('"tool_call"');
       return begins ? this.endUnnamed(session) : undefined;
     }
-    const key = JSON.stringify([session, chunk.kind, chunk.id]);
+    const message = this.messageOf(session, chunk);
+    if (chunk.text === "") return undefined;
+    // Half of a character belongs to the piece that has the other half.
+    const half = message.endsInHalf && (chunk.text.charCodeAt(0) & HALF_MASK) === LOW_HALF ? 1 : 0;
+    if (chunk.text.length > half) {
+      message.rows.push(row);
+      message.starts.push(message.length + half);
+    }
+    message.texts.push(chunk.text);
+    message.length += chunk.text.length;
+    message.endsInHalf = (chunk.text.charCodeAt(chunk.text.length - 1) & HALF_MASK) === HIGH_HALF;
+    if (message.length > FULL + 2 * this.length) this.look(message);
+    return undefined;
+  }
+
+  /**
+   * @param {number} session
+   * @param {Chunk} chunk
+   */
+  messageOf(session, chunk) {
+    const { latest } = this;
+    // Most pieces follow one of the same message; the reader then returns the same chunk, too.
+    if (latest && latest.chunk === chunk && latest.message.session === session && latest.message.isOpen) return latest.message;
+    const key = `${session} ${chunk.kind} ${chunk.id === null ? "" : `"${chunk.id}`}`;
     let message = this.open.get(key);
     if (message) this.open.delete(key);
     else {
       this.endUnnamed(session);
       const [oldest] = this.open.values();
       if (this.open.size >= MOST_MESSAGES) this.end((one) => one === oldest);
-      message = { text: "", rows: [], starts: [], session, hasId: chunk.id !== null };
+      message = { texts: [], length: 0, endsInHalf: false, rows: [], starts: [], session, hasId: chunk.id !== null, isOpen: true };
     }
     this.open.set(key, message);
-    // Half of a character belongs to the piece that has the other half.
-    const half = /[\ud800-\udbff]$/.test(message.text) && /^[\udc00-\udfff]/.test(chunk.text) ? 1 : 0;
-    if (chunk.text.length > half) {
-      message.rows.push(row);
-      message.starts.push(message.text.length + half);
-    }
-    message.text += chunk.text;
-    if (message.text.length > FULL + 2 * this.length) this.look(message);
-    return undefined;
+    this.latest = { chunk, message };
+    return message;
   }
 
   endAll() {
@@ -161,11 +214,12 @@ class Messages {
     this.end((one) => one.session === session && !one.hasId);
   }
 
-  /** @param {(message: Message & {session: number, hasId: boolean}) => boolean} isOver */
+  /** @param {(message: Message) => boolean} isOver */
   end(isOver) {
     for (const [key, message] of this.open) {
       if (isOver(message)) {
         this.open.delete(key);
+        message.isOpen = false;
         this.look(message);
       }
     }
@@ -173,7 +227,8 @@ class Messages {
 
   /** Marks where matches begin, and keeps the end, which may be the beginning of one. @param {Message} message */
   look(message) {
-    const { text, rows, starts } = message;
+    const { rows, starts } = message;
+    const text = message.texts.join("");
     const indexFrom = this.sought(text);
     let place = 0;
     for (let n = 0; (place = indexFrom(place)) >= 0; place = starts[n]) {
@@ -184,7 +239,8 @@ class Messages {
     const cut = text.length - this.length + 1;
     let first = starts.length - 1;
     while (first > 0 && starts[first] > cut) first--;
-    message.text = text.slice(starts[first]);
+    message.texts = [text.slice(starts[first])];
+    message.length = message.texts[0].length;
     message.rows = rows.slice(first);
     message.starts = starts.slice(first).map((start) => start - starts[first]);
   }
@@ -195,7 +251,7 @@ class ChunkReader {
   constructor() {
     this.before = "\0";
     this.after = "\0";
-    /** @type {{kind: string, id: string | null, text: string} | null} */
+    /** @type {Chunk | null} */
     this.latest = null;
   }
 
@@ -204,7 +260,10 @@ class ChunkReader {
     const { before, after, latest } = this;
     if (latest && line.startsWith(before) && line.endsWith(after) && line.length >= before.length + after.length) {
       const text = line.slice(before.length, line.length - after.length);
-      if (!/["\\\0-\x1f]/.test(text)) return { ...latest, text };
+      if (!/["\\\0-\x1f]/.test(text)) {
+        latest.text = text;
+        return latest;
+      }
     }
     if (!line.includes("_chunk")) return null;
     const chunk = readChunk(line);

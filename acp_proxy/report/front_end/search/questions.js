@@ -44,8 +44,7 @@ export async function answerQuestions(columns, { questions, rows, from, sizes },
   const ofLines = questions.map((question, n) => ({ test: lineTest(question), answers: answers[n] })).filter((one) => one.test);
   if (ofLines.length) {
     for await (const { block, from: first, to } of lineBlocks(columns.payloads, columns.lengths, rows, load)) {
-      const lower = block.text === null || NON_ASCII.test(block.text) ? null : block.text.toLowerCase();
-      const open = ofLines.filter(({ test }) => lower === null || test?.mayBeIn(lower));
+      const open = ofLines.filter(({ test }) => block.lower === null || test?.mayBeIn(block.lower));
       for (let n = first; n < to && open.length; n++) {
         const row = rows[n];
         const line = from[n] < 0 ? block.line(row) : block.part(row, from[n], sizes[n]);

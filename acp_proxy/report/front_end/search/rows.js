@@ -138,7 +138,8 @@ class BatchMembers {
  */
 export function judgeRows(recording, filter, answers, first, end) {
   const range = new RowRange(recording, answers, first, end);
-  const [found, candidates] = [filter.matches(range), filter.candidates(range)];
+  const found = filter.matches(range);
+  const candidates = filter.isExact ? found : filter.candidates(range);
   const [streams, event] = [recording.codes("stream"), recording.code("event")];
   const [kinds, batch] = [recording.codes("kind"), recording.code("batch")];
   for (let n = 0; n < found.length; n++) {

@@ -2,6 +2,7 @@
 import { pause } from "../data/source.js";
 import { parseFilter } from "../filter/grammar.js";
 import { PERHAPS, YES } from "../filter/terms.js";
+import { placesOf } from "./lines.js";
 import { LineReader } from "./line_reader.js";
 import { Answers, judgeMembers, judgeRows, membersOfBatch } from "./rows.js";
 
@@ -38,7 +39,7 @@ export async function applyFilter({ recording }, text) {
     await readAnswers(recording, filter, answers, judged, latest.signal);
     judged = await judgeAll(recording, filter, answers, latest.signal);
   }
-  return rowsThatAre(judged, YES);
+  return placesOf(judged, YES);
 }
 
 /**
@@ -113,7 +114,7 @@ async function readAnswers(recording, filter, answers, judged, signal) {
   const rows = [];
   const from = [];
   const sizes = [];
-  for (const row of rowsThatAre(judged, PERHAPS)) {
+  for (const row of placesOf(judged, PERHAPS)) {
     const members = membersOfBatch(recording, row);
     const verdicts = members.length ? judgeMembers(recording, filter, answers, row, members) : [];
     if (members.length === 0) {
@@ -145,14 +146,4 @@ async function readAnswers(recording, filter, answers, judged, signal) {
       }
     }
   }
-}
-
-/**
- * @param {Uint8Array} judged
- * @param {number} answer
- */
-function rowsThatAre(judged, answer) {
-  const rows = new Int32Array(judged.reduce((sum, one) => sum + (one === answer ? 1 : 0), 0));
-  for (let row = 0, n = 0; n < rows.length; row++) if (judged[row] === answer) rows[n++] = row;
-  return rows;
 }
