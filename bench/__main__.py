@@ -15,6 +15,8 @@ from bench.build import BenchError, Programs, build
 from bench.cases import CASES, Case
 from bench.diffs import FRAMES, measure_diffs
 from bench.kills import Kill, run_kills
+from bench.pages import FRAMES as PAGE_FRAMES
+from bench.pages import GOALS, measure_pages
 from bench.report import HEADER, Rounds, as_json, number, rows, table
 from bench.subjects import PROXY, Subject, measure, subjects
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 KILLS = 100
-NAMES = (*(case.name for case in CASES), "diff", "kills")
+NAMES = (*(case.name for case in CASES), "diff", "report", "kills")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -60,6 +62,8 @@ def main(
     failed = _run_cases(cases, found, programs, rounds, results)
     if "diff" in names:
         _run_diffs(rounds, results, quick=quick)
+    if "report" in names:
+        failed |= _run_pages(rounds, results, quick=quick)
     if kills:
         failed |= _run_kills(programs, kills, seed, results)
     if json_file:
@@ -130,6 +134,21 @@ def _run_diffs(rounds: int, results: dict[str, Any], *, quick: bool) -> None:
     for time in times:
         click.echo(time.line())
     results["diff"] = [asdict(time) for time in times]
+
+
+def _run_pages(rounds: int, results: dict[str, Any], *, quick: bool) -> bool:
+    """Print the figures of pages in a browser; return whether they could not be measured."""
+    frames = tuple(count // 10 for count in PAGE_FRAMES) if quick else PAGE_FRAMES
+    results["report"] = []
+    try:
+        for time in measure_pages(min(rounds, 3), frames):
+            click.echo(time.line())
+            results["report"].append(asdict(time))
+    except BenchError as error:
+        click.echo(f"  {error}", err=True)
+        return True
+    click.echo(GOALS)
+    return False
 
 
 def _run_kills(programs: Programs, count: int, seed: int | None, results: dict[str, Any]) -> bool:

@@ -55,13 +55,7 @@ class App {
     this.hitCount = h("output", { class: "count", for: "search" });
     this.message = h("p", { class: "message", role: "status", "aria-live": "polite" });
     this.commands = this.makeCommands();
-    this.help = h(
-      "dialog",
-      { class: "help", "aria-label": "Keys" },
-      h("h2", null, "Keys"),
-      keyTable(this.commands),
-      h("button", { type: "button", on: { click: () => this.help.close() } }, "Close"),
-    );
+    this.help = h("dialog", { class: "help", "aria-label": "Keys", on: { close: () => clear(this.help) } });
     this.overview = h("div", { class: "overview" });
     this.main = h("div", { class: "main" });
     this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
@@ -115,7 +109,7 @@ class App {
       h("label", { class: "field" }, "Search", this.search, this.hitCount),
       h("span", { class: "steps" }, step(-1, "↑", "Previous problem, or hit of the search (p)"), this.stepCount, step(1, "↓", "Next problem, or hit of the search (n)")),
       times,
-      h("button", { type: "button", title: "Keys (?)", on: { click: () => this.help.showModal() } }, "Keys"),
+      h("button", { type: "button", title: "Keys (?)", on: { click: () => this.showHelp() } }, "Keys"),
     );
   }
 
@@ -133,8 +127,13 @@ class App {
       { keys: ["Enter"], words: "read the chosen frame", run: () => this.detail.focus() },
       ...VIEWS.map((view) => ({ keys: [view.key], words: view.title.toLowerCase(), run: () => state.setView(view.name) })),
       { keys: ["Escape"], words: "back to the rows", run: () => this.current?.mounted?.focus?.() },
-      { keys: ["?"], words: "this help", run: () => this.help.showModal() },
+      { keys: ["?"], words: "this help", run: () => this.showHelp() },
     ];
+  }
+
+  showHelp() {
+    clear(this.help, h("h2", null, "Keys"), keyTable(this.commands), h("button", { type: "button", on: { click: () => this.help.close() } }, "Close"));
+    this.help.showModal();
   }
 
   showView() {

@@ -1,0 +1,183 @@
+"""Measures pages of long recordings: making them, and using them in Chromium.
+
+Recordings of 10,000, 100,000 and 1,000,000 frames are made, and a page of each. What the reader of
+a page waits for is measured in the page itself; the best of some rounds counts, since a browser
+shares the machine with whoever else there is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from bench.build import BenchError
+from bench.subjects import PROXY
+from tests.million import record_million
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+FRAMES = (10_000, 100_000, 1_000_000)
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync")
+_TIMEOUT_MS = 120_000
+GOALS = """\
+  aim: first rows 300, 400 and 1,100 ms; jump 100, filter 50, search 5,000, longest task 100 ms;
+  500 nodes, renderer 600 MB; 100,000 and 1,000,000 frames made in 4 and 30 s with 150 MB"""
+
+_NOTE = """
+const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+window.noted = {longest: 0, rows: null, drawn};
+const observer = new PerformanceObserver((list) => {
+  for (const {duration} of list.getEntries()) noted.longest = Math.max(noted.longest, duration);
+});
+observer.observe({type: "longtask", buffered: true});
+const look = () => {
+  if (document.querySelector(".list-body .list-text")) {
+    drawn().then(() => noted.rows = performance.now());
+  } else requestAnimationFrame(look);
+};
+requestAnimationFrame(look);
+"""
+"""Runs before the page does: notes when its first rows are drawn, and its longest task."""
+
+_READY = """async () => {
+  while (noted.rows === null) await new Promise((done) => setTimeout(done, 20));
+  return noted.rows;
+}"""
+_JUMP = """async () => {
+  const {state, recording} = acpReport;
+  let longest = 0;
+  for (const part of [0.5, 0.9, 0.1, 0.7]) {
+    const began = performance.now();
+    state.select(Math.floor(recording.rows * part));
+    do await noted.drawn();
+    while (!document.querySelector("[aria-selected=true] .list-text")?.textContent);
+    longest = Math.max(longest, performance.now() - began);
+  }
+  return longest;
+}"""
+_FILTER = """async () => {
+  const began = performance.now();
+  await acpReport.state.setFilter("kind:request latency:..10s");
+  await noted.drawn();
+  const took = performance.now() - began;
+  await acpReport.state.setFilter("");
+  return took;
+}"""
+_SEARCH = """async () => {
+  const began = performance.now();
+  await acpReport.state.setQuery("question 7");
+  return performance.now() - began;
+}"""
+
+
+@frozen
+class PageTime:
+    """A page; times in milliseconds, those of making it in seconds of processor time."""
+
+    frames: int
+    made_s: float
+    made_mb: float
+    """The most memory that making it took."""
+    size_kb: float
+    first_rows_ms: float
+    """From the navigation until the first rows are drawn."""
+    jump_ms: float
+    """To a row far away, until its text is drawn: the longest of four."""
+    filter_ms: float
+    search_ms: float
+    """Through all lines."""
+    longest_task_ms: float
+    """Since the navigation, all of the above included; 0 if none took 50."""
+    nodes: int
+    """Elements in the part of the page that scripts fill."""
+    heap_mb: float
+    renderer_mb: float
+    """The most memory that the process of the page took."""
+
+    def line(self) -> str:
+        """Returns a line for the terminal."""
+        return (
+            f"report of {self.frames:,} frames: made in {self.made_s:.1f} s with"
+            f" {self.made_mb:.0f} MB, {self.size_kb:,.0f} kB;"
+            f" first rows {self.first_rows_ms:.0f} ms,"
+            f" jump {self.jump_ms:.0f} ms, filter {self.filter_ms:.0f} ms,"
+            f" search {self.search_ms:.0f} ms, longest task {self.longest_task_ms:.0f} ms;"
+            f" {self.nodes} nodes, heap {self.heap_mb:.0f} MB, renderer {self.renderer_mb:.0f} MB"
+        )
+
+
+def measure_pages(rounds: int, frames: tuple[int, ...] = FRAMES) -> list[PageTime]:
+    """Measures a page of each number of frames.
+
+    Raises:
+        BenchError: Playwright, Chromium or acp-proxy is missing, or a page cannot be made.
+    """
+    try:
+        from playwright.sync_api import sync_playwright  # late: only these figures need it
+    except ImportError as error:
+        raise BenchError(f"pages need playwright: {error}") from error
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if program is None:
+        raise BenchError("pages need chromium on the PATH")
+    with (
+        tempfile.TemporaryDirectory(prefix="acp-bench-") as directory,
+        sync_playwright() as running,
+    ):
+        times = []
+        for count in frames:
+            recording = record_million(Path(directory) / f"{count}.db", count)
+            page, made = recording.with_suffix(".html"), _made(recording)
+            used = []
+            for _ in range(rounds):
+                browser = running.chromium.launch(executable_path=program, args=[*FLAGS])
+                used.append(_used(browser, page))
+                browser.close()
+            best = {name: min(one[name] for one in used) for name in used[0]}
+            times.append(PageTime(frames=count, size_kb=page.stat().st_size / 1e3, **made, **best))
+        return times
+
+
+def _made(recording: Path) -> dict[str, Any]:
+    """Makes the page of a recording beside it."""
+    page = recording.with_suffix(".html")
+    with subprocess.Popen(
+        [PROXY, "inspect", "report", recording, "--output", page], stderr=subprocess.DEVNULL
+    ) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise BenchError(f"no page of {recording.name}: exit {process.returncode}")
+    return {"made_s": usage.ru_utime + usage.ru_stime, "made_mb": usage.ru_maxrss / 1e3}
+
+
+def _used(browser: Browser, path: Path) -> dict[str, Any]:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(_TIMEOUT_MS)
+    page.add_init_script(_NOTE)
+    page.goto(path.as_uri())
+    found: dict[str, Any] = {"first_rows_ms": page.evaluate(_READY)}
+    page.wait_for_timeout(500)
+    found["jump_ms"] = page.evaluate(_JUMP)
+    found["nodes"] = page.evaluate("() => document.querySelectorAll('#app *').length")
+    found["filter_ms"] = page.evaluate(_FILTER)
+    found["search_ms"] = page.evaluate(_SEARCH)
+    found["longest_task_ms"] = page.evaluate("() => noted.longest")
+    heap = page.context.new_cdp_session(page).send("Runtime.getHeapUsage")
+    found["heap_mb"] = heap["usedSize"] / 1e6
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    renderers = [one["id"] for one in processes if one["type"] == "renderer"]
+    found["renderer_mb"] = max(map(_peak_kb, renderers)) / 1e3
+    return found
+
+
+def _peak_kb(process: int) -> int:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0])
