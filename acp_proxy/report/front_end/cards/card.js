@@ -338,7 +338,9 @@ export const callsView = {
       if (container.hidden || listed === among) return;
       listed = among;
       const rows = callsAmong(state.recording, among);
-      clear(box, h("p", {class: "note"}, rows.length === 0 ? "no tool calls among the rows that are shown" : countInWords(rows.length, "tool call")));
+      const within = rows.filter((row) => !Number.isNaN(state.recording.numbers("turn")[row])).length;
+      const others = rows.length > within ? `, ${rows.length - within} more outside of turns, as in a replayed history` : "";
+      clear(box, h("p", {class: "note"}, `${countInWords(within, "tool call")}${others}`));
       let shown = 0;
       addInParts(box, async (add) => {
         const cards = await Promise.all(rows.slice(shown, (shown += CARDS_AT_ONCE)).map((row) => closedCard(state, row)));

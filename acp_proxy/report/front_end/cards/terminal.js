@@ -12,9 +12,8 @@ import {ansiLines} from "./ansi.js";
 /** @typedef {{t_ns: number, seq: number, text: string, isWhole: boolean}} OutputStep */
 
 const LONGEST_PAUSE_NS = 2e9;
-const SCREENFUL = 24;
 const MOST_OUTPUT = 1 << 20;
-const MOST_LINES_SHOWN = 2000;
+const MOST_LINES_SHOWN = 1000;
 const TERMINAL_ENDINGS = new Map([["terminal/kill", "killed"], ["terminal/release", "released"]]);
 const TRUNCATED = "the client has left out the beginning of the output";
 
@@ -183,7 +182,7 @@ export async function terminalElement(state, id, row) {
 }
 
 /**
- * The last screenful of the output, more when asked for, and how it grew.
+ * The output, and how it grew.
  * @param {TerminalModel} model
  * @returns {HTMLElement[]}
  */
@@ -193,17 +192,16 @@ function outputElements(model) {
   const slider = h("input", {type: "range", min: 0, max: last, "aria-label": "output over time"});
   const place = h("span", {class: "note"});
   const play = h("button", {type: "button"});
-  let [most, timer] = [SCREENFUL, 0];
+  let timer = 0;
   const show = (/** @type {number} */ index) => {
     const {count, line} = ansiLines(model.output(index).slice(-MOST_OUTPUT));
-    const first = Math.max(0, count - most);
-    clear(box, first > 0 && h("button", {type: "button", on: {click: () => {
-      most = MOST_LINES_SHOWN;
-      show(index);
-    }}}, `${countInWords(first, "earlier line")}: show at most ${MOST_LINES_SHOWN}`));
+    const first = Math.max(0, count - MOST_LINES_SHOWN);
+    clear(box, first > 0 && h("p", {class: "note"}, `${countInWords(first, "earlier line")} not shown`));
     for (let at = first; at < count; at++) {
       box.append(h("div", {class: "terminal-line"}, line(at).map(({text, classes}) => h("span", {class: classes || null}, text))));
     }
+    // The last screenful comes first.
+    requestAnimationFrame(() => (box.scrollTop = box.scrollHeight));
     const {t_ns, seq} = model.steps[index];
     slider.value = String(index);
     clear(place, `change ${index + 1} of ${last + 1}, #${seq}, after ${durationInWords(t_ns - model.steps[0].t_ns)}`);

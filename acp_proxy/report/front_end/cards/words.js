@@ -14,7 +14,6 @@ const MOST_COMPARED_CHARACTERS = 200_000;
 const MOST_EDITS = 1500;
 const MOST_WORD_EDITS = 200;
 const CONTEXT_LINES = 3;
-const HUNK_HEAD = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 /**
  * The indexes of elements that both have, in order, by Myers' algorithm.
@@ -192,18 +191,13 @@ export function comparedTexts(before, after) {
  * @returns {DiffRow[]}
  */
 export function patchRows(text) {
-  let [oldLeft, newLeft, oldNumber, newNumber] = [0, 0, 0, 0];
+  let [oldNumber, newNumber] = [0, 0];
   const rows = text.replace(/\n$/, "").split("\n").map((line) => {
-    // Outside of a hunk, "---" and "+++" name the files.
-    const isInHunk = oldLeft > 0 || newLeft > 0;
-    const head = isInHunk ? null : HUNK_HEAD.exec(line);
-    if (head !== null) [oldNumber, oldLeft, newNumber, newLeft] = head.slice(1).map((digits) => Number(digits ?? 1));
-    if (!isInHunk || line.startsWith("\\")) return diffRow("head", line);
-    const [isAdded, isRemoved] = [line.startsWith("+"), line.startsWith("-")];
-    if (!isAdded) oldLeft--;
-    if (!isRemoved) newLeft--;
-    if (isAdded) return diffRow("added", line.slice(1), 0, newNumber++);
-    return isRemoved ? diffRow("removed", line.slice(1), oldNumber++) : diffRow("same", line.slice(1), oldNumber++, newNumber++);
+    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
+    if (hunk !== null) [oldNumber, newNumber] = [Number(hunk[1]), Number(hunk[2])];
+    if (line.startsWith("+") && !line.startsWith("+++ ")) return diffRow("added", line.slice(1), 0, newNumber++);
+    if (line.startsWith("-") && !line.startsWith("--- ")) return diffRow("removed", line.slice(1), oldNumber++);
+    return line.startsWith(" ") ? diffRow("same", line.slice(1), oldNumber++, newNumber++) : diffRow("head", line);
   });
   if (text.length <= MOST_COMPARED_CHARACTERS) markWords(rows);
   return rows;

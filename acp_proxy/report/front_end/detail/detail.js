@@ -1,7 +1,7 @@
 // The pane about one frame or event: its facts, what it says, its JSON, its bytes and the frame beside it.
 import {rowsOfCallAt, seqButton} from "../cards/card.js";
 import {clear, h, setAttribute} from "../shell/dom.js";
-import {countInWords, durationInWords, shellWord, sizeInWords, visibleText} from "../shell/words.js";
+import {countInWords, durationInWords, shellWord, visibleText} from "../shell/words.js";
 import {showBytes} from "./hex.js";
 import {JsonText, JsonTree} from "./json_tree.js";
 import {LARGEST_READ, WITHOUT_PAYLOADS, saidElements} from "./said.js";
@@ -54,7 +54,7 @@ async function factsOf(recording, row) {
     ...frame,
     time: `${clock}, ${(Number(t_ns) / 1e9).toFixed(6)} s after the start`,
     arrived: spread > 0 && `over ${durationInWords(spread)}`,
-    size: typeof size === "number" && `${countInWords(size, "byte")} (${sizeInWords(size)})`,
+    size: typeof size === "number" && countInWords(size, "byte"),
     newline: typeof newline === "string" && (JSON.stringify(newline).slice(1, -1) || "none"),
     answer: answerInWords(recording, row),
   });
@@ -180,7 +180,8 @@ export function mountDetail(container, state) {
       copyButton("JSON", async () => (recording.hasPayloads ? new TextDecoder().decode(await recording.line(state.row)) : WITHOUT_PAYLOADS)),
       copyButton("mermaid", () => mermaidAround(recording, state.row))),
     copied, h("div", {class: "detail-tabs", role: "tablist", "aria-label": "parts of the detail", on: {keydown: onTabKey}}, tabs), panel);
-  clear(container, h("p", {class: "note"}, "Choose a row to see what it says."), content);
+  const empty = h("p", {class: "note"}, "Choose a row to see what it says.");
+  clear(container, empty, content);
 
   /** @param {DetailPane} chosen */
   function choose(chosen) {
@@ -226,7 +227,7 @@ export function mountDetail(container, state) {
     });
     setAttribute(panel, "aria-labelledby", `detail-tab-${pane.name}`);
     clear(panel, fresh);
-    content.hidden = false;
+    [content.hidden, empty.hidden] = [false, true];
     container.scrollTop = 0;
   }
 
@@ -314,13 +315,8 @@ async function showLineBytes(container, row, {recording}) {
  */
 async function showPair(container, row, state) {
   const {recording} = state;
-  const [kind, pair] = [recording.text("kind", row), recording.pair(row)];
-  if (pair < 0) return container.append(h("p", {class: "note"}, kind === "request" ? "This request was not answered." : "There is no request or answer that belongs to it."));
-  const boxes = [Math.min(row, pair), Math.max(row, pair)].map(async (one) => {
-    const box = h("div", {class: one === row ? "pair-half here" : "pair-half"},
-      h("p", {}, seqButton(state, one), ` ${recording.text("kind", one)}${one === row ? " (this frame)" : ""}`), h("p", {class: "text"}, visibleText((await recording.cells(one)).text)));
-    await showTree(box, one, state);
-    return box;
-  });
-  container.append(h("p", {}, `The answer came ${durationInWords(recording.numbers("latency_ns")[row])} after the request.`), h("div", {class: "pair"}, await Promise.all(boxes)));
+  const pair = recording.pair(row);
+  container.append(h("p", {}, answerInWords(recording, row) || "It asks nothing and answers nothing.", " ", pair >= 0 && seqButton(state, pair)));
+  if (pair >= 0) container.append(h("p", {class: "text"}, visibleText((await recording.cells(pair)).text)));
+  if (pair >= 0) await showTree(container, pair, state);
 }

@@ -4,7 +4,6 @@ import {countInWords, sizeInWords, visiblePieces} from "../shell/words.js";
 
 const ROW_BYTES = 16;
 const TEXT_AT_ONCE = 50_000;
-const HEX_AT_ONCE = 4096;
 
 /**
  * Rows of sixteen bytes with their places, their hex and their characters.
@@ -76,39 +75,31 @@ export function longText(text) {
  */
 export function showBytes(container, pieces, size) {
   const facts = h("span", {class: "note"});
-  const box = h("div", {class: "bytes", tabindex: "0", role: "group", "aria-label": "bytes of the line"});
+  const box = h("div", {class: "mono"});
   const choice = h("button", {type: "button", "aria-pressed": "false"}, "hex");
   const start = (/** @type {boolean} */ isHex) => {
     const source = pieces();
     const decoder = new TextDecoder("utf-8", {fatal: true, ignoreBOM: true});
-    /** @type {Uint8Array} */
-    let piece = new Uint8Array(0);
-    let [text, at, base] = ["", 0, 0];
+    let base = 0;
     clear(facts, `${countInWords(size, "byte")} `);
-    const isDone = () => at >= (isHex ? piece.length : text.length);
     clear(box);
     addInParts(box, async (add) => {
-      if (isDone()) {
-        [base, at] = [base + piece.length, 0];
-        piece = (await source.next()).value ?? new Uint8Array(0);
-        try {
-          if (!isHex) text = decoder.decode(piece, {stream: base + piece.length < size});
-        } catch {
-          isHex = true;
-          clear(facts, `${countInWords(size, "byte")}, not all of them UTF-8: shown as hex `);
-        }
+      const {value: piece = new Uint8Array(0)} = await source.next();
+      let text = "";
+      try {
+        if (!isHex) text = decoder.decode(piece, {stream: base + piece.length < size});
+      } catch {
+        isHex = true;
+        clear(facts, `${countInWords(size, "byte")}, not all of them UTF-8: shown as hex `);
       }
-      const end = at + (isHex ? HEX_AT_ONCE : TEXT_AT_ONCE);
-      add(isHex ? hexRows(piece.subarray(at, end), base + at) : markedText(text.slice(at, end)));
-      at = end;
-      const left = size - base - (isDone() ? piece.length : isHex ? at : 0);
-      return left > 0 && piece.length > 0 ? sizeInWords(left) : "";
+      add(longText(isHex ? hexRows(piece, base) : text));
+      base += piece.length;
+      return base < size && piece.length > 0 ? sizeInWords(size - base) : "";
     });
   };
   choice.addEventListener("click", () => {
-    const isHex = choice.getAttribute("aria-pressed") === "false";
-    choice.setAttribute("aria-pressed", String(isHex));
-    start(isHex);
+    choice.ariaPressed = String(choice.ariaPressed === "false");
+    start(choice.ariaPressed === "true");
   });
   start(false);
   container.append(h("p", {}, facts, choice), box);

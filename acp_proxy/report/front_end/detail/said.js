@@ -110,12 +110,10 @@ export function longStrings(value, place = "") {
  * @returns {ContentBlock[]}
  */
 export function saidBlocks(message, method, kind) {
-  const [params, result] = [objectAt(message, "params"), objectAt(message, "result")];
+  const params = objectAt(message, "params");
   if (kind === "request" && method === "session/prompt") {
     return [...contentBlocks(params.prompt ?? params.content), ...contentBlocks(params.attachments)];
   }
-  if (method === "fs/write_text_file" && kind === "request") return contentBlocks(params.content, wordAt(params, "path"));
-  if (method === "fs/read_text_file" && kind === "response") return contentBlocks(result.content, "content");
   if (method === "session/update") {
     const {kind: name, update} = updateOf(message);
     if (name.includes("message") || name.includes("thought")) return contentBlocks(update.content);
