@@ -40,10 +40,10 @@ const purify = (await import(`${packages}/dompurify/dist/purify.es.mjs`)).defaul
 Object.assign(purify, { addHook: () => {}, sanitize: String });  // there is no DOM to draw in
 const { default: mermaid } = await import(`${packages}/mermaid/dist/mermaid.core.mjs`);
 const texts = JSON.parse(readFileSync(0, "utf8"));
+await mermaid.parse("sequenceDiagram");  // which loads what reads such diagrams
 const found = [];
 for (const text of texts) {
   try {
-    await mermaid.parse(text);
     const { db } = await mermaid.mermaidAPI.getDiagramFromText(text);
     const actors = [...db.getActors().values()].map((actor) => actor.description);
     const messages = db.getMessages().map((message) => message.message);

@@ -11,6 +11,7 @@ from attrs import evolve
 from acp_proxy.cli.commands.inspect.report_comparison import write_comparison
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import (
+    comparison_options,
     complete_recording,
     file_option,
     filter_argument,
@@ -21,6 +22,7 @@ from acp_proxy.cli.output_files import spare_recordings, write_files
 from acp_proxy.cli.recordings import file_of, open_recording
 from acp_proxy.cli.redaction import masked_summary, unredacted_option
 from acp_proxy.cli.render.output import Writer, progress, warn
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.inspection.choice import row_of
 from acp_proxy.inspection.secrets import masked_values
@@ -62,6 +64,7 @@ from acp_proxy.wording import byte_size
 )  # fmt: skip
 @click.option("--against", metavar="B", shell_complete=complete_recording,
               help="Show what differs between this recording and B, side by side.")  # fmt: skip
+@comparison_options("B")
 @click.option("--force", is_flag=True, help="Replace the file that is there.")
 @unredacted_option
 def report(
@@ -72,6 +75,7 @@ def report(
     no_payloads: bool,
     check: bool,
     against: str | None,
+    compared: DiffOptions,
     force: bool,
 ) -> None:
     """Make a page for a browser: one file that needs no server, no network and nothing installed.
@@ -82,7 +86,8 @@ def report(
 
     FILTER and --turn choose which messages are in the file; its beginning is about all of them.
 
-    With --against the page is a comparison of two recordings, as `inspect diff` makes it.
+    With --against the page is a comparison of two recordings, as `inspect diff` makes it; --expect,
+    --ignore, --alias and --apart say what counts in it.
 
     Secrets are masked, unless --unredacted is given; what was said is not, so read it before you
     send it.
@@ -91,8 +96,10 @@ def report(
     if against is not None:
         if turn is not None or no_payloads or check:
             raise Refusal("expected --against without --turn, --no-payloads and --check")
-        write_comparison(rec, against, words, output, force=force)
+        write_comparison((rec, against), words, compared, output, force=force)
         return
+    if compared != DiffOptions():
+        raise Refusal("expected --against with --expect, --ignore, --alias and --apart")
     parse(words, UNREAD)
     with open_recording(rec) as reader:
         now_ns = time.monotonic_ns() if reader.live else None

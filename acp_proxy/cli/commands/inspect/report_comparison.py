@@ -3,24 +3,29 @@
 from contextlib import ExitStack
 from pathlib import Path
 
+from attrs import evolve
+
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.output_files import spare_recordings, write_files
 from acp_proxy.cli.recordings import file_of, masked_alike, open_recording
 from acp_proxy.cli.redaction import masked_summary
 from acp_proxy.cli.render.output import Writer, progress, warn
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.inspection.secrets import masked_values
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import byte_size, counted
 
 
-def write_comparison(rec: str, other: str, words: str, output: Path | None, *, force: bool) -> None:
+def write_comparison(
+    pair: tuple[str, str], words: str, compared: DiffOptions, output: Path | None, *, force: bool
+) -> None:
     """Writes the page.
 
     Args:
-        rec: the word for A.
-        other: the word for B.
+        pair: the words for A and B.
         words: the filter of the messages that are compared.
+        compared: what counts.
         output: the file; None for one that is named after both, - for standard output.
         force: whether the file may be there.
 
@@ -29,18 +34,18 @@ def write_comparison(rec: str, other: str, words: str, output: Path | None, *, f
     """
     # Late: only a comparison needs it, and it takes a while.
     from acp_proxy.difference.diff import diff
-    from acp_proxy.difference.options import DiffOptions
     from acp_proxy.report.comparison import read_comparison
     from acp_proxy.report.comparison_page import comparison_parts
 
-    if rec == other == "-":
+    if pair == ("-", "-"):
         raise Refusal("expected one recording on standard input, got two")
     chosen = parse(words)
+    options = evolve(compared, chosen=chosen, ending=chosen is EVERYTHING)
     with ExitStack() as stack:
-        a, b = (stack.enter_context(open_recording(word)) for word in (rec, other))
+        a, b = (stack.enter_context(open_recording(word)) for word in pair)
         sources = [file_of(a), file_of(b)]
         a, b = masked_alike((a, b), stack)
-        found = diff(a, b, DiffOptions(chosen=chosen, ending=chosen is EVERYTHING), progress)
+        found = diff(a, b, options, progress)
         if chosen is not EVERYTHING and not found.a.frames + found.b.frames:
             warn("no frame matches FILTER")
         masked, is_unmasked = _masked((a, b))

@@ -200,6 +200,13 @@ def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
     assert done.stderr.startswith("acp-proxy: no frame matches FILTER\n")
     refused = complaint(*compare, "--turn", "1")
     assert "expected --against without --turn, --no-payloads and --check" in refused
+    run(*compare, "--expect", "outcome", "--ignore", "/result", "-o", tmp_path / "z.html")
+    options = ("--expect", "outcome", "--ignore", "/result", "--json")
+    counts = json.loads(run("inspect", "diff", TOUR, LOST, *options).stdout.splitlines()[0])[
+        "counts"
+    ]
+    assert (tmp_path / "z.html").read_text().count("<article") == counts["total"]
+    assert "expected --against" in complaint("inspect", "report", TOUR, "--ignore", "/result")
     twice = complaint("inspect", "report", "-", "--against", "-")
     assert "expected one recording on standard input, got two" in twice
 
