@@ -45,7 +45,7 @@ PAYLOAD_ROWS = 1_024
 PAYLOAD_BYTES = 1 << 20
 """Bytes of lines in one block, at most."""
 _LEVEL = 6
-_MOST_MEMBERS = 20_000
+_MOST_MEMBERS = 5_000
 """Messages of batches that are described one by one."""
 
 
@@ -79,9 +79,7 @@ def report_blocks(
     chosen = options.chosen(reader)
     maker = _BlockMaker(reader, has_payloads=options.payloads)
     rows = reader.rows_and_updates() if chosen is EVERYTHING else reader.rows(chosen)
-    for row in rows:
-        yield from maker.add(row)
-    yield from maker.finish()
+    yield from maker.make(rows)
     yield _block("meta", encode_json({**maker.counts(), **described(data)}))
 
 
@@ -104,23 +102,37 @@ class _BlockMaker:
         self._members: dict[str, list[dict[str, Any]]] = {}
         self._member_count = 0
 
-    def add(self, row: Row | PlainUpdate) -> Iterator[DataBlock]:
-        """Takes the next row; yields the blocks that are complete."""
-        if isinstance(row, PlainUpdate):
-            found = self._rows.read_update(row)
-        else:
-            found = self._rows.read(row)
-            self._note(row, found)
-        place = self._columns.rows
-        yield from self._columns.add(found)
-        self._cells.append(found.cells)
-        if len(self._cells) == CELL_ROWS:
-            yield self._cell_block()
-        if self._payloads is not None:
-            if found.data is None:
-                yield from self._payloads.add_pieces(place, self._reader.pieces(found.own[0]))
+    def make(self, rows: Iterable[Row | PlainUpdate]) -> Iterator[DataBlock]:
+        """Yields the blocks of rows.
+
+        Args:
+            rows: all of them, in their order.
+        """
+        columns, payloads, cells = self._columns, self._payloads, self._cells
+        read, read_update = self._rows.read, self._rows.read_update
+        for row in rows:
+            if type(row) is PlainUpdate:
+                found = read_update(row)
             else:
-                yield from self._payloads.add(place, found.data)
+                assert isinstance(row, dict)
+                found = read(row)
+                self._note(row, found)
+            place = columns.rows
+            if (block := columns.add(found)) is not None:
+                yield block
+            cells.append(found.cells)
+            if len(cells) == CELL_ROWS:
+                yield self._cell_block()
+            if payloads is None:
+                continue
+            if found.data is None or len(found.data) > PAYLOAD_BYTES:
+                yield from payloads.add_pieces(place, self._pieces(found))
+            elif (block := payloads.add(place, found.data)) is not None:
+                yield block
+        yield from self._finish()
+
+    def _pieces(self, found: ReportRow) -> Iterable[bytes]:
+        return self._reader.pieces(found.own[0]) if found.data is None else [found.data]
 
     def _note(self, row: Row, found: ReportRow) -> None:
         if row["kind"] == "request" and row["stream"] == "to-client" and row["method"] is not None:
@@ -129,8 +141,7 @@ class _BlockMaker:
             self._member_count += len(found.members)
             self._members[str(self._columns.rows)] = found.members
 
-    def finish(self) -> Iterator[DataBlock]:
-        """Yields the last blocks; nothing may be added afterwards."""
+    def _finish(self) -> Iterator[DataBlock]:
         yield from self._columns.finish()
         if self._cells:
             yield self._cell_block()
@@ -151,9 +162,10 @@ class _BlockMaker:
         }
 
     def _cell_block(self) -> DataBlock:
-        cells, self._cells = self._cells, []
         number, self._cell_blocks = self._cell_blocks, self._cell_blocks + 1
-        return _block(f"c{number}", _encode(cells))
+        block = _block(f"c{number}", _encode(self._cells))
+        self._cells.clear()
+        return block
 
 
 class _IndexBlocks:
@@ -170,8 +182,9 @@ class _IndexBlocks:
         self._first_of_run: int | None = None
         self._begin()
 
-    def add(self, found: ReportRow) -> Iterator[DataBlock]:
-        place, run = self.rows, None
+    def add(self, found: ReportRow) -> DataBlock | None:
+        """Takes the next row, and returns the block of those before it if that is full."""
+        place, run, block = self.rows, None, None
         if found.is_joined:
             if self._first_of_run is None:
                 self._first_of_run = place - 1
@@ -180,11 +193,12 @@ class _IndexBlocks:
         else:
             self._first_of_run = None
         if len(self._runs) == CHUNK_ROWS:
-            yield self._block()
+            block = self._block()
         self._own.append(found.own)
         self._shared.append(found.shared)
         self._runs.append(run)
         self.rows += 1
+        return block
 
     def finish(self) -> Iterator[DataBlock]:
         if self._runs:
@@ -229,20 +243,30 @@ class _PayloadBlocks:
         self._first = self._size = 0
         self._lines: list[bytes] = []
 
-    def add(self, place: int, line: bytes) -> Iterator[DataBlock]:
-        is_full = len(self._lines) == PAYLOAD_ROWS or self._size + len(line) > PAYLOAD_BYTES
-        if is_full and self._lines:
-            yield self._block()
-        if len(line) > PAYLOAD_BYTES:
-            yield from self.add_pieces(place, [line])
-            return
-        if not self._lines:
-            self._first = place
-        self._lines.append(line)
+    def add(self, place: int, line: bytes) -> DataBlock | None:
+        """Takes the next line, and returns the block of those before it if that is full.
+
+        Args:
+            place: the number of its row.
+            line: at most `PAYLOAD_BYTES` of it.
+        """
+        lines, block = self._lines, None
         self._size += len(line)
+        if (len(lines) == PAYLOAD_ROWS or self._size > PAYLOAD_BYTES) and lines:
+            block, lines = self._block(), self._lines
+            self._size = len(line)
+        if not lines:
+            self._first = place
+        lines.append(line)
+        return block
 
     def add_pieces(self, place: int, pieces: Iterable[bytes]) -> Iterator[DataBlock]:
-        """Takes a line that is too large for a block: each piece of it is a block."""
+        """Takes a line that is too large for a block: each piece of it is a block.
+
+        Args:
+            place: the number of its row.
+            pieces: the line.
+        """
         yield from self.finish()
         for piece in _cut_evenly(pieces):
             self._first, self._lines = place, [piece]
