@@ -129,7 +129,7 @@ class Checker:
             while event is not None and event.seq < run.seq:
                 self._take_event(event)
                 event = next(upcoming, None)
-            if run.kind == "stderr":
+            if run.kind == "stderr" or run.stream not in _DIRECTIONS:
                 continue
             self._result.frames += 1
             last_ns = run.last_ns
