@@ -38,8 +38,8 @@ class OverviewStrip {
     this.axis = timeAxis(this.times);
     const [flags, faults] = [this.recording.numbers("flags"), this.recording.codes("fault")];
     this.faults = state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
-    this.problems = state.problems.filter((row) => this.recording.problems.get(row)?.length);
-    this.errors = state.problems.filter((row) => !this.recording.problems.get(row)?.length);
+    const [kinds, error] = [this.recording.codes("kind"), this.recording.code("error") || -1];
+    this.errors = state.everyRow.filter((row) => kinds[row] === error);
     this.width = 0;
     /** The places of the first and last time that are shown. @type {[number, number]} */
     this.chosen = [0, 1];
@@ -50,7 +50,10 @@ class OverviewStrip {
     this.picture = svg("svg", {height: STRIP_HEIGHT, "aria-hidden": "true"}, this.back, this.bars, this.marks, this.cursor);
     this.before = h("div", {class: "overview-outside"});
     this.after = h("div", {class: "overview-outside"});
-    this.handles = [this.handle(0, "Show from"), this.handle(1, "Show until")];
+    this.handles = ["Show from", "Show until"].map((label, end) => h("div", {
+      class: "overview-handle", role: "slider", tabindex: 0, "aria-label": label, "aria-valuemin": 0, "aria-valuemax": 1000,
+      on: {keydown: (/** @type {KeyboardEvent} */ event) => this.key(event, end)},
+    }));
     this.strip = h("div", {class: "overview-strip", on: {
       pointerdown: (/** @type {PointerEvent} */ event) => this.press(event),
       pointermove: (/** @type {PointerEvent} */ event) => this.point(event),
@@ -134,7 +137,7 @@ class OverviewStrip {
     };
     clear(this.marks, drawn("fault", this.faults, (x) => `M${x} 3l5 5l-5 5l-5 -5Z`),
       drawn("error", this.errors, (x) => `M${x} 13l-2.5 -5h5Z`),
-      drawn("problem", this.problems, (x) => `M${x} 13l-5 -10h10Z`),
+      drawn("problem", this.state.problems, (x) => `M${x} 13l-5 -10h10Z`),
       drawn("hit", this.state.matched, (x) => `M${x} ${STRIP_HEIGHT - 4}v4`));
   }
 
@@ -170,17 +173,6 @@ class OverviewStrip {
     const [from, to] = this.chosen;
     const isAll = from <= 0 && to >= 1;
     this.state.setRange(isAll ? null : [Math.floor(timeAt(this.axis, from)), Math.ceil(timeAt(this.axis, to))]);
-  }
-
-  /**
-   * @param {number} end 0 or 1
-   * @param {string} label
-   */
-  handle(end, label) {
-    return h("div", {
-      class: "overview-handle", role: "slider", tabindex: 0, "aria-label": label, "aria-valuemin": 0, "aria-valuemax": 1000,
-      on: {keydown: (/** @type {KeyboardEvent} */ event) => this.key(event, end)},
-    });
   }
 
   /**
@@ -243,7 +235,7 @@ class OverviewStrip {
   rowAt(place) {
     const under = Math.min(this.recording.rowAt(timeAt(this.axis, place)), this.times.length - 1);
     let [found, nearest] = [under, MARK];
-    for (const rows of [this.problems, this.faults, this.errors]) {
+    for (const rows of [this.state.problems, this.faults, this.errors]) {
       const at = lowerBound(rows, under);
       for (const row of rows.subarray(Math.max(0, at - 1), at + 1)) {
         const distance = Math.abs(this.x(this.times[row]) - place * this.width);
@@ -273,7 +265,7 @@ class OverviewStrip {
     const quiet = `${axis.quiet.length} quiet ${axis.quiet.length === 1 ? "stretch" : "stretches"}, dotted and drawn short:`;
     return [
       times.length ? durationInWords(times[times.length - 1] - times[0]) : "nothing was recorded",
-      named("▼ problems", this.problems), named("▾ errors", this.errors), named("◇ faults", this.faults),
+      named("▼ problems", this.state.problems), named("▾ error answers", this.errors), named("◇ faults", this.faults),
       axis.quiet.length && `${quiet} ${durationInWords(lengthOf(axis.quiet))} in all`,
     ].filter(Boolean).join(" · ");
   }

@@ -135,18 +135,17 @@ class SequenceView {
   render(item, node) {
     const {recording} = this;
     const {row, kind} = item;
-    const labels = kind === "gap" ? [this.gap(item)] : this.labels(item, recording.cellsNow(row));
+    const labels = this.labels(item, recording.cellsNow(row));
     const problems = kind === "frame" ? recording.problems.get(row) : undefined;
     const number = kind === "frame" ? this.number(item) : "";
     const after = item.after >= 0 && kind !== "gap" ? `, ${durationInWords(item.after)} after` : "";
-    const isProblem = problems !== undefined && problems.length > 0;
-    const trouble = isProblem ? `. Problem: ${problems.join(" ")}` : "";
+    const trouble = problems ? `. Problem: ${problems.join(" ")}` : "";
     node.classList.add("sequence-row", `sequence-${kind}`, `stream-${recording.text("stream", row)}`, `tone-${recording.text("tone", row)}`);
-    node.classList.toggle("sequence-trouble", isProblem);
+    node.classList.toggle("sequence-trouble", problems !== undefined);
     node.setAttribute("aria-label", `${number} ${labels.map(({words}) => words).join("; ")}${after}${trouble}`);
     node.append(
       h("span", {class: "sequence-when", role: "gridcell", title: problems?.map(visibleText).join("\n")},
-        h("b", null, isProblem ? "▼ " : "", number), kind === "gap" ? "" : `${(item.time / 1e9).toFixed(3)} s`),
+        h("b", null, problems ? "▼ " : "", number), kind === "gap" ? "" : `${(item.time / 1e9).toFixed(3)} s`),
       h("span", {class: "sequence-field", role: "gridcell"},
         svg("svg", {"aria-hidden": "true"}, this.bars(item), this.arrows(item)), labels.map((label) => this.labelled(label))));
   }
@@ -224,15 +223,6 @@ class SequenceView {
   }
 
   /**
-   * @param {Item} item
-   * @returns {Label}
-   */
-  gap(item) {
-    const words = `${durationInWords(item.after)} later`;
-    return {from: "client", to: "agent", text: [h("span", {class: "sequence-pause"}, words)], words};
-  }
-
-  /**
    * The texts of an item: one, or one for each half where a fault made a difference.
    * @param {Item} item
    * @param {RowCells | null} cells
@@ -241,7 +231,11 @@ class SequenceView {
   labels(item, cells) {
     const {recording} = this;
     const ends = endsOf(recording, item.row);
-    if (ends === null) return [this.note(item.row, cells)];
+    if (item.kind === "gap") return [boxed("pause", `${durationInWords(item.after)} later`)];
+    if (ends === null) {
+      const [stream, kind] = [recording.text("stream", item.row), recording.text("kind", item.row)];
+      return [boxed((stream === "event" ? kind : stream) ?? "", cells?.text ?? "")];
+    }
     const fate = fateOf(recording, item.row);
     const fired = cells?.fired ?? [];
     const rule = visibleText(fired.map((one) => one.rule).join(", ") || recording.text("fault", item.row) || "");
@@ -262,19 +256,6 @@ class SequenceView {
     if (fate === "dropped") return [inward, faulted("proxy", ends.to, `dropped by ${rule}`)];
     if (item.delivered) return [inward, faulted("proxy", ends.to, `${late} late${by} ${other}`)];
     return [inward, faulted("proxy", ends.to, late ? `held ${late}${by}` : `${rule}: ${other}`)];
-  }
-
-  /**
-   * An event, or a line on stderr.
-   * @param {number} row
-   * @param {RowCells | null} cells
-   * @returns {Label}
-   */
-  note(row, cells) {
-    const stream = this.recording.text("stream", row);
-    const name = (stream === "event" ? this.recording.text("kind", row) : stream) ?? "";
-    const text = cells?.text ?? "";
-    return {from: "client", to: "agent", text: [h("span", {class: `sequence-note note-${name}`}, h("b", null, name), ` ${text}`)], words: `${name} ${text}`};
   }
 
   /** @param {Item} item */
@@ -310,6 +291,17 @@ function lanePlaces(lanes) {
   const agent = 100 - EDGE;
   return new Map(lanes.map((lane, at) =>
     [lane, lane === "agent" ? agent : lane === "proxy" ? (client + agent) / 2 : EDGE + at * SUB_LANE]));
+}
+
+/**
+ * The text of what is no message: an event, a line on stderr, a pause.
+ * @param {string} name
+ * @param {string} text
+ * @returns {Label}
+ */
+function boxed(name, text) {
+  const box = h("span", {class: `sequence-box box-${name}`}, h("b", null, name), ` ${text}`);
+  return {from: "client", to: "agent", text: [box], words: `${name} ${text}`};
 }
 
 /** The heads of arrows, which the style sheet refers to. */

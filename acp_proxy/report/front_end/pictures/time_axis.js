@@ -1,6 +1,8 @@
 // Maps the time of a recording to positions from 0 to 1, with quiet stretches drawn short, and counts
 // rows by position. Pure: knows no page.
 
+import {lowerBound} from "../data/recording.js";
+
 const QUIET_PART = 0.02;
 const QUIET_PASSES = 3;
 const FEW = 3;
@@ -98,17 +100,9 @@ export function timeAt(axis, place) {
  * @param {number} value
  */
 function interpolate(from, to, value) {
-  const last = from.length - 1;
-  if (value <= from[0]) return to[0];
-  if (value >= from[last]) return to[last];
-  let [low, high] = [0, last];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (from[middle] <= value) low = middle;
-    else high = middle;
-  }
-  const part = (value - from[low]) / (from[high] - from[low]);
-  return to[low] + part * (to[high] - to[low]);
+  const high = Math.min(Math.max(lowerBound(from, value), 1), from.length - 1);
+  const part = (value - from[high - 1]) / (from[high] - from[high - 1]);
+  return to[high - 1] + Math.min(1, Math.max(0, part || 0)) * (to[high] - to[high - 1]);
 }
 
 /**
