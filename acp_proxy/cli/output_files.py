@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from acp_proxy import system
 from acp_proxy.capture.files import DAMAGED_SUFFIX, LOG_SUFFIX
+from acp_proxy.capture.option_values import read_name
 from acp_proxy.cli.group import Refusal
 from acp_proxy.plain_files import reason
 
@@ -32,6 +33,49 @@ def write_files(files: Mapping[Path, Iterable[bytes]], *, force: bool) -> None:
     with ExitStack() as stack:
         for path, parts in files.items():
             stack.enter_context(_new_file(path, force=force)).writelines(parts)
+
+
+def write_page(
+    parts: Iterable[bytes],
+    output: Path | None,
+    name: str,
+    recordings: Iterable[Path],
+    *,
+    force: bool,
+) -> Path | None:
+    """Writes a page into a file, or to standard output if that is named ``-``.
+
+    Args:
+        parts: the page.
+        output: the file; None for one in the current directory.
+        name: what that is named after; a recording of somebody else may have any name.
+        recordings: files that it may not replace.
+        force: whether to replace a file that is there.
+
+    Returns:
+        The file; None for standard output.
+
+    Raises:
+        Refusal: it cannot be written.
+    """
+    if str(output) == "-":
+        from acp_proxy.cli.render.output import Writer  # late: files need none
+
+        writer = Writer()
+        writer.all(parts)
+        writer.flush()
+        return None
+    path = output or Path(f"{_file_name(name)}.html")
+    spare_recordings([path], recordings)
+    write_files({path: parts}, force=force)
+    return path
+
+
+def _file_name(name: str) -> str:
+    try:
+        return read_name(name)
+    except ValueError:
+        return "report"
 
 
 def check_report_files(*files: Path | None) -> None:

@@ -18,10 +18,10 @@ from acp_proxy.cli.options import (
     number_option,
     read_argument,
 )
-from acp_proxy.cli.output_files import spare_recordings, write_files
+from acp_proxy.cli.output_files import write_page
 from acp_proxy.cli.recordings import file_of, open_recording
 from acp_proxy.cli.redaction import masked_summary, unredacted_option
-from acp_proxy.cli.render.output import Writer, progress, warn
+from acp_proxy.cli.render.output import progress, warn
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.inspection.choice import row_of
@@ -107,14 +107,8 @@ def report(
         facts, parts = page_parts(reader, options)
         if words and not facts.contents.rows:
             warn(why_nothing(reader, words))
-        if str(output) == "-":
-            writer = Writer()
-            writer.all(parts)
-            writer.flush()
-        else:
-            path = output or Path(f"{reader.recording.name}.html")
-            spare_recordings([path], [file_of(reader)])
-            write_files({path: parts}, force=force)
+        name = reader.recording.name
+        if path := write_page(parts, output, name, [file_of(reader)], force=force):
             _warn_of_file(path, facts.contents)
 
 

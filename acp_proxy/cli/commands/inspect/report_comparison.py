@@ -6,10 +6,10 @@ from pathlib import Path
 from attrs import evolve
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.output_files import spare_recordings, write_files
+from acp_proxy.cli.output_files import write_page
 from acp_proxy.cli.recordings import file_of, masked_alike, open_recording
 from acp_proxy.cli.redaction import masked_summary
-from acp_proxy.cli.render.output import Writer, progress, warn
+from acp_proxy.cli.render.output import progress, warn
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.inspection.secrets import masked_values
@@ -51,14 +51,10 @@ def write_comparison(
         masked, is_unmasked = _masked((a, b))
         page = read_comparison(found, (a, b), words=words, masked=masked, is_unmasked=is_unmasked)
         parts = progress(comparison_parts(page), label="writing")
-        if str(output) == "-":
-            writer = Writer()
-            writer.all(parts)
-            writer.flush()
-            return
-        path = output or Path(f"{a.recording.name}-against-{b.recording.name}.html")
-        spare_recordings([path], sources)
-        write_files({path: parts}, force=force)
+        name = f"{a.recording.name}-against-{b.recording.name}"
+        path = write_page(parts, output, name, sources, force=force)
+    if path is None:
+        return
     size = byte_size(path.stat().st_size)
     more = f"; {counted(page.more, 'more differing message')} not shown" if page.more else ""
     warn(f"{path} ({size}): {page.verdict}{more}; {masked}")

@@ -6,7 +6,8 @@ import json
 import re
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from acp_proxy.wording import byte_size
 from tests.audited import Talk
@@ -14,9 +15,6 @@ from tests.commands import complaint, run
 from tests.log_writer import LogWriter, handshake, text, update
 from tests.report_page import decode_page
 from tests.unit.cli.commands.inspect.test_audit import write
-
-if TYPE_CHECKING:
-    import pytest
 
 RECORDINGS = Path(__file__).parents[5] / "recordings"
 TOUR, LOST = RECORDINGS / "tour.db", RECORDINGS / "lost-permission.db"
@@ -225,3 +223,20 @@ def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
     shown = run(*compare, "--unredacted").stdout
     assert SECRET in shown
     assert "SECRETS ARE NOT MASKED" in banner(shown)
+
+
+@pytest.mark.parametrize("name", ["../../x", "/tmp/x", "-", ".", "a\nb", "x" * 300, "latest"])
+def test_a_strange_name_is_no_path(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recording of somebody else does not choose where its page goes."""
+    first, *rest = run("inspect", "export", LOST).stdout.splitlines(keepends=True)
+    head = json.loads(first)
+    head["recording"]["name"] = name
+    made = tmp_path / "made"
+    made.mkdir()
+    (tmp_path / "strange.jsonl").write_text("".join([json.dumps(head) + "\n", *rest]))
+    monkeypatch.chdir(made)
+    assert run("inspect", "report", tmp_path / "strange.jsonl").exit_code == 0
+    assert [path.name for path in made.iterdir()] == ["report.html"]
+    assert len([*tmp_path.iterdir()]) == 2
