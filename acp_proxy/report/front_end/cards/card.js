@@ -315,7 +315,7 @@ async function closedCard(state, row) {
   const where = h("span", {class: "note"}, Number.isNaN(turn) ? " · outside of turns" : ` · turn ${turn}`);
   if (!recording.hasPayloads) return h("p", {class: "card"}, seqButton(state, row), " ", visibleText((await recording.cells(row)).text), where);
   const {model, rows} = await readCall(recording, row);
-  const card = h("details", {class: "card"}, h("summary", {}, seqButton(state, row), " ", callTitle(model), where));
+  const card = h("details", {class: "card"}, h("summary", {}, `#${recording.numbers("seq")[row]} `, callTitle(model), where));
   card.addEventListener("toggle", async () => card.append(await callElement(state, model, rows)), {once: true});
   return card;
 }

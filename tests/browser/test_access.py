@@ -1,0 +1,100 @@
+"""A report can be read and used by everybody: with a screen reader, a keyboard, a narrow window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.truth import report
+from tests.browser.watching import NARROW, WIDE
+from tests.npm_packages import MissingPackages, installed_packages
+from tests.shipped import DIRECTORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.watching import Visit
+
+VIEWS = ("list", "sequence", "waterfall", "calls")
+RUN_AXE = """async () => {
+  const options = { resultTypes: ["violations"], elementRef: false };
+  const { violations } = await axe.run(document, options);
+  const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+  return serious.map(({ help, nodes }) => [help, nodes.slice(0, 3).map((node) => node.html)]);
+}"""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The text of axe-core."""
+    try:
+        return (installed_packages() / "axe-core/axe.min.js").read_text(encoding="utf-8")
+    except MissingPackages as e:
+        pytest.skip(str(e))
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The reports of a healthy and of a sick recording."""
+    directory = tmp_path_factory.mktemp("access")
+    names = ("tour", "lost-permission")
+    return {name: report(DIRECTORY / f"{name}.db", directory) for name in names}
+
+
+def show(page: Visit, view: str, row: int = 20) -> None:
+    """Chooses a view and a frame, and waits until both are shown."""
+    page.ask("""async ([view, row]) => {
+      const { state, recording } = window.acpReport;
+      state.setView(view);
+      state.select(Math.min(row, recording.rows - 1));
+      const seq = `#${recording.numbers("seq")[state.row]} `;
+      while (!document.querySelector(".detail-title")?.textContent.startsWith(seq)) {
+        await new Promise((done) => setTimeout(done, 5));
+      }
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    }""", [view, row])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "looks"),
+    [
+        ("tour", [("light", WIDE), ("dark", NARROW)]),
+        ("lost-permission", [("dark", WIDE), ("light", NARROW)]),
+    ],
+)
+def test_axe_finds_nothing_serious(
+    window: Visit, axe: str, paths: dict[str, Path], name: str, looks: list[Any]
+) -> None:
+    """In light and dark, wide and narrow, in every view, with everything opened."""
+    page = window.open(paths[name])
+    page.ask(axe + ";() => 0")
+    page.ask("() => { for (const it of document.querySelectorAll('details')) it.open = true; }")
+    found: dict[str, Any] = {}
+    for scheme, size in looks:
+        page.page.emulate_media(color_scheme=scheme)
+        page.page.set_viewport_size(size)
+        for view in VIEWS:
+            show(page, view)
+            if serious := page.ask(RUN_AXE):
+                found[f"{view}, {scheme}, {size['width']}"] = serious
+    page.page.set_viewport_size(WIDE)
+    page.page.emulate_media(color_scheme="light")
+    assert found == {}
+
+
+def test_no_page_is_wider_than_its_window(
+    window: Visit, paths: dict[str, Path], hostile_report: Path
+) -> None:
+    """Nothing has to be scrolled sideways at 320 pixels, whatever the view and the texts."""
+    wide = {}
+    for path in (paths["tour"], hostile_report):
+        page = window.open(path)
+        page.page.set_viewport_size(NARROW)
+        for view in VIEWS:
+            show(page, view)
+            width = page.ask("() => document.documentElement.scrollWidth")
+            if width > NARROW["width"]:
+                wide[path.stem, view] = width
+    page.page.set_viewport_size(WIDE)
+    assert wide == {}
