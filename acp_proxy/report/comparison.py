@@ -32,6 +32,8 @@ from acp_proxy.store.reader import RecordingReader
 
 MOST = 2000
 """Differing messages that are shown."""
+_MOST_CHARACTERS = 5_000_000
+"""About how many characters all of them may have; what comes then is left out."""
 _MOST_PLACES = 50
 """Places of one message, or of the handshake."""
 _MOST_EXCERPTS = 20
@@ -41,7 +43,6 @@ _BESIDE_PLACES = 100
 """Characters of the preview of a message whose differing places are shown below it."""
 _ALIKE = 4
 """Texts that have less than one in so many characters in common are shown apart."""
-_Steps = list[int | DiffEntry]
 WORDS = {
     Change.CHANGED: ("~", "changed"),
     Change.ONLY_A: ("−", "only in A"),
@@ -79,8 +80,8 @@ class ShownFrame:
 
     seq: int
     frames: int
-    t_ns: int | None
-    took_ns: int | None
+    t_ns: int | None = None
+    took_ns: int | None = None
     """Of an answer: how long it took."""
 
 
@@ -100,6 +101,9 @@ class ShownChange:
     places: Shortened[ShownPlace]
 
 
+_Steps = list[int | ShownChange]
+
+
 @frozen
 class ShownLane:
     """One direction of a session."""
@@ -116,7 +120,7 @@ class ShownLane:
     """How many differ, in words; empty if none does."""
     first: int | None
     """The number of the first difference that is shown."""
-    steps: list[int | ShownChange]
+    steps: _Steps
     """The differences, and between them how many messages are equal."""
     is_cut: bool
     """Whether more of its messages differ than are shown."""
@@ -199,44 +203,45 @@ class _LaneReader:
     _most: int
     taken: int = 0
     """How many differing messages were read."""
+    _room: int = _MOST_CHARACTERS
 
     def read(self, readers: tuple[RecordingReader, RecordingReader]) -> list[ShownLane]:
         """Reads the lanes up to the one with the last difference that is shown."""
-        sequences: list[tuple[DiffSequence, _Steps, bool]] = []
+        lanes: list[ShownLane] = []
         for sequence in self.found.sequences():
             steps, is_cut = self._steps(sequence)
             if steps or is_cut:
-                sequences.append((sequence, steps, is_cut))
+                lanes.append(self._lane(sequence, steps, is_cut=is_cut))
             if is_cut:
                 break
-        entries = [one for _, steps, _ in sequences for one in steps if not isinstance(one, int)]
-        of_a = _Frames.read(readers[0], [one.a for one in entries])
-        of_b = _Frames.read(readers[1], [one.b for one in entries])
-        return [self._lane(*one, of_a, of_b) for one in sequences]
+        changes = [one for lane in lanes for one in lane.steps if isinstance(one, ShownChange)]
+        of_a = _Frames.read(readers[0], [one.a for one in changes])
+        of_b = _Frames.read(readers[1], [one.b for one in changes])
+        timed = {one.number: evolve(one, a=of_a.of(one.a), b=of_b.of(one.b)) for one in changes}
+        return [
+            evolve(lane, steps=[s if isinstance(s, int) else timed[s.number] for s in lane.steps])
+            for lane in lanes
+        ]
 
     def _steps(self, sequence: DiffSequence) -> tuple[_Steps, bool]:
         """Takes the steps of a sequence, as long as there is room for differences."""
         steps: _Steps = []
         for step in sequence.steps:
-            if not isinstance(step, int):
-                if self.taken == self._most:
-                    return steps, True
-                self.taken += 1
-            steps.append(step)
+            if isinstance(step, int):
+                steps.append(step)
+                continue
+            if self.taken == self._most or self._room < 0:
+                return steps, True
+            change = _change(step, self._next)
+            self._room -= _characters(change)
+            self.taken += 1
+            self._next += 1
+            steps.append(change)
         return steps, False
 
-    def _lane(
-        self, sequence: DiffSequence, steps: _Steps, is_cut: bool, of_a: "_Frames", of_b: "_Frames"
-    ) -> ShownLane:
-        first = self._next
-        shown: list[int | ShownChange] = []
-        for step in steps:
-            if isinstance(step, int):
-                shown.append(step)
-            else:
-                shown.append(_change(step, self._next, of_a, of_b))
-                self._next += 1
-        kinds = Counter(step.change for step in steps if isinstance(step, DiffEntry))
+    def _lane(self, sequence: DiffSequence, steps: _Steps, *, is_cut: bool) -> ShownLane:
+        changes = [step for step in steps if isinstance(step, ShownChange)]
+        kinds = Counter(one.change for one in changes)
         counts = Counts(
             only_a=kinds[Change.ONLY_A], only_b=kinds[Change.ONLY_B],
             changed=kinds[Change.CHANGED], moved=kinds[Change.MOVED],
@@ -248,9 +253,9 @@ class _LaneReader:
             ids=list(dict.fromkeys(ids)),
             apart=sequence.apart or "",
             equal=sum(step for step in steps if isinstance(step, int)),
-            summary=differences(counts) if counts.total else "",
-            first=first if counts.total else None,
-            steps=shown,
+            summary=differences(counts) if changes else "",
+            first=changes[0].number if changes else None,
+            steps=steps,
             is_cut=is_cut,
         )
 
@@ -263,17 +268,18 @@ class _Frames:
     latencies: dict[int, int]
 
     @classmethod
-    def read(cls, reader: RecordingReader, numbers: Iterable[int | None]) -> "_Frames":
-        seqs = [number for number in numbers if number is not None]
+    def read(cls, reader: RecordingReader, frames: Iterable[ShownFrame | None]) -> "_Frames":
+        seqs = [frame.seq for frame in frames if frame is not None]
         return cls(frame_times(reader, seqs), latencies_of_answers(reader, seqs))
 
-    def of(self, seq: int | None, frames: int) -> ShownFrame | None:
-        if seq is None:
+    def of(self, frame: ShownFrame | None) -> ShownFrame | None:
+        if frame is None:
             return None
-        return ShownFrame(seq, frames, self.times.get(seq), self.latencies.get(seq))
+        seq = frame.seq
+        return evolve(frame, t_ns=self.times.get(seq), took_ns=self.latencies.get(seq))
 
 
-def _change(entry: DiffEntry, number: int, of_a: _Frames, of_b: _Frames) -> ShownChange:
+def _change(entry: DiffEntry, number: int) -> ShownChange:
     sign, word = WORDS[entry.change]
     last = entry.title.rpartition(" ")[2]
     most = _BESIDE_PLACES if entry.fields else _LONGEST
@@ -285,10 +291,17 @@ def _change(entry: DiffEntry, number: int, of_a: _Frames, of_b: _Frames) -> Show
         word=word,
         title=entry.title,
         preview=preview if len(preview) <= most else f"{preview[:most]}…",
-        a=of_a.of(entry.a, entry.a_frames),
-        b=of_b.of(entry.b, entry.b_frames),
+        a=None if entry.a is None else ShownFrame(entry.a, entry.a_frames),
+        b=None if entry.b is None else ShownFrame(entry.b, entry.b_frames),
         places=_places(entry.fields),
     )
+
+
+def _characters(change: ShownChange) -> int:
+    """About how much of the page a difference takes."""
+    sides = [side for place in change.places.items for side in (place.a, place.b) if side]
+    texts = [one.text for side in sides for excerpt in side for one in excerpt]
+    return len(change.preview) + sum(map(len, texts)) + 100 * len(texts)
 
 
 def _numbered(fields: Sequence[Field], first: int) -> Shortened[ShownPlace]:

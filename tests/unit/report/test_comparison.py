@@ -110,6 +110,10 @@ def test_nothing_is_left_out_silently() -> None:
     comparison = made_up(differing(many), most=4)
     assert comparison.more == 5
     assert [lane.is_cut for lane in comparison.lanes] == [False, True]
+    long_texts = tuple(Field(f"/{n}", "y" * 900, "z" * 900) for n in range(50))
+    wide = [DiffEntry(Change.CHANGED, "session:9", "to-client", "m", n, n, 1, 1, long_texts)
+            for n in range(1, 100)]  # fmt: skip
+    assert made_up(differing(wide)).more == 49
     page = page_of(comparison)
     assert "And 5 more differing messages, of which this file has nothing" in page.text
     assert [dict(attributes)["id"] for tag, attributes in page.elements if tag == "article"][
