@@ -92,7 +92,7 @@ export function blockElement(block) {
 /** @param {DiffModel} diff */
 function diffElement({path, rows, notes}) {
   const count = (/** @type {string} */ kind) => rows.filter((row) => row.kind === kind).length;
-  const name = `${visibleText(path)} +${count("added")} −${count("removed")}`;
+  const name = `${visibleText(path)} +${count("added")} −${count("removed")}`.trim();
   const table = h("div", {class: "diff", role: "group", tabindex: "0", "aria-label": name});
   let shown = 0;
   addInParts(table, (add) => {

@@ -166,7 +166,7 @@ export async function saidElements(state, row) {
   if (method === "session/request_permission" && asked >= 0) return [await permissionElement(state, asked, call.model.title, isAlone), card];
   if (!isAlone) return [card];
   const terminal = recording.text("terminal", row) ?? recording.text("answer_terminal", row);
-  if (terminal !== null) return [preview, await terminalElement(state, terminal, row)];
+  if (terminal !== null) return [method !== "session/update" && preview, await terminalElement(state, terminal, row)];
   const blocks = await blockElements(state, saidBlocks(message, method, kind), row);
   return method === "session/prompt" && kind === "request" ? blocks : [preview, ...blocks];
 }
