@@ -122,23 +122,26 @@ function trustedUrl(url) {
  * @returns {import("./questions.js").Columns}
  */
 function columnsOf(recording) {
-  const isEvent = new Uint8Array(recording.rows);
+  const { rows } = recording;
   const [streams, event] = [recording.codes("stream"), recording.code("event")];
-  const eventKinds = new Map();
-  for (let row = 0; event > 0 && row < isEvent.length; row++) {
-    if (streams[row] !== event) continue;
-    isEvent[row] = 1;
-    eventKinds.set(row, recording.text("kind", row));
-  }
-  const methods = Int32Array.from(recording.codes("method"));
-  return {
+  const [lengths, calls] = [recording.numbers("length"), recording.codes("tool_call")];
+  const methods = new Int32Array(recording.codes("method"));
+  /** @type {import("./questions.js").Columns} */
+  const columns = {
     payloads: recording.meta.payloads ?? [],
-    lengths: Uint32Array.from(recording.numbers("length"), (length) => length || 0),
-    isEvent,
-    eventKinds,
+    lengths: new Uint32Array(lengths),
+    isEvent: new Uint8Array(rows),
+    eventKinds: new Map(),
     methods,
-    sessions: Int32Array.from(recording.codes("session")),
-    hasCall: Uint8Array.from(recording.codes("tool_call"), (code) => Math.min(code, 1)),
+    sessions: new Int32Array(recording.codes("session")),
+    hasCall: new Uint8Array(rows),
     methodTexts: new Map(Array.from(new Set(methods), (code) => [code, recording.texts[code - 1]])),
   };
+  for (let row = 0; row < rows; row++) {
+    if (calls[row] > 0) columns.hasCall[row] = 1;
+    if (event === 0 || streams[row] !== event) continue;
+    columns.isEvent[row] = 1;
+    columns.eventKinds.set(row, recording.text("kind", row) ?? "");
+  }
+  return columns;
 }

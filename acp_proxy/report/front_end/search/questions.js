@@ -19,9 +19,9 @@ import { NON_ASCII, cellReader, lineBlocks } from "./lines.js";
  * @property {Map<number, string>} methodTexts by code
  * @typedef {object} Asked
  * @property {Question[]} questions
- * @property {Int32Array} rows sorted; one occurs several times if its messages are asked for
- * @property {Int32Array} from where a message begins in the line of its row; -1 for the whole line
- * @property {Int32Array} sizes
+ * @property {Int32Array} rows sorted
+ * @property {{offset: number, length: number}[] | null} parts the part of the line that is meant, of each row; null
+ *   for whole lines. Then one row may occur several times
  */
 
 const IDS_AT_ONCE = 1024;
@@ -39,15 +39,15 @@ const SUSPICIOUS = 2 * MOST_BRACKETS;
  * @param {() => Promise<void>} pause called between blocks; may reject
  * @returns {Promise<Uint8Array[]>} for each question the answer for each of the rows
  */
-export async function answerQuestions(columns, { questions, rows, from, sizes }, load, pause) {
+export async function answerQuestions(columns, { questions, rows, parts }, load, pause) {
   const answers = questions.map(() => new Uint8Array(rows.length).fill(NO));
   const ofLines = questions.map((question, n) => ({ test: lineTest(question), answers: answers[n] })).filter((one) => one.test);
   if (ofLines.length) {
-    for await (const { block, from: first, to } of lineBlocks(columns.payloads, columns.lengths, rows, load)) {
+    for await (const { block, from, to } of lineBlocks(columns.payloads, columns.lengths, rows, load)) {
       const open = ofLines.filter(({ test }) => block.lower === null || test?.mayBeIn(block.lower));
-      for (let n = first; n < to && open.length; n++) {
+      for (let n = from; n < to && open.length; n++) {
         const row = rows[n];
-        const line = from[n] < 0 ? block.line(row) : block.part(row, from[n], sizes[n]);
+        const line = parts ? block.part(row, parts[n].offset, parts[n].length) : block.line(row);
         for (const { test, answers: found } of open) {
           if (test?.isTrue(line, columns.isEvent[row] === 1)) found[n] = YES;
         }

@@ -146,21 +146,10 @@ export function judgeRows(recording, filter, answers, first, end) {
     const isFrame = event === 0 || streams[first + n] !== event;
     if (isFrame && batch > 0 && kinds[first + n] === batch) {
       const members = membersOfBatch(recording, first + n);
-      if (members.length) found[n] = Math.max(...judgeMembers(recording, filter, answers, first + n, members));
+      if (members.length) found[n] = Math.max(...filter.matches(new BatchMembers(recording, answers, first + n, members)));
     } else if (isFrame && candidates[n] === NO) found[n] = NO;
   }
   return found;
-}
-
-/**
- * @param {Recording} recording
- * @param {Filter} filter
- * @param {Answers} answers
- * @param {number} row
- * @param {Member[]} members
- */
-export function judgeMembers(recording, filter, answers, row, members) {
-  return filter.matches(new BatchMembers(recording, answers, row, members));
 }
 
 /**

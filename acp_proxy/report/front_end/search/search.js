@@ -1,10 +1,10 @@
 // Filters and searches a recording for the page: by columns at once, by lines in the worker.
 import { pause } from "../data/source.js";
 import { parseFilter } from "../filter/grammar.js";
-import { PERHAPS, YES } from "../filter/terms.js";
+import { NO, PERHAPS, YES } from "../filter/terms.js";
 import { placesOf } from "./lines.js";
 import { LineReader } from "./line_reader.js";
-import { Answers, judgeMembers, judgeRows, membersOfBatch } from "./rows.js";
+import { Answers, judgeRows, membersOfBatch } from "./rows.js";
 
 /**
  * @typedef {import("../data/recording.js").Recording} Recording
@@ -101,7 +101,7 @@ async function judgeAll(recording, filter, answers, signal) {
 }
 
 /**
- * Reads the lines of all rows that may match, and what these answer.
+ * Reads the lines of all rows that may match, and of all messages of batches.
  * @param {Recording} recording
  * @param {Filter} filter
  * @param {Answers} answers
@@ -109,41 +109,28 @@ async function judgeAll(recording, filter, answers, signal) {
  * @param {AbortSignal} signal
  */
 async function readAnswers(recording, filter, answers, judged, signal) {
-  /** @type {{row: number, member: number}[]} */
-  const ofMembers = [];
-  const rows = [];
-  const from = [];
-  const sizes = [];
-  for (const row of placesOf(judged, PERHAPS)) {
-    const members = membersOfBatch(recording, row);
-    const verdicts = members.length ? judgeMembers(recording, filter, answers, row, members) : [];
-    if (members.length === 0) {
-      rows.push(row);
-      from.push(-1);
-      sizes.push(0);
-    }
-    for (const [member, verdict] of verdicts.entries()) {
-      if (verdict !== PERHAPS) continue;
-      ofMembers.push({ row, member });
-      rows.push(row);
-      from.push(members[member].offset);
-      sizes.push(members[member].length);
-    }
-  }
-  const request = { questions: filter.questions, rows: Int32Array.from(rows), from: Int32Array.from(from), sizes: Int32Array.from(sizes) };
+  const { questions } = filter;
+  const reader = readerOf(recording);
+  const batches = Object.keys(recording.meta.members ?? {}).map(Number).filter((row) => judged[row] === PERHAPS);
+  for (const row of batches) judged[row] = NO;
+  const rows = placesOf(judged, PERHAPS);
   /** @type {Uint8Array[]} */
-  const found = await readerOf(recording).run({ type: "ask", ...request }, signal);
-  for (const [n, question] of filter.questions.entries()) {
-    const known = answers.of(question);
-    let nextMember = 0;
-    for (let place = 0; place < rows.length; place++) {
-      if (from[place] < 0) known.ofRows[rows[place]] = found[n][place];
-      else {
-        const { row, member } = ofMembers[nextMember++];
-        const ofRow = known.ofMembers.get(row) ?? new Uint8Array(membersOfBatch(recording, row).length);
-        known.ofMembers.set(row, ofRow);
-        ofRow[member] = found[n][place];
-      }
+  const found = await reader.run({ type: "ask", questions, rows, parts: null }, signal);
+  for (const [n, question] of questions.entries()) {
+    const { ofRows } = answers.of(question);
+    for (let place = 0; place < rows.length; place++) ofRows[rows[place]] = found[n][place];
+  }
+  const parts = batches.flatMap((row) => membersOfBatch(recording, row).map(({ offset, length }) => ({ row, offset, length })));
+  if (parts.length === 0) return;
+  const ofParts = Int32Array.from(parts, ({ row }) => row);
+  /** @type {Uint8Array[]} */
+  const foundInParts = await reader.run({ type: "ask", questions, rows: ofParts, parts }, signal);
+  for (const [n, question] of questions.entries()) {
+    let first = 0;
+    for (const row of batches) {
+      const end = first + membersOfBatch(recording, row).length;
+      answers.of(question).ofMembers.set(row, foundInParts[n].slice(first, end));
+      first = end;
     }
   }
 }

@@ -1,0 +1,55 @@
+"""Long filters and searches run in a worker, or in the page itself where there can be none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.truth import report
+from tests.shipped import DIRECTORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.watching import Visitor
+
+_ASK = """async () => {
+  const { state } = window.acpReport;
+  await state.setFilter("text:hello or status:completed");
+  const late = state.setFilter("text:exit"); // is overtaken by the next one
+  await state.setFilter("id:1");
+  await late;
+  const ids = [...state.filtered];
+  await state.setFilter("text:hello or status:completed");
+  await state.setQuery("hello");
+  return [[...state.filtered], ids, [...state.matched], state.error];
+}"""
+_NONE = "delete window.Worker"
+_FAILS = """window.Worker = class {
+  constructor() { setTimeout(() => this.onerror(new Event("error")), 5); }
+  postMessage() {}
+  terminate() {}
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a short conversation."""
+    return report(DIRECTORY / "tour.db", tmp_path_factory.mktemp("worker"))
+
+
+def test_a_refused_worker_changes_no_answer(visit: Visitor, page: Path) -> None:
+    """Neither one that cannot be made nor one that fails before it has answered."""
+    answers: list[Any] = []
+    for script, workers in ((None, 1), (_NONE, 0), (_FAILS, 0)):
+        window = visit.window()
+        if script is not None:
+            window.page.add_init_script(script)
+        window.open(page)
+        answers.append(window.ask(_ASK))
+        assert len(window.page.workers) == workers
+        window.assert_quiet()
+    assert answers[0] == answers[1] == answers[2]
+    assert all(answers[0][:3])
+    assert answers[0][3] == ""
