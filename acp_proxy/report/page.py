@@ -59,14 +59,13 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
     """
     made = assets()
     yield from rendered("page.html.j2", (made.loader, made.script), made.style, facts=facts)
-    for name, pieces in chain(blocks, [_packed("script", made.script)]):
+    code = [_packed("worker", made.worker), _packed("script", made.script)]
+    for name, pieces in chain(blocks, code):
         if not _BLOCK_ID.fullmatch(name):
             raise ValueError(f"expected letters and a number as the id of a block, got {name!r}")
         yield f'<script type="application/octet-stream" id="{name}">'.encode()
         yield from pieces
         yield b"</script>\n"
-    if made.worker:
-        yield f'<script type="text/plain" id="worker">{made.worker}</script>\n'.encode()
     yield f"<script>{made.loader}</script>\n</body>\n</html>\n".encode()
 
 

@@ -24,7 +24,9 @@ export class LineReader {
     /** @type {Map<number, Job>} */
     this.jobs = new Map();
     this.lastJob = 0;
-    this.worker = this.newWorker();
+    /** @type {Worker | null} */
+    this.worker = null;
+    this.started = this.start();
   }
 
   /**
@@ -34,9 +36,10 @@ export class LineReader {
    * @param {(rows: Int32Array) => void} [onHits] called now and then with the rows found so far
    * @returns {Promise<any>}
    */
-  run(request, signal, onHits = () => undefined) {
+  async run(request, signal, onHits = () => undefined) {
     const needsLines = request.type === "search" || request.questions.some(({ kind }) => kind !== "id");
-    if (needsLines && this.recording.meta.payloads === null) return Promise.reject(new Error(NO_LINES));
+    if (needsLines && this.recording.meta.payloads === null) throw new Error(NO_LINES);
+    await this.started;
     return new Promise((resolve, reject) => {
       const number = ++this.lastJob;
       this.jobs.set(number, { request, resolve, reject, onHits });
@@ -51,18 +54,19 @@ export class LineReader {
     });
   }
 
-  newWorker() {
+  /** Starts the worker, whose text is a block of the page. */
+  async start() {
     const { source } = this.recording;
-    if (typeof Worker === "undefined" || !source.has(WORKER)) return null;
+    if (typeof Worker === "undefined" || !source.has(WORKER)) return;
     try {
-      const url = URL.createObjectURL(new Blob([source.text(WORKER)], { type: "text/javascript" }));
-      const worker = new Worker(trustedUrl(url));
+      const text = new TextDecoder().decode(await source.bytes(WORKER));
+      const worker = new Worker(trustedUrl(URL.createObjectURL(new Blob([text], { type: "text/javascript" }))));
       worker.onmessage = ({ data }) => this.take(data);
       worker.onerror = () => this.goOnHere();
       worker.postMessage({ type: "columns", columns: this.columns });
-      return worker;
+      this.worker = worker;
     } catch {
-      return null;
+      // The jobs run here then.
     }
   }
 
