@@ -8,6 +8,7 @@ how many there are besides.
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from attrs import define, evolve, frozen
@@ -133,7 +134,7 @@ class ComparisonFacts:
     a: Side
     b: Side
     names: tuple[str, str]
-    """What the two are called: their paths, if their names are the same."""
+    """What the two are called: their files, if their names are the same."""
     counts: Counts
     is_equal: bool
     verdict: str
@@ -180,7 +181,7 @@ def read_comparison(
     return ComparisonFacts(
         a=a,
         b=b,
-        names=(a.name, b.name) if a.name != b.name else (a.path, b.path),
+        names=_names(a, b),
         counts=counts,
         is_equal=found.is_equal,
         verdict=verdict(found),
@@ -193,6 +194,12 @@ def read_comparison(
         masked=masked,
         is_unmasked=is_unmasked,
     )
+
+
+def _names(a: Side, b: Side) -> tuple[str, str]:
+    """The shortest names that differ, if any do: a whole path tells whose directory it is in."""
+    pairs = (a.name, b.name), (PurePath(a.path).name, PurePath(b.path).name), (a.path, b.path)
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
 
 
 @define

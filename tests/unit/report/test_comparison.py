@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.result import Change, Counts, DiffEntry, Field
@@ -85,6 +86,20 @@ def test_messages_whose_order_does_not_count_are_apart() -> None:
     ]  # fmt: skip
     keys = [(lane.lane, lane.direction, lane.apart) for lane in lanes]
     assert len(set(keys)) == len(keys)
+
+
+def test_recordings_of_one_name_are_told_apart() -> None:
+    """By their files, and by all of their paths only if nothing else differs."""
+
+    def names(a: str, b: str) -> tuple[str, str]:
+        found = differing()
+        side_a, side_b = (evolve(found.a, name="n", path=path) for path in (a, b))
+        return made_up(evolve(found, a=side_a, b=side_b)).names
+
+    assert made_up(differing()).names == ("monday", "friday")
+    assert names("/home/me/a.db", "/home/me/b.db") == ("a.db", "b.db")
+    assert names("/x/a.db", "/y/a.db") == ("/x/a.db", "/y/a.db")
+    assert names("/x/a.db", "/x/a.db") == ("n", "n")
 
 
 def test_a_text_is_cut_to_what_has_changed() -> None:
