@@ -93,7 +93,7 @@ class _BlockMaker:
 
     def __init__(self, reader: RecordingReader, *, has_payloads: bool) -> None:
         self._reader = reader
-        self._rows = RowReader(reader)
+        self._rows = RowReader(reader, has_payloads)
         self._columns = _IndexBlocks()
         self._cells: list[list[Any]] = []
         self._cell_blocks = 0

@@ -94,9 +94,11 @@ class RowReader:
 
     Args:
         reader: their recording.
+        has_payloads: whether what faults delivered is in the cells.
     """
 
     reader: RecordingReader
+    has_payloads: bool = True
     _hints: HintReader = field(init=False)
     _delays: dict[int, int] = field(init=False)
     _runs: RunFinder = field(factory=RunFinder)
@@ -117,7 +119,7 @@ class RowReader:
         return ReportRow(
             (row["seq"], row["t_ns"], row["t_ns"] - row["t_first_ns"], size, size),
             (*_shared(row, line), self._delays.get(row["seq"])),
-            _cells(row, line),
+            self._cells(row, line),
             None if is_excerpt(row) else row["raw"],
             is_joined,
             list(self._members(row)) if "members" in row else _NO_MEMBERS,
@@ -159,7 +161,7 @@ class RowReader:
             line = self._line(own)
             raw = member["raw"]
             offset = batch["raw"].index(raw, offset)
-            cells = [*_cells(own, line), None, None, None]
+            cells = [*self._cells(own, line), None, None, None]
             yield {
                 "seq": own["seq"],
                 "t_ns": own["t_ns"],
@@ -172,6 +174,14 @@ class RowReader:
                 "length": len(raw),
             }
             offset += len(raw)
+
+    def _cells(self, row: Row, line: TimelineLine) -> list[Any]:
+        most = _MOST_DELIVERED if self.has_payloads else -1
+        fired = [_fired(one, most) for one in row.get("fired") or ()]
+        cells = [line.text, row["rpc_id"], row["parse_error"], fired or None]
+        while len(cells) > 1 and cells[-1] is None:
+            cells.pop()
+        return cells
 
 
 def _pattern(update: PlainUpdate, found: ReportRow, text: str) -> _Pattern | None:
@@ -229,18 +239,10 @@ def _flags(row: Row) -> int:
     return flags
 
 
-def _cells(row: Row, line: TimelineLine) -> list[Any]:
-    fired = [_fired(one) for one in row.get("fired") or ()]
-    cells = [line.text, row["rpc_id"], row["parse_error"], fired or None]
-    while len(cells) > 1 and cells[-1] is None:
-        cells.pop()
-    return cells
-
-
-def _fired(one: Mapping[str, Any]) -> dict[str, Any]:
+def _fired(one: Mapping[str, Any], most: int) -> dict[str, Any]:
     found = {"rule": one["rule"], "action": one["action"], "made": bool(one["made"])}
     delivered, text, encoded = one["delivered"], None, None
-    if isinstance(delivered, bytes) and len(delivered) <= _MOST_DELIVERED:
+    if isinstance(delivered, bytes) and len(delivered) <= most:
         try:
             text = delivered.decode()
         except UnicodeDecodeError:

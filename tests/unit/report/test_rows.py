@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sqlite3
 from pathlib import Path
 
 from acp_proxy.report.blocks import report_blocks
 from acp_proxy.report.model import ReportOptions
-from acp_proxy.report.rows import DIFFERENCES, OWN_COLUMNS, SHARED_COLUMNS, TEXTS
+from acp_proxy.report.rows import (
+    CHANGED,
+    DIFFERENCES,
+    FIRED,
+    MADE_UP,
+    OWN_COLUMNS,
+    SHARED_COLUMNS,
+    TEXTS,
+)
 from acp_proxy.store.reader import RecordingReader
 from tests import report_data
 from tests.log_writer import LogWriter, notification, request, result
@@ -28,6 +38,45 @@ def test_the_page_lists_all_columns() -> None:
     assert sorted(kinds) == sorted([*OWN_COLUMNS, *SHARED_COLUMNS, "run"])
     assert {name for name, kind in kinds.items() if kind == "text"} == {*TEXTS}
     assert {name for name, kind in kinds.items() if kind == "difference"} == {*DIFFERENCES}
+
+
+def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
+    """A frame that was cut, a copy of it, one that was withheld, and what was delivered."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for n in range(4):
+            recorder.to_client(notification("a", n=n))
+        recorder.close()
+        recorder.finish()
+    whole = b'{"jsonrpc":"2.0","method":"a","params":{"n":1}}\n'
+    changed = [
+        (3, "cut", "corrupt", whole, b"\xff"), (3, "dup", "duplicate", None, b"copy"),
+        (4, "lose", "drop", b"x", None), (5, "slow", "latency", b"x", b"x" * 20_000),
+    ]  # fmt: skip
+    with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
+        connection.executemany("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?)", changed)
+        connection.execute("UPDATE frame_rows SET fault = 'r' WHERE seq > 2")
+        connection.execute("UPDATE frame_rows SET flags = flags | 32 WHERE seq = 4")
+        connection.commit()
+    with RecordingReader(recorder.path) as reader:
+        report = decode(report_blocks(reader, ReportOptions()))
+        bare = decode(report_blocks(reader, ReportOptions(payloads=False)))
+    found = {row["seq"]: row for row in report.rows}
+    assert found[2]["flags"] == 0
+    assert found[2]["fired"] is None
+    assert found[3]["flags"] == FIRED + MADE_UP + CHANGED
+    assert found[3]["fired"] == [
+        {"rule": "cut", "action": "corrupt", "made": False, "delivered": None, "base64": "/w==",
+         "size": 1},
+        {"rule": "dup", "action": "duplicate", "made": True, "delivered": "copy", "base64": None,
+         "size": 4},
+    ]  # fmt: skip
+    assert (found[4]["flags"], found[4]["delivered"]) == (FIRED + CHANGED, "none")
+    (large,) = found[5]["fired"]
+    assert (large["delivered"], large["size"]) == (None, 20_000)
+    for row in bare.rows:
+        for one in row["fired"] or ():
+            assert one["delivered"] is None
+            assert one["base64"] is None
 
 
 def test_messages_of_a_batch_are_in_its_line(tmp_path: Path) -> None:

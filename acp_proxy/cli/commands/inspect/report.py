@@ -45,7 +45,7 @@ from acp_proxy.wording import byte_size
       acp-proxy inspect report latest --turn 2 -o turn.html
           the messages of the second turn
       acp-proxy inspect report latest --no-payloads
-          what happened and when, without what was said in the messages
+          what happened and when, with one line about each message
       acp-proxy inspect report yesterday --against today
           what differs between two recordings, side by side
     """,
