@@ -15,7 +15,8 @@
  * @property {number} time when it happened
  * @property {number} after how long after the item before; NaN for the first
  * @property {number} delay how late faults made it
- * @property {boolean} [delivered] whether it arrived late, but before anything else happened
+ * @property {number} arrived when all of it had arrived
+ * @property {boolean} delivered whether it arrived late, but before anything else happened
  * @property {number} seen the last row that had come before it
  * @property {number} held how many frames wait in the proxy after it
  */
@@ -146,26 +147,27 @@ export function lateUpdates(recording) {
 export function sequenceItems(recording, shown) {
   const [times, waits] = [recording.numbers("t_ns"), recording.numbers("arrival_ns")];
   const frames = framesOf(recording, shown);
-  const late = frames.filter(({item}) => item.delay > 0).sort((a, b) => a.arrived - b.arrived);
+  const late = frames.filter((item) => item.delay > 0).sort((a, b) => a.arrived - b.arrived);
   /** @type {Item[]} */
   const items = [];
   let [next, before, seen, held] = [0, NaN, -1, 0];
   const deliver = (/** @type {number} */ until) => {
     for (; next < late.length && late[next].arrived < until; next++) {
-      const {item, arrived} = late[next];
+      const item = late[next];
       held--;
-      if (items[items.length - 1] === item) Object.assign(item, {delivered: true, held});
-      else items.push({...item, kind: "delivery", time: arrived, after: arrived - before, seen, held});
-      before = arrived;
+      if (items[items.length - 1] === item) [item.delivered, item.held] = [true, held];
+      else items.push({...item, kind: "delivery", time: item.arrived, after: item.arrived - before, seen, held});
+      before = item.arrived;
     }
   };
-  for (const {item} of frames) {
+  for (const item of frames) {
     const began = times[item.row] - (waits[item.row] || 0);
     deliver(began);
-    const after = began - before;
-    if (after >= GAP_NS) items.push({...item, kind: "gap", after, delay: 0, seen, held});
-    held += item.delay > 0 ? 1 : 0;
-    items.push(Object.assign(item, {after: item.time - before, seen: item.row - 1, held}));
+    if (began - before >= GAP_NS) items.push({...item, kind: "gap", after: began - before, delay: 0, seen, held});
+    if (item.delay > 0) held++;
+    item.after = item.time - before;
+    item.held = held;
+    items.push(item);
     [before, seen] = [times[item.last], item.last];
   }
   deliver(Infinity);
@@ -178,19 +180,19 @@ export function sequenceItems(recording, shown) {
  */
 function framesOf(recording, shown) {
   const [times, delays, runs] = ["t_ns", "delay_ns", "run"].map((name) => recording.numbers(name));
-  /** @type {{item: Item, arrived: number}[]} */
+  /** @type {Item[]} */
   const frames = [];
   for (const row of shown) {
-    const arrived = times[row] + (delays[row] || 0);
+    const time = times[row];
+    const delay = delays[row] || 0;
     const frame = frames[frames.length - 1];
-    if (frame && runs[row] === runs[frame.item.row]) {
-      frame.item.last = row;
-      frame.item.count++;
-      frame.item.delay = Math.max(frame.item.delay, delays[row] || 0);
-      frame.arrived = Math.max(frame.arrived, arrived);
+    if (frame !== undefined && runs[row] === runs[frame.row]) {
+      frame.last = row;
+      frame.count++;
+      frame.delay = Math.max(frame.delay, delay);
+      frame.arrived = Math.max(frame.arrived, time + delay);
     } else {
-      const item = {row, last: row, count: 1, time: times[row], after: NaN, delay: delays[row] || 0, seen: -1, held: 0};
-      frames.push({item: {...item, kind: "frame"}, arrived});
+      frames.push({kind: "frame", row, last: row, count: 1, time, after: NaN, delay, arrived: time + delay, delivered: false, seen: row - 1, held: 0});
     }
   }
   return frames;

@@ -77,6 +77,7 @@ class SequenceView {
 
   hide() {
     this.isShown = false;
+    this.items = [];
     this.list.setItems([]);
   }
 
@@ -91,20 +92,19 @@ class SequenceView {
 
   update() {
     this.items = sequenceItems(this.recording, this.state.shown);
-    this.list.setItems(this.items.map((_, at) => at), this.indexOfRow(), "center");
+    this.list.setItems(this.items.map((_, at) => at), this.indexOf(this.state.row), "center");
     this.empty.hidden = this.items.length > 0;
   }
 
   goTo() {
-    const active = this.indexOfRow();
-    if (active !== this.list.active) this.list.setActive(active);
+    const {row} = this.state;
+    const active = this.items[this.list.active];
+    if (active === undefined || row < active.row || row > active.last) this.list.setActive(this.indexOf(row));
   }
 
-  /** The active item if it is of the chosen row, else the first one that is; -1 if none is. */
-  indexOfRow() {
-    const {row} = this.state;
-    const isOf = (/** @type {Item | undefined} */ item) => item && item.kind !== "gap" && item.row <= row && row <= item.last;
-    return isOf(this.items[this.list.active]) ? this.list.active : this.items.findIndex(isOf);
+  /** @param {number} row */
+  indexOf(row) {
+    return this.items.findIndex((item) => item.kind === "frame" && item.row <= row && row <= item.last);
   }
 
   /** @param {Lane} lane */
