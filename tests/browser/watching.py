@@ -54,6 +54,7 @@ class Visit:
     url: str = "about:blank"
     noted: Noted = Factory(Noted)
     _is_expected: bool = False
+    _opened: set[str] = Factory(set)
 
     def __attrs_post_init__(self) -> None:
         """Listens to everything that a page can do."""
@@ -80,6 +81,7 @@ class Visit:
             self.url = "about:blank"
             self.page.goto(self.url)
         self.url, self._is_expected = address, True
+        self._opened.add(address)
         self.page.goto(address + fragment)
         if ready is not None:
             self.page.wait_for_function(ready)
@@ -106,7 +108,8 @@ class Visit:
             self.noted.requests.append(request.url)
 
     def _on_navigation(self, frame: Frame) -> None:
-        if frame.url.partition("#")[0] != self.url:
+        # A page may still change the place in its own address while the next one is opened.
+        if frame.url != "about:blank" and frame.url.partition("#")[0] not in self._opened:
             self.noted.navigations.append(frame.url)
 
     def _on_console(self, message: ConsoleMessage) -> None:

@@ -1,0 +1,128 @@
+"""Everything in a report can be done by keyboard, and nothing holds the keyboard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.truth import report
+from tests.shipped import DIRECTORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.watching import Visit
+
+MOST_TABS = 300
+WATCH = """() => {
+  for (const it of document.querySelectorAll("details")) it.open = true;
+  window.reached = new Set();
+  window.unmarked = [];
+  document.addEventListener("focusin", ({ target }) => {
+    window.reached.add(target);
+    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(target);
+    const isMarked = (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none";
+    const active = target.querySelector("[aria-selected=true], .active, [data-active]");
+    if (!isMarked && active === null) window.unmarked.push(target.outerHTML.slice(0, 120));
+  });
+}"""
+NEVER = """() => {
+  const controls = "a[href], button, input, select, textarea, summary, [tabindex='0']";
+  const isSeen = (it) => it.checkVisibility() && !it.disabled && it.tabIndex >= 0;
+  const all = [...document.querySelectorAll(controls)].filter(isSeen);
+  const never = all.filter((it) => !window.reached.has(it));
+  return [all.length, never.map((it) => it.outerHTML.slice(0, 120))];
+}"""
+IS_OUTSIDE = "() => document.activeElement === document.body || document.activeElement === null"
+
+
+@pytest.fixture
+def page(window: Visit, tmp_path: Path) -> Visit:
+    """The page of a recording in which there is some of everything."""
+    return window.open(report(DIRECTORY / "tour.db", tmp_path))
+
+
+def state(page: Visit, name: str) -> Any:
+    """What the page's state has under a name."""
+    return page.ask("(name) => window.acpReport.state[name]", name)
+
+
+def wait(page: Visit, condition: str) -> None:
+    """Waits for a condition about the page's `state`."""
+    page.page.wait_for_function(f"() => {{ const {{ state }} = acpReport; return {condition}; }}")
+
+
+@pytest.mark.parametrize("view", ["list", "sequence", "waterfall", "calls"])
+def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None:
+    """With the tabulator alone, there and back; what has the keyboard looks like it."""
+    page.ask("(view) => { acpReport.state.setView(view); acpReport.state.select(20); }", view)
+    page.ask("() => scrollTo(0, 0)")
+    page.page.wait_for_timeout(100)
+    page.ask(WATCH)
+    presses = 0
+    for key in ("Tab", "Shift+Tab"):
+        page.page.keyboard.press(key)
+        while not page.ask(IS_OUTSIDE):
+            presses += 1
+            assert presses < MOST_TABS
+            page.page.keyboard.press(key)
+        if key == "Tab":
+            count, never = page.ask(NEVER)
+            assert never == []
+            assert count > 20
+    assert page.ask("() => window.unmarked") == []
+    page.assert_quiet()
+
+
+def test_all_is_done_by_keys(page: Visit) -> None:
+    """Choosing, reading, filtering, searching, views, the range of time, help."""
+    keyboard = page.page.keyboard
+    keyboard.press("j")
+    keyboard.press("j")
+    wait(page, "state.row === 1")
+    keyboard.press("k")
+    wait(page, "state.row === 0")
+    keyboard.press("n")
+    keyboard.press("]")
+    keyboard.press("/")
+    keyboard.type("kind:request")
+    wait(page, "state.shown.length > 5 && state.shown.length < 30")
+    keyboard.press("Escape")
+    keyboard.press("ArrowDown")
+    first = state(page, "row")
+    keyboard.press("ArrowDown")
+    wait(page, f"state.row > {first}")
+    keyboard.press("]")
+    wait(page, "state.recording.text('kind', state.row) === 'response'")
+    keyboard.press("[")
+    wait(page, "state.recording.text('kind', state.row) === 'request'")
+    keyboard.press("Enter")
+    assert page.ask("() => document.activeElement.closest('.detail') !== null")
+    keyboard.press("f")
+    keyboard.type("greeting")
+    wait(page, "!state.isSearching && state.matched.length > 5")
+    keyboard.press("Escape")
+    before = state(page, "row")
+    keyboard.press("n")
+    wait(page, f"state.row !== {before} && state.matched.includes(state.row)")
+    for key, view in (("2", "sequence"), ("3", "waterfall"), ("4", "calls"), ("1", "list")):
+        keyboard.press(key)
+        assert state(page, "view") == view
+        assert page.ask("(view) => document.getElementById(`view-${view}`).checkVisibility()", view)
+    keyboard.press("?")
+    assert page.ask("() => document.querySelector('dialog').open")
+    keys = page.ask(
+        "() => [...document.querySelectorAll('dialog kbd')].map((it) => it.textContent)"
+    )
+    assert {*"np/fjk[]?1234", "Enter", "Esc"} <= {*keys}
+    chosen = state(page, "row")
+    keyboard.press("j")
+    assert state(page, "row") == chosen
+    keyboard.press("Escape")
+    assert not page.ask("() => document.querySelector('dialog').open")
+    page.page.locator("[role=slider]").first.focus()
+    for _ in range(3):
+        keyboard.press("ArrowRight")
+    wait(page, "state.range !== null")
+    page.assert_quiet()

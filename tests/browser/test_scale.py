@@ -1,0 +1,64 @@
+"""A page of a long recording holds few elements and inflates few blocks, wherever one looks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.truth import report
+from tests.million import FRAMES, record_million
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.watching import Visit
+
+MOST_NODES = 500
+"""Within what is shown; views that are hidden may keep as many for when they are shown again."""
+LOOK = """async () => {
+  const { state, recording } = window.acpReport;
+  const drawn = async () => {
+    for (let n = 0; n < 3; n++) {
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    }
+  };
+  const blocks = () => [recording.cellBlocks.entries.size, recording.payloadBlocks.entries.size];
+  const nodes = {};
+  await drawn();
+  const first = blocks();
+  await state.setFilter("kind:request latency:>1ns");
+  const asked = state.shown.length;
+  await drawn();
+  const filtered = blocks();
+  await state.setFilter("");
+  for (const view of ["list", "sequence", "waterfall", "calls"]) {
+    state.setView(view);
+    for (const part of [0, 0.5, 0.99]) {
+      state.select(Math.floor(recording.rows * part));
+      await drawn();
+      const all = [...document.querySelectorAll("#app *")];
+      const shown = all.filter((element) => element.closest("[hidden]") === null);
+      nodes[`${view} ${part}`] = [shown.length, all.length];
+    }
+  }
+  const { rows } = recording;
+  return { rows, asked, first, filtered, last: blocks(), nodes, count: recording.meta.rows };
+}"""
+
+
+@pytest.mark.parametrize("frames", [10_000, 100_000, pytest.param(FRAMES, marks=pytest.mark.soak)])
+def test_little_is_held_however_much_there_is(window: Visit, tmp_path: Path, frames: int) -> None:
+    """Filters on columns read no line, and a jump reads what is seen there."""
+    path = record_million(tmp_path / "long.db", frames)
+    page = window.open(report(path, tmp_path))
+    found: dict[str, Any] = page.ask(LOOK)
+    assert found["rows"] == found["count"] >= frames
+    assert found["asked"] > frames / 150
+    for view, (shown, all_of_them) in found["nodes"].items():
+        assert shown <= MOST_NODES, view
+        assert all_of_them <= 2 * MOST_NODES, view
+    assert found["first"] == [1, 0]
+    assert found["filtered"][1] == 0
+    assert found["last"][0] <= 8
+    page.assert_quiet()
