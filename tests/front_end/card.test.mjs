@@ -117,7 +117,7 @@ test("the pieces of a message are joined, also across an answer to something els
 test("a frame has its command, and a fault its effect in words", () => {
   assert.equal(commandFor("tour", 4), "acp-proxy inspect log tour --seq 4");
   assert.equal(commandFor("a b", 4), "acp-proxy inspect log 'a b' --seq 4");
-  const fired = {rule: "r", action: "drop", made: false, delivered: null, base64: null, size: 0};
+  const fired = {rule: "r", action: "drop", made: false, delivered: null, base64: null, size: null};
   assert.equal(faultInWords(fired, false), "r (drop): nothing was delivered");
   assert.equal(faultInWords({...fired, rule: "drop", made: true}, false), "drop: made up this line");
   assert.equal(faultInWords({...fired, delivered: "x", size: 1}, true), "r (drop): delivered 1 other byte");

@@ -34,8 +34,8 @@ const DETAIL_PANES = [
 export function faultInWords(fired, isChanged) {
   const name = fired.rule === fired.action ? fired.rule : `${fired.rule} (${fired.action})`;
   if (fired.made) return `${name}: made up this line`;
-  if (fired.delivered === null && fired.base64 === null && fired.size === 0) return `${name}: nothing was delivered`;
-  return `${name}: delivered ${isChanged ? countInWords(fired.size, "other byte") : "the same bytes"}`;
+  if (fired.delivered === null && fired.base64 === null && !fired.size) return `${name}: nothing was delivered`;
+  return `${name}: delivered ${isChanged ? countInWords(Number(fired.size), "other byte") : "the same bytes"}`;
 }
 
 /**
