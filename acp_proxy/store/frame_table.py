@@ -148,6 +148,25 @@ class FrameTable:
         texts = _TextsOnDemand(self.connection, self.labels)
         return _payloads(self.connection.execute(sql, (first, last)), texts)
 
+    def lines_between(
+        self, first: int, last: int, largest: int
+    ) -> Iterator[tuple[int, int, bytes]]:
+        """Streams the number, the time and the line of some frames, with nothing else.
+
+        Args:
+            first: the number of the first frame.
+            last: the number of the last frame.
+            largest: bytes; lines that are longer are left out.
+        """
+        sql = (
+            f"SELECT f.seq, f.t_ns, {self.lines.line} FROM {self.rows} AS f"
+            f" WHERE f.seq BETWEEN ? AND ? AND {self.lines.size} <= {largest:d} ORDER BY f.seq"
+        )
+        for seq, t_ns, raw in self.connection.execute(sql, (first, last)):
+            if type(t_ns) is not int or type(raw) is not bytes:
+                raise Mistyped(f"frame {seq} has no time or no bytes")
+            yield seq, t_ns, raw
+
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads one line piece by piece."""
         schema, _, table = self.rows.partition(".")

@@ -177,10 +177,9 @@ def _outcomes(reader: RecordingReader, turn: TurnTime) -> Outcomes:
 
 def _pieces(reader: RecordingReader, run: FrameRun) -> Iterator[TextPiece]:
     chunks = ChunkReader()
-    for payload in reader.payloads_between(run.seq, run.last_seq):
-        chunk = None if payload.raw is None else chunks.read(payload.raw)
-        if chunk is not None:
-            yield TextPiece(payload.seq, payload.t_ns, chunk)
+    for seq, t_ns, raw in reader.lines_between(run.seq, run.last_seq):
+        if (chunk := chunks.read(raw)) is not None:
+            yield TextPiece(seq, t_ns, chunk)
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
