@@ -11,17 +11,18 @@ from attrs import frozen
 
 from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, by_rule
 from acp_proxy.inspection.diagnosis.values import (
-    PROBLEM,
     FailedCall,
     Finding,
     OpenRequest,
     PersonRequest,
     Summary,
     TurnSummary,
+    count_problems,
 )
 from acp_proxy.inspection.measures.statistics import Statistics
 from acp_proxy.inspection.measures.traffic import CallStatistics
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
+from acp_proxy.protocol.updates import FAILED
 from acp_proxy.report.model import ReportData
 from acp_proxy.report.verdict import PairOf, Verdict, find_verdict
 
@@ -79,19 +80,9 @@ class Problem:
 
 
 @frozen
-class ProblemsOfKind:
-    """What was found of one kind."""
-
-    kind: str
-    problems: Shortened[Problem]
-
-
-@frozen
 class BrokenRule:
     """One rule that one side broke."""
 
-    rule: str
-    by: str
     shown: list[ReportedFinding]
     """The first of the worst, each with what happened."""
     also: list[int]
@@ -131,7 +122,8 @@ class HeadFacts:
     statistics: Statistics
     checked: CheckedRecording | None
     verdict: Verdict
-    problems: list[ProblemsOfKind]
+    problems: list[Shortened[Problem]]
+    """By kind."""
     problem_count: int
     remark_count: int
     rules: list[BrokenRule]
@@ -144,7 +136,6 @@ class HeadFacts:
     unanswered: Shortened[OpenRequest]
     failed_calls: Shortened[FailedCall]
     calls: Shortened[CallStatistics]
-    sessions: int
 
 
 def head_facts(
@@ -165,44 +156,40 @@ def head_facts(
         rows, data.rows_in_recording, options.filter.strip(), options.turn, options.payloads,
         not data.is_masked, masked, is_private,
     )  # fmt: skip
-    counts = _severities(summary)
-    turns = _turns(summary, statistics)
+    problem_count = count_problems(summary)
+    open_count = sum(method.unanswered for method in statistics.methods)
+    failed_count = sum(tally.statuses.get(one, 0) for tally in summary.tool_calls for one in FAILED)
     total = {part: sum(turn.part_ns(part) for turn in statistics.turns) for part in Part}
     return HeadFacts(
-        contents,
-        summary,
-        statistics,
-        checked,
-        find_verdict(summary, checked, pair_of),
-        _problems(summary),
-        counts[0],
-        counts[1],
-        _rules(checked),
-        shortened(turns, _MOST),
-        max((turn.duration_ns for turn in statistics.turns), default=0),
-        bar(total, sum(total.values())),
-        _of(summary.questions, sum(summary.answers.values()), _MOST),
-        shortened(summary.unanswered, _MOST),
-        shortened(summary.failed_calls, _MOST_CALLS),
-        _of(statistics.tool_calls, statistics.tool_call_count, _MOST_CALLS),
-        len(summary.opened),
+        contents=contents,
+        summary=summary,
+        statistics=statistics,
+        checked=checked,
+        verdict=find_verdict(summary, checked, pair_of),
+        problems=_problems(summary),
+        problem_count=problem_count,
+        remark_count=sum(summary.finding_counts.values()) - problem_count,
+        rules=_rules(checked),
+        turns=shortened(_turns(summary, statistics), _MOST),
+        longest_ns=max((turn.duration_ns for turn in statistics.turns), default=0),
+        spent=bar(total, sum(total.values())),
+        questions=shortened(summary.questions, _MOST, sum(summary.answers.values())),
+        unanswered=shortened(summary.unanswered, _MOST, open_count),
+        failed_calls=shortened(summary.failed_calls, _MOST_CALLS, failed_count),
+        calls=shortened(statistics.tool_calls, _MOST_CALLS, statistics.tool_call_count),
     )
 
 
-def shortened(items: Sequence[T], most: int) -> Shortened[T]:
+def shortened(items: Sequence[T], most: int, count: int = 0) -> Shortened[T]:
     """Returns the first items and how many there are besides.
 
     Args:
-        items: all of them.
+        items: all of them, or the first ones.
         most: how many are kept.
+        count: how many there are, if these are the first ones.
     """
-    return _of(items, len(items), most)
-
-
-def _of(items: Sequence[T], count: int, most: int) -> Shortened[T]:
-    """The first items of a list that was cut before."""
     kept = [*items[:most]]
-    return Shortened(kept, max(0, count - len(kept)))
+    return Shortened(kept, max(len(items), count) - len(kept))
 
 
 def bar(spent: Mapping[Part, int], longest_ns: int) -> list[Segment]:
@@ -221,33 +208,12 @@ def bar(spent: Mapping[Part, int], longest_ns: int) -> list[Segment]:
     return segments
 
 
-def _severities(summary: Summary) -> tuple[int, int]:
-    """How many problems and remarks there are, also those too many to be listed.
-
-    Problems are listed before remarks, so if a remark is listed, all problems of its kind are.
-    """
-    problems = remarks = 0
-    for kind, count in summary.finding_counts.items():
-        listed = [finding for finding in summary.findings if finding.kind == kind]
-        of_problems = sum(finding.severity == PROBLEM for finding in listed)
-        is_all = of_problems < len(listed)
-        problems += of_problems if is_all else count
-        remarks += count - of_problems if is_all else 0
-    return problems, remarks
-
-
-def _problems(summary: Summary) -> list[ProblemsOfKind]:
-    kinds: dict[str, list[Finding]] = {}
+def _problems(summary: Summary) -> list[Shortened[Problem]]:
+    kinds: dict[str, list[Problem]] = {}
     for finding in summary.findings:
-        kinds.setdefault(finding.kind, []).append(finding)
+        kinds.setdefault(finding.kind, []).append(_problem(finding))
     return [
-        ProblemsOfKind(
-            kind,
-            Shortened(
-                [_problem(one) for one in found[:_MOST_OF_KIND]],
-                max(0, summary.finding_counts[kind] - _MOST_OF_KIND),
-            ),
-        )
+        shortened(found, _MOST_OF_KIND, summary.finding_counts[kind])
         for kind, found in kinds.items()
     ]
 
@@ -269,7 +235,7 @@ def _rule(findings: list[ReportedFinding], count: int) -> BrokenRule:
     shown, others = findings[:_SHOWN_OF_RULE], findings[_SHOWN_OF_RULE:]
     also = sorted({finding.seq for finding in others})[:_MOST_OF_RULE]
     more = max(0, count - len(shown) - len(also))
-    return BrokenRule(shown[0].rule, shown[0].by, shown, also, more)
+    return BrokenRule(shown, also, more)
 
 
 def _turns(summary: Summary, statistics: Statistics) -> list[TurnFacts]:

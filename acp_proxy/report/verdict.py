@@ -12,7 +12,7 @@ from attrs import frozen
 
 from acp_proxy.conformance.report import CheckedRecording, worst_first
 from acp_proxy.conformance.values import Severity
-from acp_proxy.inspection.diagnosis.values import PROBLEM, Finding, Summary
+from acp_proxy.inspection.diagnosis.values import PROBLEM, Finding, Summary, count_problems
 from acp_proxy.protocol.peers import SENDERS
 
 PairOf = Callable[[int], int | None]
@@ -48,7 +48,7 @@ def find_verdict(summary: Summary, checked: CheckedRecording | None, pair_of: Pa
     if problems:
         first = _root_of(problems, summary)
         seq = first_frame(first, summary, pair_of)
-        return Verdict(first.by, seq, first.text, len(problems) - 1)
+        return Verdict(first.by, seq, first.text, count_problems(summary) - 1)
     faults = [finding for finding in summary.findings if finding.by == "fault"]
     for fault in faults:
         return Verdict("fault", first_frame(fault, summary, pair_of), fault.text, len(faults) - 1)

@@ -20,12 +20,12 @@ from acp_proxy.inspection.describe.tools import call_label
 from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.unanswered import silence_text
 from acp_proxy.inspection.diagnosis.values import (
-    PROBLEM,
     PersonRequest,
     SessionSummary,
     Summary,
     Tally,
     TurnSummary,
+    count_problems,
 )
 from acp_proxy.inspection.fault_effects import times_fired
 from acp_proxy.protocol.dialects import PERMISSION
@@ -65,7 +65,7 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     page.headline(
         summary.recording,
         live=summary.live,
-        problems=_problem_count(summary),
+        problems=count_problems(summary),
         otherwise=piece("no problems", Ink.TO_CLIENT),
     )
     _about(page, summary)
@@ -79,18 +79,6 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
         page.print()
         _next(page, summary, word)
     page.flush()
-
-
-def _problem_count(summary: Summary) -> int:
-    """How many problems there are, those included that are too many to be listed.
-
-    Problems are listed before remarks, so if a remark is listed, all problems of its kind are.
-    """
-    remarks = {finding.kind for finding in summary.findings if finding.severity != PROBLEM}
-    listed = Counter(f.kind for f in summary.findings if f.severity == PROBLEM)
-    return sum(
-        listed[kind] if kind in remarks else count for kind, count in summary.finding_counts.items()
-    )
 
 
 def _about(page: RecordingPage, summary: Summary) -> None:
@@ -289,7 +277,7 @@ def _errors(page: RecordingPage, summary: Summary) -> None:
 def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
     """What is wrong or worth knowing, and below it what a running conversation waits for."""
     if summary.findings:
-        title = "problems" if _problem_count(summary) else "remarks"
+        title = "problems" if count_problems(summary) else "remarks"
         page.print()
         page.print(piece(title, bold=True))
     seen: Counter[str] = Counter()

@@ -1,5 +1,7 @@
 """The values of `inspect show`, whose members `docs/json.md` documents for programs."""
 
+from collections import Counter
+
 from attrs import define, field, frozen
 
 from acp_proxy.inspection.waits import Silence
@@ -236,3 +238,18 @@ class Summary:
     events: list[str] = field(factory=list)
     """Signals, gaps, undelivered bytes and notes, in words."""
     stderr_tail: list[str] = field(factory=list)
+
+
+def count_problems(summary: Summary) -> int:
+    """Returns how many problems there are, those included that are too many to be listed.
+
+    Problems are listed before remarks, so if a remark is listed, all problems of its kind are.
+
+    Args:
+        summary: of a recording.
+    """
+    remarks = {finding.kind for finding in summary.findings if finding.severity != PROBLEM}
+    listed = Counter(one.kind for one in summary.findings if one.severity == PROBLEM)
+    return sum(
+        listed[kind] if kind in remarks else count for kind, count in summary.finding_counts.items()
+    )

@@ -85,6 +85,7 @@ def test_a_problem_comes_before_a_broken_rule() -> None:
     found = find_verdict(summary, broken, lambda _: None)
     assert found == Verdict("client", 8, "wrong", is_rule=True)
     summary.findings = [Finding("gap", "problem", "bytes are missing (#5)", [5])]
+    summary.finding_counts = {"gap": 1}
     assert find_verdict(summary, broken, lambda _: None) == Verdict(
         None, 5, "bytes are missing (#5)"
     )
