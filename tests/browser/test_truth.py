@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.browser.truth import assert_truth, database_of, report, told
+from tests.browser.watching import WIDE
 from tests.captures import ROOT, all_captures, all_text_forms
+from tests.commands import run
 from tests.shipped import SHIPPED
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from playwright.sync_api import ViewportSize
 
     from tests.browser.watching import Visit
 
@@ -21,12 +26,30 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+LIST = """() => [...document.querySelectorAll(".view-list [role=row]")].map((row) =>
+  [".list-number", ".list-text"].map((name) => row.querySelector(name)?.textContent ?? null)
+).filter(([number, text]) => number !== null && number !== "Frame")"""
+TALL: ViewportSize = {"width": 1280, "height": 3_000}
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_page_has_what_the_recording_has(window: Visit, path: Path, tmp_path: Path) -> None:
     """As the command line says it, and as it is found in the file with SQLite alone."""
     page = window.open(report(path, tmp_path))
     assert_truth(told(page), path)
+    page.page.set_viewport_size(TALL)
+    page.page.wait_for_function("() => !document.querySelector('.list-pending')")
+    assert_list(page.ask(LIST), run("inspect", "log", path).stdout.splitlines())
+    page.page.set_viewport_size(WIDE)
     page.assert_quiet()
+
+
+def assert_list(rows: list[list[str]], lines: list[str]) -> None:
+    """Asserts that the list has the lines of `inspect log`, chunks folded in the same way."""
+    assert len(rows) == len(lines)
+    for (number, text), line in zip(rows, lines, strict=True):
+        assert re.sub("^[^0-9]+", "", number) == line.split()[0]
+        assert line.endswith(text.rstrip())
 
 
 @pytest.mark.parametrize("path", [*all_text_forms(), *all_captures()], ids=name)

@@ -10,6 +10,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,12 +156,16 @@ class Recorded:
 
 
 def contents(path: Path) -> Iterator[bytes]:
-    """Yields what a file holds, or each file of an archive."""
-    if not zipfile.is_zipfile(path):
-        yield path.read_bytes()
-        return
-    with zipfile.ZipFile(path) as archive:
-        yield from map(archive.read, archive.namelist())
+    """Yields what a file holds, or each file of an archive, and the blocks of a page inflated."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            files = [archive.read(name) for name in archive.namelist()]
+    else:
+        files = [path.read_bytes()]
+    for data in files:
+        yield data
+        for block in re.findall(rb'<script type="application/octet-stream"[^>]*>([^<]+)', data):
+            yield zlib.decompress(base64.b64decode(block))
 
 
 def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
@@ -183,6 +189,7 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
     yield inspect, "transcript", path, "--json"
     yield inspect, "bundle", path, "-o", out / "bug.zip"
     yield inspect, "bundle", path, "-o", out / "private.zip", "--level", "private"
+    yield inspect, "report", path, "-o", out / "report.html"
     yield inspect, "transcript", path, "--full", "-o", out / "transcript.md"
     yield inspect, "log", path, "--raw"
     yield inspect, "log", path, "--no-fold"
@@ -267,13 +274,16 @@ def test_no_command_shows_a_secret(
     assert everything(recorded) == []
     shown = run("inspect", "export", recorded.path, "--unredacted")
     assert bool(recorded.leaks.found(shown.stdout_bytes)) == (level == "none")
+    page = recorded.home / "page.html"
+    run("inspect", "report", recorded.path, "--unredacted", "-o", page)
+    assert bool(recorded.files(page)) == (level == "none")
 
 
 @pytest.mark.parametrize("level", ["secrets", pytest.param("none", marks=pytest.mark.soak)])
 def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str) -> None:
     """No command shows a secret of a live recording, indexed or not, or of a killed recorder."""
     recorded = record(conversation("unstable", large=0, hidden=9), "--redact", level)
-    chosen = ("doctor", "list", "show", "log", "export", "transcript", "bundle")
+    chosen = ("doctor", "list", "show", "log", "export", "transcript", "bundle", "report")
     assert everything(recorded, chosen=chosen) == []
     recorded.kill()
     shutil.rmtree(recorded.home / "out")
