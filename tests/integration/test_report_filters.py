@@ -32,11 +32,12 @@ RECORDINGS = [
     ROOT / "recordings/terminal.db",
     ROOT / "recordings/cancelled.db",
 ]
-_TERMS = (DATA / "filters/filters.txt").read_text(encoding="utf-8").splitlines()
+_TERMS = (DATA / "filters/filters.txt").read_text(encoding="utf-8").strip("\n").split("\n")
 _SEARCHES = (
     "hello", "a", "the", "strasse", "Straße", "straße", "😀 smile", "quoted", "istanbul", "i", "ı",
     "K", "ſ", "ẞ", "é", "σ", 'ted" text', "Strasse strAße", 'tool_call",', "a\tb", "\\n", "e a",
-    "session/update", "session\\/update", "start", "exit", "notes", ".py", "s ", "no such text",
+    "session/update", "session\\/update", "start", "half", "two", "half second",
+    "fourthmore", "exit", "notes", ".py", "s ", "no such text",
 )  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 const ALIKE = 0.6;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]/u;
 const CHANGES = /[\p{CWCF}\u01f0\u0390\u03b0\u1e96-\u1e99\u1f50-\u1f56\u1fb6-\u1fd7\u1fe2-\u1fe7\u1ff6]/gu;
-const CHEROKEE = /\p{Script=Cherokee}/u;
 
 /**
  * Writes a text as Python's `repr` does.
@@ -23,15 +22,13 @@ export function quoted(text) {
 }
 
 /**
- * Returns a text with all differences of case removed, as Python's `casefold`.
+ * Returns a text in which differences of case are gone, such that two texts are equal where they
+ * are equal for Python's `casefold`.
  * @param {string} text
  */
 export function withoutCase(text) {
-  return text.toLowerCase().replace(CHANGES, (one) => {
-    if (one === "\u1e9e") return "ss";
-    const upper = one.toUpperCase();
-    return CHEROKEE.test(one) ? upper : Array.from(upper, (part) => part.toLowerCase()).join("");
-  });
+  const lower = (/** @type {string} */ one) => one.toLowerCase();
+  return text.toLowerCase().replace(CHANGES, (one) => Array.from(one.toUpperCase(), lower).join(""));
 }
 
 /**

@@ -127,8 +127,8 @@ class BatchMembers {
 }
 
 /**
- * Judges a range of rows: of a frame both of its condition and of its exact answer, of an event or
- * a message of a batch of the answer alone, as the command line does.
+ * Judges a range of rows: by their columns first and then by the exact answer, and messages of a
+ * batch by the answer alone, as the command line does.
  * @param {Recording} recording
  * @param {Filter} filter
  * @param {Answers} answers
@@ -140,14 +140,11 @@ export function judgeRows(recording, filter, answers, first, end) {
   const range = new RowRange(recording, answers, first, end);
   const found = filter.matches(range);
   const candidates = filter.isExact ? found : filter.candidates(range);
-  const [streams, event] = [recording.codes("stream"), recording.code("event")];
   const [kinds, batch] = [recording.codes("kind"), recording.code("batch")];
   for (let n = 0; n < found.length; n++) {
-    const isFrame = event === 0 || streams[first + n] !== event;
-    if (isFrame && batch > 0 && kinds[first + n] === batch) {
-      const members = membersOfBatch(recording, first + n);
-      if (members.length) found[n] = Math.max(...filter.matches(new BatchMembers(recording, answers, first + n, members)));
-    } else if (isFrame && candidates[n] === NO) found[n] = NO;
+    const members = batch > 0 && kinds[first + n] === batch ? membersOfBatch(recording, first + n) : [];
+    if (members.length) found[n] = Math.max(...filter.matches(new BatchMembers(recording, answers, first + n, members)));
+    else if (candidates[n] === NO) found[n] = NO;
   }
   return found;
 }
