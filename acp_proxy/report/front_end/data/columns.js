@@ -30,11 +30,7 @@ export function readIndexBlock(bytes) {
   return { rows: header.rows, texts: header.texts, columns };
 }
 
-/**
- * The numbers of one column in all rows; null is NaN.
- * @param {IndexBlock[]} blocks
- * @param {string} name
- */
+/** The numbers of one column in all rows; null is NaN. @param {IndexBlock[]} blocks @param {string} name */
 export function decodeNumbers(blocks, name) {
   const values = new Float64Array(rowsOf(blocks));
   let first = 0;
@@ -72,11 +68,7 @@ export function rowsOf(blocks) {
   return blocks.reduce((sum, block) => sum + block.rows, 0);
 }
 
-/**
- * @param {Float64Array} values of the rows of one block
- * @param {Column} column
- * @param {boolean} isDelta
- */
+/** @param {Float64Array} values of the rows of one block @param {Column} column @param {boolean} isDelta */
 function fillNumbers(values, { width, base, planes }, isDelta) {
   const rows = values.length;
   let before = base;

@@ -75,10 +75,7 @@ export class Recording {
     this.rowsOfTurn(0);
   }
 
-  /**
-   * @param {string[]} numbers
-   * @param {string[]} codes
-   */
+  /** @param {string[]} numbers @param {string[]} codes */
   async decode(numbers, codes) {
     for (const name of numbers) {
       this.numbers(name);
@@ -107,10 +104,7 @@ export class Recording {
     return values;
   }
 
-  /**
-   * The codes of a column of texts, by row; 0 is null.
-   * @param {string} name
-   */
+  /** The codes of a column of texts, by row; 0 is null. @param {string} name */
   codes(name) {
     let codes = this.decodedCodes.get(name);
     if (codes === undefined) {
@@ -120,54 +114,35 @@ export class Recording {
     return codes;
   }
 
-  /**
-   * @param {string} name
-   * @param {number} row
-   * @returns {string | null}
-   */
+  /** @param {string} name @param {number} row @returns {string | null} */
   text(name, row) {
     const code = this.codes(name)[row];
     return code > 0 ? this.texts[code - 1] : null;
   }
 
-  /**
-   * The code of a text in every text column; 0 if it occurs in none.
-   * @param {string} text
-   */
+  /** The code of a text in every text column; 0 if it occurs in none. @param {string} text */
   code(text) {
     return this.codeOfText.get(text) ?? 0;
   }
 
-  /**
-   * The row of a frame number, or -1.
-   * @param {number} seq
-   */
+  /** The row of a frame number, or -1. @param {number} seq */
   rowOf(seq) {
     const seqs = this.numbers("seq");
     const row = lowerBound(seqs, seq);
     return seqs[row] === seq ? row : -1;
   }
 
-  /**
-   * The row of the first frame number that is not below `seq`, or the last row.
-   * @param {number} seq
-   */
+  /** The row of the first frame number that is not below `seq`, or the last row. @param {number} seq */
   nearest(seq) {
     return Math.min(lowerBound(this.numbers("seq"), seq), this.rows - 1);
   }
 
-  /**
-   * The first row that is not before a time; `rows` if there is none.
-   * @param {number} tNs
-   */
+  /** The first row that is not before a time; `rows` if there is none. @param {number} tNs */
   rowAt(tNs) {
     return lowerBound(this.numbers("t_ns"), tNs);
   }
 
-  /**
-   * The row of the answer to a request, or of the request of an answer; -1 if there is none.
-   * @param {number} row
-   */
+  /** The row of the answer to a request, or of the request of an answer; -1 if there is none. @param {number} row */
   pair(row) {
     const column = this.text("kind", row) === "request" ? "response_seq" : "request_seq";
     const seq = this.numbers(column)[row];
@@ -192,11 +167,7 @@ export class Recording {
     return rows;
   }
 
-  /**
-   * The first and the last row of a turn, or null.
-   * @param {number} turn
-   * @returns {[number, number] | null}
-   */
+  /** The first and the last row of a turn, or null. @param {number} turn @returns {[number, number] | null} */
   rowsOfTurn(turn) {
     if (this.turnRows === null) {
       this.turnRows = new Map();
@@ -302,10 +273,7 @@ export class Recording {
     };
   }
 
-  /**
-   * When the first byte of a frame was read, or an event happened.
-   * @param {number} row
-   */
+  /** When the first byte of a frame was read, or an event happened. @param {number} row */
   firstByteAt(row) {
     return this.numbers("t_ns")[row] - (this.numbers("arrival_ns")[row] || 0);
   }
@@ -315,21 +283,14 @@ export class Recording {
     return this.numbers("length")[row] || 0;
   }
 
-  /**
-   * @param {number} first
-   * @param {number} end
-   */
+  /** @param {number} first @param {number} end */
   bytesBetween(first, end) {
     let sum = 0;
     for (let row = first; row < end; row++) sum += this.lineLength(row);
     return sum;
   }
 
-  /**
-   * @param {string} name
-   * @param {number} block
-   * @returns {Promise<RowCells[]>}
-   */
+  /** @param {string} name @param {number} block @returns {Promise<RowCells[]>} */
   async readCells(name, block) {
     const lists = JSON.parse(new TextDecoder().decode(await this.source.bytes(name)));
     const cells = lists.map(toCells);
@@ -340,10 +301,7 @@ export class Recording {
   }
 }
 
-/**
- * Keeps the blocks that were used last, and reads none twice at a time.
- * @template T
- */
+/** Keeps the blocks that were used last, and reads none twice at a time. @template T */
 export class BlockCache {
   /** @param {number} most */
   constructor(most) {
@@ -352,11 +310,7 @@ export class BlockCache {
     this.entries = new Map();
   }
 
-  /**
-   * @param {string} name
-   * @param {(name: string) => Promise<T>} read
-   * @returns {Promise<T>}
-   */
+  /** @param {string} name @param {(name: string) => Promise<T>} read @returns {Promise<T>} */
   get(name, read) {
     const found = this.entries.get(name);
     if (found) {
@@ -372,21 +326,14 @@ export class BlockCache {
     return entry.promise;
   }
 
-  /**
-   * The block if it is there already.
-   * @param {string} name
-   * @returns {T | undefined}
-   */
+  /** The block if it is there already. @param {string} name @returns {T | undefined} */
   now(name) {
     const found = this.entries.get(name);
     if (found) this.use(name, found);
     return found?.value;
   }
 
-  /**
-   * @param {string} name
-   * @param {{value: T | undefined, promise: Promise<T>}} entry
-   */
+  /** @param {string} name @param {{value: T | undefined, promise: Promise<T>}} entry */
   use(name, entry) {
     this.entries.delete(name);
     this.entries.set(name, entry);
@@ -448,10 +395,7 @@ function problemsOf(recording) {
   return new Map([...problems].sort(([a], [b]) => a - b));
 }
 
-/**
- * @param {[string, (string | null)?, (string | null)?, (FiredFault[] | null)?]} list
- * @returns {RowCells}
- */
+/** @param {[string, (string | null)?, (string | null)?, (FiredFault[] | null)?]} list @returns {RowCells} */
 function toCells([text, rpcId, parseError, fired]) {
   return { text: text ?? "", rpc_id: rpcId ?? null, parse_error: parseError ?? null, fired: fired ?? [] };
 }

@@ -20,29 +20,20 @@ export class EmbeddedSource {
     return this.page.getElementById(name) !== null;
   }
 
-  /**
-   * The text of a block as it stands in the page.
-   * @param {string} name
-   */
+  /** The text of a block as it stands in the page. @param {string} name */
   text(name) {
     const element = this.page.getElementById(name);
     if (element === null) throw new Error(`the page has no block ${name}; is the file complete?`);
     return element.textContent ?? "";
   }
 
-  /**
-   * The inflated bytes of a block.
-   * @param {string} name
-   */
+  /** The inflated bytes of a block. @param {string} name */
   async bytes(name) {
     return inflate(decodeBase64(this.text(name)));
   }
 }
 
-/**
- * @param {string} text
- * @returns {Uint8Array}
- */
+/** @param {string} text @returns {Uint8Array} */
 export function decodeBase64(text) {
   const decoder = /** @type {{fromBase64?: (text: string) => Uint8Array}} */ (/** @type {unknown} */ (Uint8Array));
   if (decoder.fromBase64) return decoder.fromBase64(text);
@@ -52,10 +43,7 @@ export function decodeBase64(text) {
   return bytes;
 }
 
-/**
- * @param {Uint8Array} bytes deflated, with the header of zlib
- * @returns {Promise<Uint8Array>}
- */
+/** @param {Uint8Array} bytes deflated, with the header of zlib @returns {Promise<Uint8Array>} */
 export async function inflate(bytes) {
   const blob = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)]);
   const stream = blob.stream().pipeThrough(new DecompressionStream("deflate"));

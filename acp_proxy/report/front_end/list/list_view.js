@@ -123,10 +123,7 @@ class ListView {
     else this.list.setActive(this.indexOf(row));
   }
 
-  /**
-   * The index of the item that begins with a row; -1 if there is none.
-   * @param {number} row
-   */
+  /** The index of the item that begins with a row; -1 if there is none. @param {number} row */
   indexOf(row) {
     const index = row < 0 ? -1 : indexOfRow(this.items, row);
     return index >= 0 && rowOfItem(this.items[index]) === row ? index : -1;
@@ -147,11 +144,7 @@ class ListView {
     return true;
   }
 
-  /**
-   * Opens or closes the run of an item, and moves to its line.
-   * @param {number} item
-   * @param {boolean} isOpen
-   */
+  /** Opens or closes the run of an item, and moves to its line. @param {number} item @param {boolean} isOpen */
   fold(item, isOpen) {
     const run = this.recording.numbers("run")[rowOfItem(item)];
     if (Number.isNaN(run) || this.opened.has(run) === isOpen || (isOpen && kindOfItem(item) !== RUN)) return;
@@ -174,10 +167,7 @@ class ListView {
     event.stopPropagation();
   }
 
-  /**
-   * @param {number} item
-   * @param {HTMLElement} node
-   */
+  /** @param {number} item @param {HTMLElement} node */
   render(item, node) {
     const row = rowOfItem(item);
     const kind = kindOfItem(item);
@@ -237,11 +227,7 @@ class ListView {
     };
   }
 
-  /**
-   * The beginning of the text of a run; null if it is not there yet.
-   * @param {number} first
-   * @param {number} last
-   */
+  /** The beginning of the text of a run; null if it is not there yet. @param {number} first @param {number} last */
   runText(first, last) {
     const { shown } = this.state;
     let text = "";
@@ -253,10 +239,7 @@ class ListView {
     return text;
   }
 
-  /**
-   * The text with the searched one marked in it.
-   * @param {string} whole
-   */
+  /** The text with the searched one marked in it. @param {string} whole */
   textNodes(whole) {
     const text = visibleText(whole.slice(0, TEXT_CHARACTERS));
     const { query } = this.state;
@@ -273,10 +256,7 @@ class ListView {
     return [...nodes, text.slice(done)];
   }
 
-  /**
-   * @param {number} first
-   * @param {number} last
-   */
+  /** @param {number} first @param {number} last */
   marks(first, last) {
     const { matched } = this.state;
     const nodes = [];
@@ -349,11 +329,7 @@ function arrow(stream) {
   return h("span", { class: "list-arrow", role: "img", "aria-label": words }, shape);
 }
 
-/**
- * @param {string} name
- * @param {string} shape
- * @param {string} words
- */
+/** @param {string} name @param {string} shape @param {string} words */
 function sign(name, shape, words) {
   return h("span", { class: `sign-${name}`, role: "img", "aria-label": words, title: words }, shape);
 }

@@ -38,10 +38,7 @@ const FILTER_AFTER_MS = 150;
 const SEARCH_AFTER_MS = 250;
 
 class App {
-  /**
-   * @param {HTMLElement} root
-   * @param {State} state
-   */
+  /** @param {HTMLElement} root @param {State} state */
   constructor(root, state) {
     this.state = state;
     /** @type {Map<string, {view: View, panel: HTMLElement, mounted: MountedView | null}>} */

@@ -42,11 +42,7 @@ export function svg(tag, attributes, ...children) {
   return element;
 }
 
-/**
- * Removes all children, and adds others.
- * @param {Node} node
- * @param {...(Child | Child[])} children
- */
+/** Removes all children, and adds others. @param {Node} node @param {...(Child | Child[])} children */
 export function clear(node, ...children) {
   node.textContent = "";
   addChildren(node, children);
@@ -82,10 +78,7 @@ function fill(element, attributes, children) {
   addChildren(element, children);
 }
 
-/**
- * @param {Node} node
- * @param {(Child | Child[])[]} children
- */
+/** @param {Node} node @param {(Child | Child[])[]} children */
 function addChildren(node, children) {
   for (const child of children.flat()) {
     if (child === null || child === undefined || child === false) continue;

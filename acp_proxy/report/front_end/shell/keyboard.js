@@ -17,10 +17,7 @@ const LIST_KEYS = [
   ["→ ←", "open or close a run of chunks"],
 ];
 
-/**
- * @param {Command[]} commands
- * @param {() => boolean} isOff
- */
+/** @param {Command[]} commands @param {() => boolean} isOff */
 export function listenForKeys(commands, isOff) {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isOff()) return;
@@ -36,10 +33,7 @@ export function listenForKeys(commands, isOff) {
   });
 }
 
-/**
- * The table of the help.
- * @param {Command[]} commands
- */
+/** The table of the help. @param {Command[]} commands */
 export function keyTable(commands) {
   const rows = commands.map(({ keys, words }) => [keys.map((key) => NAMES[key] ?? key).join(" "), words]);
   return h(

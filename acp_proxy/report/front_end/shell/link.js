@@ -7,10 +7,7 @@
 
 const WRITE_AFTER_MS = 250;
 
-/**
- * @param {string} hash
- * @returns {Link}
- */
+/** @param {string} hash @returns {Link} */
 export function readLink(hash) {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
   return {
@@ -22,10 +19,7 @@ export function readLink(hash) {
   };
 }
 
-/**
- * @param {Link} link
- * @returns {string} without the `#`; empty if nothing is chosen
- */
+/** @param {Link} link @returns {string} without the `#`; empty if nothing is chosen */
 export function writeLink({ seq, view, filter, query, turn }) {
   const values = Object.entries({ seq, view, f: filter, q: query, turn });
   return new URLSearchParams(values.filter(([, value]) => value !== null && value !== "").map(([name, value]) => [name, String(value)])).toString();

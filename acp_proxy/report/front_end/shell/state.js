@@ -13,10 +13,7 @@ import { lowerBound } from "../data/recording.js";
  */
 
 export class State {
-  /**
-   * @param {Recording} recording
-   * @param {Services} services
-   */
+  /** @param {Recording} recording @param {Services} services */
   constructor(recording, services) {
     this.recording = recording;
     this.services = services;
@@ -94,10 +91,7 @@ export class State {
     }
   }
 
-  /**
-   * Searches for a text; hits come in while it runs, and a new search ends an old one.
-   * @param {string} query
-   */
+  /** Searches for a text; hits come in while it runs, and a new search ends an old one. @param {string} query */
   async setQuery(query) {
     this.searching?.abort();
     const searching = (this.searching = new AbortController());
@@ -164,10 +158,7 @@ export class State {
     if (next >= 0) this.select(next);
   }
 
-  /**
-   * Goes to the next or previous row that is shown.
-   * @param {1 | -1} step
-   */
+  /** Goes to the next or previous row that is shown. @param {1 | -1} step */
   selectShown(step) {
     const place = lowerBound(this.shown, step > 0 ? this.row + 1 : this.row) - (step > 0 ? 0 : 1);
     if (place >= 0 && place < this.shown.length) this.select(this.shown[place]);
@@ -197,11 +188,7 @@ export function neighbour(rows, row, step) {
   return rows[(place + rows.length) % rows.length];
 }
 
-/**
- * @param {Int32Array} rows
- * @param {Float64Array} times
- * @param {[number, number]} range
- */
+/** @param {Int32Array} rows @param {Float64Array} times @param {[number, number]} range */
 function rowsWithinTimes(rows, times, [from, to]) {
   const within = new Int32Array(rows.length);
   let count = 0;

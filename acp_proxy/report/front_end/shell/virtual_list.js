@@ -25,11 +25,7 @@ const MOST_ROWS = 100;
 
 /** Where rows are: arithmetic without a page. Offsets count from the first row, unscaled. */
 export class ScrollGeometry {
-  /**
-   * @param {number} count
-   * @param {number} rowHeight
-   * @param {number} viewport the height of what is seen
-   */
+  /** @param {number} count @param {number} rowHeight @param {number} viewport the height of what is seen */
   constructor(count, rowHeight, viewport) {
     this.count = count;
     this.rowHeight = rowHeight;
@@ -150,10 +146,7 @@ export class VirtualList {
     if (hasFocus) this.focus();
   }
 
-  /**
-   * Moves the active row by some rows, on to the next one at which arrows stop.
-   * @param {number} by
-   */
+  /** Moves the active row by some rows, on to the next one at which arrows stop. @param {number} by */
   move(by) {
     const last = this.items.length - 1;
     const isStop = (/** @type {number} */ index) => this.options.isStop?.(this.items[index]) ?? true;
@@ -169,10 +162,7 @@ export class VirtualList {
     this.options.onActive?.(this.items[index], index);
   }
 
-  /**
-   * Draws rows on the screen anew.
-   * @param {(node: HTMLElement) => boolean} [isStale] which ones; all without this
-   */
+  /** Draws rows on the screen anew. @param {(node: HTMLElement) => boolean} [isStale] which ones; all without this */
   refresh(isStale = () => true) {
     const hasFocus = this.hasFocus();
     for (const [index, node] of this.nodes) if (isStale(node)) this.drop(index, node);
@@ -224,10 +214,7 @@ export class VirtualList {
     if (hasFocus && !this.hasFocus()) this.focus();
   }
 
-  /**
-   * @param {number} index
-   * @param {HTMLElement} node
-   */
+  /** @param {number} index @param {HTMLElement} node */
   drop(index, node) {
     node.remove();
     this.nodes.delete(index);
@@ -300,10 +287,7 @@ export class VirtualList {
     event.stopPropagation();
   }
 
-  /**
-   * @param {MouseEvent} event
-   * @param {boolean} isDouble
-   */
+  /** @param {MouseEvent} event @param {boolean} isDouble */
   onClick(event, isDouble) {
     const node = event.target instanceof Element ? event.target.closest("[data-index]") : null;
     const index = Number(node?.getAttribute("data-index") ?? -1);
