@@ -1,6 +1,6 @@
 // Starts the page: reads the recording, lays out tools, overview, views and detail, and joins them
 // by the state that they share.
-import { EmbeddedSource } from "../data/source.js";
+import { EmbeddedSource, pause } from "../data/source.js";
 import { Recording } from "../data/recording.js";
 import { callsView } from "../cards/card.js";
 import { mountDetail } from "../detail/detail.js";
@@ -57,7 +57,6 @@ class App {
     this.main = h("div", { class: "main" });
     this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
     clear(root, this.makeTools(), this.message, this.overview, h("div", { class: "panes" }, this.main, this.detail), this.help);
-    overview.mount(this.overview, state);
     this.root = root;
     mountDetail(this.detail, state);
     for (const view of VIEWS) {
@@ -244,6 +243,8 @@ async function startApp() {
     const recording = await Recording.read(new EmbeddedSource());
     const state = new State(recording, { applyFilter, search });
     const app = new App(root, state);
+    await pause();
+    overview.mount(app.overview, state);
     const names = VIEWS.map((view) => view.name);
     keepLink(state, names, () => app.arrive());
     Object.assign(window, { acpReport: { state, recording } });

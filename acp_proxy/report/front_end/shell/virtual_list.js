@@ -244,9 +244,10 @@ export class VirtualList {
   onResize() {
     const height = this.body.clientHeight;
     if (height === 0) return;
-    const wasSeen = this.geometry.viewport > 0;
+    const { rowHeight, viewport } = this.geometry;
+    const wasActiveSeen = this.geometry.offsetFor(this.active, this.offset, "nearest") === this.offset;
     this.scrollTop = this.body.scrollTop;
-    this.layOut(this.geometry.rowHeight, height, wasSeen ? undefined : "center");
+    this.layOut(rowHeight, height, viewport === 0 ? "center" : wasActiveSeen ? "nearest" : undefined);
   }
 
   onScroll() {
