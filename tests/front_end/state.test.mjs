@@ -99,6 +99,14 @@ test("next and previous go round the problems, or round the hits of a search", a
   assert.equal(state.row, 4);
 });
 
+test("next and previous stop at no row that the filter hides", async () => {
+  const { state } = stateOf();
+  await state.setFilter("0234");
+  state.selectNext(1);
+  assert.equal(state.row, 3);
+  assert.deepEqual([...state.stops], [3]);
+});
+
 test("neighbours of a row that is not in the list are those around it", () => {
   const rows = Int32Array.of(2, 5, 9);
   assert.deepEqual([neighbour(rows, 4, 1), neighbour(rows, 4, -1), neighbour(rows, 9, 1), neighbour(rows, 2, -1)], [5, 2, 2, 9]);

@@ -49,6 +49,8 @@ class App {
     this.search = field("search", "text in any message", SEARCH_AFTER_MS, (text) => state.setQuery(text));
     this.shownCount = h("output", { class: "count", for: "filter" });
     this.stepCount = h("span", { class: "count" });
+    /** @type {HTMLButtonElement[]} */
+    this.stepButtons = [];
     this.hitCount = h("output", { class: "count", for: "search" });
     this.message = h("p", { class: "message", role: "status", "aria-live": "polite" });
     this.commands = this.makeCommands();
@@ -97,13 +99,16 @@ class App {
     );
     const step = (/** @type {1 | -1} */ by, /** @type {string} */ shape, /** @type {string} */ words) =>
       h("button", { type: "button", title: words, "aria-label": words, on: { click: () => this.next(by) } }, shape);
+    const back = step(-1, "↑", "Previous problem, or hit of the search (p)");
+    const on = step(1, "↓", "Next problem, or hit of the search (n)");
+    this.stepButtons = [back, on];
     return h(
       "div",
       { class: "tools" },
       h("div", { class: "tabs", role: "tablist", "aria-label": "Views", on: { keydown: (/** @type {KeyboardEvent} */ event) => this.onTabKey(event) } }, tabs),
       h("label", { class: "field" }, "Filter", this.filter, this.shownCount),
       h("label", { class: "field" }, "Search", this.search, this.hitCount),
-      h("span", { class: "steps" }, step(-1, "↑", "Previous problem, or hit of the search (p)"), this.stepCount, step(1, "↓", "Next problem, or hit of the search (n)")),
+      h("span", { class: "steps" }, back, this.stepCount, on),
       times,
       h("button", { type: "button", title: "Keys (?)", on: { click: () => this.showHelp() } }, "Keys"),
     );
@@ -111,7 +116,6 @@ class App {
 
   /** @returns {import("./keyboard.js").Command[]} */
   makeCommands() {
-    const { state } = this;
     return [
       { keys: ["n"], words: "next problem, or hit of the search", run: () => this.next(1) },
       { keys: ["p"], words: "previous one", run: () => this.next(-1) },
@@ -121,10 +125,16 @@ class App {
       { keys: ["k", "ArrowUp"], words: "previous row", run: () => this.move(-1) },
       { keys: ["[", "]"], words: "the request of an answer, or its answer", run: () => this.goToPair() },
       { keys: ["Enter"], words: "read the chosen frame", run: () => this.detail.focus() },
-      ...VIEWS.map((view) => ({ keys: [view.key], words: view.title.toLowerCase(), run: () => state.setView(view.name) })),
+      ...VIEWS.map((view) => ({ keys: [view.key], words: view.title.toLowerCase(), run: () => this.choose(view.name) })),
       { keys: ["Escape"], words: "back to the rows", run: () => this.current?.mounted?.focus?.() },
       { keys: ["?"], words: "this help", run: () => this.showHelp() },
     ];
+  }
+
+  /** @param {string} name of the view that a key has asked for */
+  choose(name) {
+    this.state.setView(name);
+    this.arrive();
   }
 
   showHelp() {
@@ -157,6 +167,7 @@ class App {
     const steps = state.stops;
     const place = steps.indexOf(state.row) + 1;
     const noun = `${state.query === "" ? "problem" : "hit"}${steps.length === 1 || place ? "" : "s"}`;
+    for (const button of this.stepButtons) button.disabled = steps.length === 0;
     clear(this.stepCount, place ? `${noun} ${count(place)}/${count(steps.length)}` : `${count(steps.length)} ${noun}`);
     // A link may have set them.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
@@ -174,7 +185,7 @@ class App {
     const view = this.current?.mounted;
     if (view?.move) view.move(step);
     else this.state.selectShown(step > 0 ? 1 : -1);
-    this.reveal();
+    this.arrive();
   }
 
   goToPair() {

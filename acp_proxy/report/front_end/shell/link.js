@@ -65,7 +65,11 @@ export function keepLink(state, views, onArrival) {
       timer = window.setTimeout(write, WRITE_AFTER_MS);
     });
   }
-  const follow = () => void followLink(state, readLink(location.hash), views).then(onArrival);
+  const follow = async () => {
+    await followLink(state, readLink(location.hash), views);
+    onArrival();
+    write();
+  };
   window.addEventListener("hashchange", follow);
   document.addEventListener("click", ({ target }) => {
     const link = target instanceof Element ? target.closest("a[href^='#']") : null;

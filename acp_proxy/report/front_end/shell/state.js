@@ -44,6 +44,8 @@ export class State {
     this.problems = Int32Array.from(recording.problems.keys());
     /** @type {Map<Change, Set<() => void>>} */
     this.listeners = new Map();
+    /** What `stops` has found last. @type {{of: Int32Array, within: Int32Array, rows: Int32Array} | null} */
+    this.shownStops = null;
     this.filterNumber = 0;
     /** @type {AbortController | null} */
     this.searching = null;
@@ -147,9 +149,15 @@ export class State {
     this.tell("error");
   }
 
-  /** The rows between which `n` and `p` move: the hits of the search or, without one, the problems. */
+  /** The shown rows between which `n` and `p` move: hits of the search or, without one, problems. */
   get stops() {
-    return this.query === "" ? this.problems : this.matched;
+    const rows = this.query === "" ? this.problems : this.matched;
+    const { shown } = this;
+    if (shown.length === this.recording.rows) return rows;
+    if (this.shownStops?.of !== rows || this.shownStops.within !== shown) {
+      this.shownStops = { of: rows, within: shown, rows: rows.filter((row) => shown[lowerBound(shown, row)] === row) };
+    }
+    return this.shownStops.rows;
   }
 
   /** @param {1 | -1} step to the next or the previous hit or problem */
