@@ -121,7 +121,7 @@ def test_all_is_done_by_keys(page: Visit) -> None:
     assert state(page, "row") == chosen
     keyboard.press("Escape")
     assert not page.ask("() => document.querySelector('dialog').open")
-    page.page.locator("[role=slider]").first.focus()
+    page.page.get_by_role("slider").first.focus()
     for _ in range(3):
         keyboard.press("ArrowRight")
     wait(page, "state.range !== null")

@@ -16,22 +16,22 @@ const CLICK = 5;
 const LABEL_WIDTH = 46;
 const NAMED_ROWS = 5;
 const BAND = `V${STRIP_HEIGHT}H`;
-/** @type {Record<string, number>} */
-const HANDLE_MOVES = {ArrowLeft: -0.01, ArrowDown: -0.01, ArrowRight: 0.01, ArrowUp: 0.01, PageDown: -0.1, PageUp: 0.1, Home: -1, End: 1};
+const STEPS = 1000;
 
 export const overview = {
   /**
    * @param {HTMLElement} container
    * @param {State} state
    */
-  mount(container, state) {
-    container.append(new OverviewStrip(state).element);
-  },
+  mount: (container, state) => new OverviewStrip(container, state),
 };
 
 class OverviewStrip {
-  /** @param {State} state */
-  constructor(state) {
+  /**
+   * @param {HTMLElement} container
+   * @param {State} state
+   */
+  constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
     this.times = this.recording.numbers("t_ns");
@@ -50,9 +50,9 @@ class OverviewStrip {
     this.picture = svg("svg", {height: STRIP_HEIGHT, "aria-hidden": "true"}, this.back, this.bars, this.marks, this.cursor);
     this.before = h("div", {class: "overview-outside"});
     this.after = h("div", {class: "overview-outside"});
-    this.handles = ["Show from", "Show until"].map((label, end) => h("div", {
-      class: "overview-handle", role: "slider", tabindex: 0, "aria-label": label, "aria-valuemin": 0, "aria-valuemax": 1000,
-      on: {keydown: (/** @type {KeyboardEvent} */ event) => this.key(event, end)},
+    this.handles = ["Show from", "Show until"].map((label, end) => h("input", {
+      class: "overview-handle", type: "range", min: 0, max: STEPS, "aria-label": label,
+      on: {input: () => this.moveHandle(end), change: () => this.apply()},
     }));
     this.strip = h("div", {class: "overview-strip", on: {
       pointerdown: (/** @type {PointerEvent} */ event) => this.press(event),
@@ -60,8 +60,8 @@ class OverviewStrip {
     }}, this.picture, this.before, this.after, this.handles);
     this.hint = h("span", {class: "overview-hint"});
     this.all = h("button", {type: "button", on: {click: () => state.setRange(null)}}, "Show all of the time");
-    this.element = h("section", {class: "overview-box", "aria-label": "Overview"}, this.strip,
-      h("div", {class: "overview-foot"}, h("span", null, this.words()), this.hint, this.all));
+    const foot = h("div", {class: "overview-foot"}, h("span", null, this.words()), this.hint, this.all);
+    container.append(h("section", {class: "overview-box", "aria-label": "Overview"}, this.strip, foot));
     new ResizeObserver(() => this.draw()).observe(this.strip);
     state.on("shown", () => this.drawBars());
     state.on("range", () => this.showRange());
@@ -162,8 +162,7 @@ class OverviewStrip {
     this.after.style.setProperty("left", `${chosen[1] * 100}%`);
     this.after.style.setProperty("width", `${(1 - chosen[1]) * 100}%`);
     this.handles.forEach((handle, end) => {
-      handle.style.setProperty("left", `${chosen[end] * 100}%`);
-      handle.setAttribute("aria-valuenow", String(Math.round(chosen[end] * 1000)));
+      handle.value = String(Math.round(chosen[end] * STEPS));
       handle.setAttribute("aria-valuetext", inSeconds(timeAt(this.axis, chosen[end])));
     });
   }
@@ -175,26 +174,11 @@ class OverviewStrip {
     this.state.setRange(isAll ? null : [Math.floor(timeAt(this.axis, from)), Math.ceil(timeAt(this.axis, to))]);
   }
 
-  /**
-   * @param {KeyboardEvent} event
-   * @param {number} end
-   */
-  key(event, end) {
-    if (!(event.key in HANDLE_MOVES) || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    this.moveHandle(end, this.chosen[end] + HANDLE_MOVES[event.key] * (event.shiftKey ? 5 : 1));
-    this.apply();
-  }
-
-  /**
-   * @param {number} end
-   * @param {number} place
-   */
-  moveHandle(end, place) {
+  /** @param {number} end 0 or 1 */
+  moveHandle(end) {
     const [from, to] = this.chosen;
-    const least = 0.001;
-    this.choose(end ? [from, Math.min(1, Math.max(place, from + least))] : [Math.max(0, Math.min(place, to - least)), to]);
+    const place = Number(this.handles[end].value) / STEPS;
+    this.choose(end ? [Math.min(from, place), place] : [place, Math.max(place, to)]);
   }
 
   /** @param {PointerEvent} event */
@@ -205,22 +189,20 @@ class OverviewStrip {
 
   /** @param {PointerEvent} event */
   press(event) {
-    if (event.button !== 0) return;
-    const end = this.handles.findIndex((handle) => handle === event.target);
+    if (event.button !== 0 || this.handles.some((handle) => handle === event.target)) return;
     const start = this.placeUnder(event);
     const listening = new AbortController();
     let moved = false;
     const drag = (/** @type {PointerEvent} */ next) => {
       moved ||= Math.abs(next.clientX - event.clientX) >= CLICK;
       const place = this.placeUnder(next);
-      if (moved && end >= 0) this.moveHandle(end, place);
-      else if (moved) this.choose([Math.min(start, place), Math.max(start, place)]);
+      if (moved) this.choose([Math.min(start, place), Math.max(start, place)]);
     };
     const stop = (/** @type {PointerEvent} */ last) => {
       listening.abort();
       if (last.type === "pointercancel") this.showRange();
       else if (moved) this.apply();
-      else if (end < 0) this.state.select(this.rowAt(start));
+      else this.state.select(this.rowAt(start));
     };
     this.strip.setPointerCapture(event.pointerId);
     this.strip.addEventListener("pointermove", drag, listening);

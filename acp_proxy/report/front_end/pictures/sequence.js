@@ -21,29 +21,19 @@ const SLANT_TO = 38;
 const SUB_LANE = 8;
 const EDGE = 5;
 const LABEL_CHARACTERS = 300;
-const CIRCLE = "M-7 0a7 7 0 1 0 14 0a7 7 0 1 0 -14 0";
-const FIGURES = {
-  cross: "M-6 -6L6 6M6 -6L-6 6",
-  changed: `${CIRCLE}M-4 -2H4M-4 2H4M3 -5L-3 5`,
-  made: `${CIRCLE}M-4 0H4M0 -4V4`,
-  clock: `${CIRCLE}M0 -4V0H4`,
-};
+const FIGURES = {cross: "✗", changed: "≠", made: "+", clock: "■"};
+const KEY = "thick: has to answer · striped: never answers";
+const KEY_OF_FAULTS = " · by a fault: ✗ dropped, ≠ changed, + made up, ■ held";
 
 /** @type {View} */
-export const sequenceView = {
-  name: "sequence",
-  title: "Sequence",
-  key: "2",
-  mount(container, state) {
-    const view = new SequenceView(state);
-    container.append(view.element);
-    return view;
-  },
-};
+export const sequenceView = {name: "sequence", title: "Sequence", key: "2", mount: (container, state) => new SequenceView(container, state)};
 
 class SequenceView {
-  /** @param {State} state */
-  constructor(state) {
+  /**
+   * @param {HTMLElement} container
+   * @param {State} state
+   */
+  constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
     this.lanes = lanesOf(this.recording);
@@ -62,9 +52,9 @@ class SequenceView {
       isStop: (item) => this.items[item].kind !== "gap",
     });
     this.empty = h("p", {class: "list-empty", hidden: true}, "No frame matches the filter and the chosen time.");
-    this.element = h("div", {class: "sequence"}, arrowHeads(), this.list.element, this.empty, this.legend());
+    const key = h("p", {class: "sequence-key"}, KEY, this.places.has("proxy") ? KEY_OF_FAULTS : "");
     const lines = [...this.places.values()].map((place) => `linear-gradient(var(--line), var(--line)) ${place}% 0 / 1px 100% no-repeat`);
-    this.element.style.setProperty("--lifelines", lines.join(", "));
+    container.append(h("div", {class: "sequence", style: {"--lifelines": lines.join(", ")}}, arrowHeads(), this.list.element, this.empty, key));
     state.on("shown", () => this.isShown && this.update());
     state.on("row", () => this.isShown && this.goTo());
     this.recording.onLoaded(() => this.isShown && this.list.refresh());
@@ -117,17 +107,6 @@ class SequenceView {
       h("span", {class: `sequence-head lane-${lane}`, style: {left: `${this.place(lane)}%`}}, lane)));
   }
 
-  legend() {
-    const key = (/** @type {SVGElement} */ picture, /** @type {string} */ words) =>
-      [svg("svg", {class: "sequence-key", viewBox: "-8 -8 16 16", "aria-hidden": "true"}, picture), words];
-    const bar = (/** @type {string} */ how) => svg("line", {class: `sequence-bar ${how}`, y1: -8, y2: 8});
-    const figure = (/** @type {keyof typeof FIGURES} */ name) => svg("path", {class: `mark-${name}`, d: FIGURES[name]});
-    const faults = [h("span", null, "by faults:"), key(figure("cross"), "dropped"), key(figure("changed"), "changed"),
-      key(figure("made"), "made up"), key(figure("clock"), "late"), key(bar("held lane-proxy"), "held")];
-    return h("p", {class: "sequence-legend"}, key(bar(""), "has to answer"), key(bar("never"), "never answers"),
-      this.places.has("proxy") ? faults.flat() : null);
-  }
-
   /**
    * @param {Item} item
    * @param {HTMLElement} node
@@ -159,7 +138,8 @@ class SequenceView {
   /** @param {Label} label */
   labelled({from, to, text}) {
     const places = [from, to].map((lane) => Math.max(this.place(lane), this.place("client")));
-    const style = {left: `calc(${Math.min(...places)}% + 12px)`, right: `calc(${100 - Math.max(...places)}% + 12px)`};
+    const [left, right] = [Math.min(...places), Math.max(...places)];
+    const style = {left: `calc(${left}% + 12px)`, "--room": `calc(${right - left}% - 24px)`};
     const label = h("span", {class: "sequence-label", style}, text);
     label.title = label.textContent ?? "";
     return label;
@@ -219,7 +199,7 @@ class SequenceView {
    * @param {keyof typeof FIGURES} name
    */
   figure(lane, y, name) {
-    return svg("svg", {x: `${this.place(lane)}%`, y, overflow: "visible"}, svg("path", {class: `mark-${name}`, d: FIGURES[name]}));
+    return svg("text", {class: `sequence-figure figure-${name}`, x: `${this.place(lane)}%`, y}, FIGURES[name]);
   }
 
   /**
@@ -247,7 +227,7 @@ class SequenceView {
     const faulted = (/** @type {Lane} */ from, /** @type {Lane} */ to, /** @type {string} */ words) =>
       ({from, to, text: [h("span", {class: "sequence-fault"}, words)], words: `${from} → ${to} ${words}`});
     if (fate === "undelivered" || (fate === "passed" && !item.delay)) return [said(ends.from, ends.to)];
-    const late = item.delay ? `${durationInWords(item.delay)}` : "";
+    const late = item.delay ? durationInWords(item.delay) : "";
     const by = rule ? ` (${rule})` : ", in the queue";
     const other = fate === "changed" ? `delivered ${instead(cells)}` : "";
     if (item.kind === "delivery") return [faulted("proxy", ends.to, `${this.number(item)} arrives ${late} late ${other}`)];

@@ -117,15 +117,9 @@ function interpolate(from, to, value) {
  */
 export function countsByPlace(axis, times, codes, wanted, rows, buckets) {
   const counts = wanted.map(() => new Uint32Array(buckets));
-  let [at, until] = [0, -Infinity];
   for (const row of rows) {
-    // Rows come in the order of their times: the bucket is looked for only where the next one begins.
-    if (times[row] >= until) {
-      at = Math.min(buckets - 1, Math.floor(placeOf(axis, times[row]) * buckets));
-      until = timeAt(axis, (at + 1) / buckets);
-    }
-    const which = wanted.indexOf(codes[row]);
-    if (which >= 0) counts[which][at]++;
+    const counted = counts[wanted.indexOf(codes[row])];
+    if (counted) counted[Math.min(buckets - 1, Math.floor(placeOf(axis, times[row]) * buckets))]++;
   }
   return counts;
 }

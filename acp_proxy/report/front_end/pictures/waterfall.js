@@ -31,16 +31,7 @@ const TICK_WIDTH = 64;
 const WAITED_FOR = {agent: "agent works", silent: "agent is silent", person: "person", terminals: "terminal", files: "files", other: "client"};
 
 /** @type {View} */
-export const waterfallView = {
-  name: "waterfall",
-  title: "Waterfall",
-  key: "3",
-  mount(container, state) {
-    const view = new WaterfallView(state);
-    container.append(view.element);
-    return view;
-  },
-};
+export const waterfallView = {name: "waterfall", title: "Waterfall", key: "3", mount: (container, state) => new WaterfallView(container, state)};
 
 /**
  * Orders steps so that requests follow the tool call that they belong to: the one that they name,
@@ -86,8 +77,11 @@ function waitedFor(step) {
 }
 
 class WaterfallView {
-  /** @param {State} state */
-  constructor(state) {
+  /**
+   * @param {HTMLElement} container
+   * @param {State} state
+   */
+  constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
     /** @type {Turn[]} */
@@ -111,12 +105,10 @@ class WaterfallView {
       change: () => state.setTurn(Number(this.chooser.value)),
     }});
     this.summary = h("span", {class: "faint"});
-    this.element = this.turns.length ? h("div", {class: "waterfall"},
-      h("div", {class: "waterfall-tools"},
-        h("label", null, "Turn ", this.chooser), this.summary,
-        h("span", {class: "waterfall-legend"}, "waiting for: ", Object.entries(WAITED_FOR).map(([name, words]) =>
-          h("span", {class: "waterfall-key"}, h("i", {class: `waterfall-bar who-${name}`, "aria-hidden": "true"}), words)))),
-      this.list.element) : h("p", {class: "list-empty"}, "There is no turn in this recording.");
+    const keys = Object.entries(WAITED_FOR).map(([name, words]) => h("span", null, h("i", {class: `waterfall-bar who-${name}`}), words));
+    const tools = h("div", {class: "waterfall-tools"}, h("label", null, "Turn ", this.chooser), this.summary, "waiting for:", keys);
+    this.element = h("div", {class: "waterfall"}, this.turns.length ? [tools, this.list.element] : "There is no turn in this recording.");
+    container.append(this.element);
     state.on("row", () => this.isShown && this.follow());
     state.on("turn", () => this.isShown && this.showTurn(this.named(state.turn) ?? this.turn));
   }
@@ -167,7 +159,7 @@ class WaterfallView {
     const step = tickStep(length, Math.max(1, this.scale.clientWidth / TICK_WIDTH));
     clear(this.scale, h("span", {class: "visually-hidden"}, "When"));
     for (let time = 0; time < length * 0.95; time += step) {
-      this.scale.append(h("span", {class: "waterfall-tick", style: {left: `${(time / length) * 100}%`}}, tickWords(time, length)));
+      this.scale.append(h("span", {class: "waterfall-tick", style: {left: `${(time / length) * 100}%`}}, time < 1e9 && length < 1e10 ? `${Number((time / 1e6).toPrecision(3))} ms` : `${time / 1e9} s`));
     }
     this.element.style.setProperty("--tick", `${(step / length) * 100}%`);
     this.list.setItems(this.steps.map((_, at) => at));
@@ -195,13 +187,4 @@ class WaterfallView {
       h("span", {class: "waterfall-time", role: "gridcell"}, isPoint ? "" : durationInWords(step.duration_ns)),
       h("span", {class: "waterfall-outcome", role: "gridcell", title: outcome}, outcome));
   }
-}
-
-/**
- * @param {number} time
- * @param {number} length of the whole scale
- */
-function tickWords(time, length) {
-  const [unit, name] = length < 1e6 ? [1e3, "us"] : length < 1e9 ? [1e6, "ms"] : [1e9, "s"];
-  return `${Number((time / unit).toFixed(1))} ${name}`;
 }
