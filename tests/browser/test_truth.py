@@ -29,6 +29,11 @@ def name(path: Path) -> str:
 LIST = """() => [...document.querySelectorAll(".view-list [role=row]")].map((row) =>
   [".list-number", ".list-text"].map((name) => row.querySelector(name)?.textContent ?? null)
 ).filter(([number, text]) => number !== null && number !== "Frame")"""
+ALL_ROWS = """() => {
+  const list = document.querySelector(".view-list [aria-rowcount]");
+  const count = list.querySelectorAll("[role=row]").length;
+  return count >= Number(list.ariaRowCount) && document.querySelector(".list-pending") === null;
+}"""
 TALL: ViewportSize = {"width": 1280, "height": 3_000}
 
 
@@ -38,7 +43,7 @@ def test_a_page_has_what_the_recording_has(window: Visit, path: Path, tmp_path: 
     page = window.open(report(path, tmp_path))
     assert_truth(told(page), path)
     page.page.set_viewport_size(TALL)
-    page.page.wait_for_function("() => !document.querySelector('.list-pending')")
+    page.page.wait_for_function(ALL_ROWS)
     assert_list(page.ask(LIST), run("inspect", "log", path).stdout.splitlines())
     page.page.set_viewport_size(WIDE)
     page.assert_quiet()
