@@ -339,6 +339,7 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
 def _set_status(call: CallRecord, seen: CheckedMessage) -> None:
     if (status := seen.message.status) is not None:
         call.status, call.status_seq = status, seen.seq
+        call.has_run = call.has_run or status == "in_progress"
     elif call.status is None and seen.update_kind == "tool_call":
         call.status, call.status_seq = "pending", seen.seq  # what v1 says of one without a status
 

@@ -36,6 +36,8 @@ class CallRecord:
     status: str | None = None
     """None until one was named."""
     status_seq: int | None = None
+    has_run: bool = False
+    """Whether it was in progress at any time."""
     announced_seq: int | None = None
     """The ``tool_call`` that created it; None if only a permission or an update named it."""
     turn: int | None = None

@@ -81,7 +81,7 @@ def progress_is_reported(seen: CheckedMessage, talk: Conversation) -> Iterator[B
     Those that were refused, and those of a turn that is cancelled, never run.
     """
     call, turn = _known(seen, talk), talk.turn(seen.done.turn)
-    if call is None or call.status != "pending" or call.refused_seq is not None:
+    if call is None or call.status != "pending" or call.has_run or call.refused_seq is not None:
         return
     if turn is not None and turn.cancel_seq is not None:
         return
