@@ -94,7 +94,8 @@ def test_all_is_done_by_keys(page: Visit) -> None:
     keyboard.press("]")
     keyboard.press("/")
     keyboard.type("kind:request")
-    wait(page, "state.shown.length > 5 && state.shown.length < 30")
+    kind = "(row) => state.recording.text('kind', row) === 'request'"
+    wait(page, f"state.filter === 'kind:request' && [...state.shown].every({kind})")
     keyboard.press("Escape")
     keyboard.press("ArrowDown")
     first = state(page, "row")
@@ -108,7 +109,7 @@ def test_all_is_done_by_keys(page: Visit) -> None:
     assert page.ask("() => document.activeElement.closest('.detail') !== null")
     keyboard.press("f")
     keyboard.type("greeting")
-    wait(page, "!state.isSearching && state.matched.length > 5")
+    wait(page, "state.query === 'greeting' && !state.isSearching && state.matched.length > 5")
     keyboard.press("Escape")
     before = state(page, "row")
     keyboard.press("n")
