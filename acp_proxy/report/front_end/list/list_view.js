@@ -91,15 +91,6 @@ class ListView {
     this.isShown = false;
   }
 
-  focus() {
-    this.list.focus();
-  }
-
-  /** @param {number} step */
-  move(step) {
-    this.list.move(step);
-  }
-
   fitTimes() {
     this.list.element.style.setProperty("--time-width", `${this.timeWidths[this.state.times]}ch`);
     this.list.refresh();

@@ -48,8 +48,7 @@ class OverviewStrip {
     this.marks = svg("g", null);
     this.cursor = svg("line", {class: "overview-cursor", y1: 0, y2: STRIP_HEIGHT});
     this.picture = svg("svg", {height: STRIP_HEIGHT, "aria-hidden": "true"}, this.back, this.bars, this.marks, this.cursor);
-    this.before = h("div", {class: "overview-outside"});
-    this.after = h("div", {class: "overview-outside"});
+    this.veil = h("div", {class: "overview-veil"});
     this.handles = ["Show from", "Show until"].map((label, end) => h("input", {
       class: "overview-handle", type: "range", min: 0, max: STEPS, "aria-label": label,
       on: {input: () => this.moveHandle(end), change: () => this.apply()},
@@ -57,7 +56,7 @@ class OverviewStrip {
     this.strip = h("div", {class: "overview-strip", on: {
       pointerdown: (/** @type {PointerEvent} */ event) => this.press(event),
       pointermove: (/** @type {PointerEvent} */ event) => this.point(event),
-    }}, this.picture, this.before, this.after, this.handles);
+    }}, this.picture, this.veil, this.handles);
     this.hint = h("span", {class: "overview-hint"});
     this.all = h("button", {type: "button", on: {click: () => state.setRange(null)}}, "Show all of the time");
     const foot = h("div", {class: "overview-foot"}, h("span", null, this.words()), this.hint, this.all);
@@ -158,9 +157,8 @@ class OverviewStrip {
   /** @param {[number, number]} chosen places */
   choose(chosen) {
     this.chosen = chosen;
-    this.before.style.setProperty("width", `${chosen[0] * 100}%`);
-    this.after.style.setProperty("left", `${chosen[1] * 100}%`);
-    this.after.style.setProperty("width", `${(1 - chosen[1]) * 100}%`);
+    const [from, to] = chosen.map((place) => `${place * 100}%`);
+    this.veil.style.setProperty("background", `linear-gradient(90deg, var(--paper) ${from}, transparent ${from} ${to}, var(--paper) ${to})`);
     this.handles.forEach((handle, end) => {
       handle.value = String(Math.round(chosen[end] * STEPS));
       handle.setAttribute("aria-valuetext", inSeconds(timeAt(this.axis, chosen[end])));
@@ -244,11 +242,10 @@ class OverviewStrip {
       const first = [...rows.subarray(0, NAMED_ROWS)].map((row) => ` #${seqs[row]}`).join("");
       return rows.length && `${what} at${first}${rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : ""}`;
     };
-    const quiet = `${axis.quiet.length} quiet ${axis.quiet.length === 1 ? "stretch" : "stretches"}, dotted and drawn short:`;
     return [
       times.length ? durationInWords(times[times.length - 1] - times[0]) : "nothing was recorded",
       named("▼ problems", this.state.problems), named("▾ error answers", this.errors), named("◇ faults", this.faults),
-      axis.quiet.length && `${quiet} ${durationInWords(lengthOf(axis.quiet))} in all`,
+      axis.quiet.length && `quiet for ${durationInWords(lengthOf(axis.quiet))} where dotted, drawn short`,
     ].filter(Boolean).join(" · ");
   }
 }

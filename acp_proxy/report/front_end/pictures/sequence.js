@@ -71,15 +71,6 @@ class SequenceView {
     this.list.setItems([]);
   }
 
-  focus() {
-    this.list.focus();
-  }
-
-  /** @param {number} step */
-  move(step) {
-    this.list.move(step);
-  }
-
   update() {
     this.items = sequenceItems(this.recording, this.state.shown);
     this.list.setItems(this.items.map((_, at) => at), this.indexOf(this.state.row), "center");
@@ -121,9 +112,10 @@ class SequenceView {
     const trouble = problems ? `. Problem: ${problems.join(" ")}` : "";
     node.classList.add("sequence-row", `sequence-${kind}`, `stream-${recording.text("stream", row)}`, `tone-${recording.text("tone", row)}`);
     node.classList.toggle("sequence-trouble", problems !== undefined);
+    node.title = visibleText([...labels.map(({words}) => words), ...(problems ?? [])].join("\n"));
     node.setAttribute("aria-label", `${number} ${labels.map(({words}) => words).join("; ")}${after}${trouble}`);
     node.append(
-      h("span", {class: "sequence-when", role: "gridcell", title: problems?.map(visibleText).join("\n")},
+      h("span", {class: "sequence-when", role: "gridcell"},
         h("b", null, problems ? "▼ " : "", number), kind === "gap" ? "" : `${(item.time / 1e9).toFixed(3)} s`),
       h("span", {class: "sequence-field", role: "gridcell"},
         svg("svg", {"aria-hidden": "true"}, this.bars(item), this.arrows(item)), labels.map((label) => this.labelled(label))));
@@ -140,9 +132,7 @@ class SequenceView {
     const places = [from, to].map((lane) => Math.max(this.place(lane), this.place("client")));
     const [left, right] = [Math.min(...places), Math.max(...places)];
     const style = {left: `calc(${left}% + 12px)`, "--room": `calc(${right - left}% - 24px)`};
-    const label = h("span", {class: "sequence-label", style}, text);
-    label.title = label.textContent ?? "";
-    return label;
+    return h("span", {class: "sequence-label", style}, text);
   }
 
   /**
@@ -184,22 +174,15 @@ class SequenceView {
   /** @param {Item} item */
   arrows(item) {
     const kind = `kind-${this.recording.text("kind", item.row)}`;
+    const figure = (/** @type {Lane} */ lane, /** @type {number} */ y, /** @type {keyof typeof FIGURES} */ name) =>
+      svg("text", {class: `sequence-figure figure-${name}`, x: `${this.place(lane)}%`, y}, FIGURES[name]);
     const drawn = arrowsOf(this.recording, item).flatMap(({from, to, end, slanted}) => {
       const [y1, y2] = slanted ? [item.delivered ? ARROW_Y : SLANT_FROM, SLANT_TO] : [ARROW_Y, ARROW_Y];
       const line = svg("line", {class: `sequence-arrow ${kind} end-${end}`, x1: `${this.place(from)}%`, x2: `${this.place(to)}%`, y1, y2});
-      return end === "head" ? [line] : [line, this.figure(to, y2, end)];
+      return end === "head" ? [line] : [line, figure(to, y2, end)];
     });
     const isMade = item.kind === "frame" && fateOf(this.recording, item.row) === "injected";
-    return isMade ? [...drawn, this.figure("proxy", ARROW_Y, "made")] : drawn;
-  }
-
-  /**
-   * @param {Lane} lane
-   * @param {number} y
-   * @param {keyof typeof FIGURES} name
-   */
-  figure(lane, y, name) {
-    return svg("text", {class: `sequence-figure figure-${name}`, x: `${this.place(lane)}%`, y}, FIGURES[name]);
+    return isMade ? [...drawn, figure("proxy", ARROW_Y, "made")] : drawn;
   }
 
   /**
@@ -212,10 +195,7 @@ class SequenceView {
     const {recording} = this;
     const ends = endsOf(recording, item.row);
     if (item.kind === "gap") return [boxed("pause", `${durationInWords(item.after)} later`)];
-    if (ends === null) {
-      const [stream, kind] = [recording.text("stream", item.row), recording.text("kind", item.row)];
-      return [boxed((stream === "event" ? kind : stream) ?? "", cells?.text ?? "")];
-    }
+    if (ends === null) return [boxed(recording.text("kind", item.row) ?? "", cells?.text ?? "")];
     const fate = fateOf(recording, item.row);
     const fired = cells?.fired ?? [];
     const rule = visibleText(fired.map((one) => one.rule).join(", ") || recording.text("fault", item.row) || "");
@@ -232,10 +212,9 @@ class SequenceView {
     const other = fate === "changed" ? `delivered ${instead(cells)}` : "";
     if (item.kind === "delivery") return [faulted("proxy", ends.to, `${this.number(item)} arrives ${late} late ${other}`)];
     if (fate === "injected") return [said("proxy", ends.to), faulted(ends.from, "proxy", `made up by ${rule}${late && `, held ${late}`}`)];
-    const inward = said(ends.from, "proxy");
-    if (fate === "dropped") return [inward, faulted("proxy", ends.to, `dropped by ${rule}`)];
-    if (item.delivered) return [inward, faulted("proxy", ends.to, `${late} late${by} ${other}`)];
-    return [inward, faulted("proxy", ends.to, late ? `held ${late}${by}` : `${rule}: ${other}`)];
+    const held = late ? `held ${late}${by}` : `${rule}: ${other}`;
+    const what = fate === "dropped" ? `dropped by ${rule}` : item.delivered ? `${late} late${by} ${other}` : held;
+    return [said(ends.from, "proxy"), faulted("proxy", ends.to, what)];
   }
 
   /** @param {Item} item */

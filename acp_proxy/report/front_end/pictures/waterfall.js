@@ -42,16 +42,10 @@ export const waterfallView = {name: "waterfall", title: "Waterfall", key: "3", m
  */
 export function nestedSteps(steps, callOf) {
   const calls = steps.filter((step) => step.kind === "tool_call");
-  /** @type {Map<Step, Step[]>} */
-  const below = new Map(calls.map((call) => [call, []]));
-  const top = [];
-  for (const step of steps) {
-    const call = step.kind === "request" ? callAround(step, calls, callOf) : undefined;
-    if (call === undefined) top.push(step);
-    else below.get(call)?.push(step);
-  }
-  return top.flatMap((step) => [
-    {step, depth: 0}, ...(below.get(step) ?? []).map((request) => ({step: request, depth: 1}))]);
+  const around = new Map(steps.map((step) => [step, step.kind === "request" ? callAround(step, calls, callOf) : undefined]));
+  const below = (/** @type {Step | undefined} */ call) => steps.filter((step) => around.get(step) === call);
+  return below(undefined).flatMap((step) => [
+    {step, depth: 0}, ...(step.kind === "tool_call" ? below(step) : []).map((request) => ({step: request, depth: 1}))]);
 }
 
 /**
@@ -124,15 +118,6 @@ class WaterfallView {
     this.list.setItems([]);
   }
 
-  focus() {
-    this.list.focus();
-  }
-
-  /** @param {number} step */
-  move(step) {
-    this.list.move(step);
-  }
-
   /** @param {number | null} id */
   named(id) {
     return this.turns.find(({turn}) => turn === id);
@@ -157,9 +142,10 @@ class WaterfallView {
     this.summary.textContent = `${durationInWords(turn.duration_ns)}, ${turn.steps.length} steps${more}`;
     const length = Math.max(1, turn.duration_ns);
     const step = tickStep(length, Math.max(1, this.scale.clientWidth / TICK_WIDTH));
+    const [unit, name] = length < 1e10 ? [1e6, "ms"] : [1e9, "s"];
     clear(this.scale, h("span", {class: "visually-hidden"}, "When"));
     for (let time = 0; time < length * 0.95; time += step) {
-      this.scale.append(h("span", {class: "waterfall-tick", style: {left: `${(time / length) * 100}%`}}, time < 1e9 && length < 1e10 ? `${Number((time / 1e6).toPrecision(3))} ms` : `${time / 1e9} s`));
+      this.scale.append(h("span", {class: "waterfall-tick", style: {left: `${(time / length) * 100}%`}}, `${Number((time / unit).toPrecision(3))} ${name}`));
     }
     this.element.style.setProperty("--tick", `${(step / length) * 100}%`);
     this.list.setItems(this.steps.map((_, at) => at));

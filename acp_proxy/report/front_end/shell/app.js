@@ -25,8 +25,7 @@ import { State } from "./state.js";
  * @typedef {object} MountedView
  * @property {() => void} show
  * @property {() => void} hide
- * @property {() => void} [focus] puts the keyboard on its list
- * @property {(step: number) => void} [move] goes to the next or previous row
+ * @property {import("./virtual_list.js").VirtualList} [list] what the keyboard moves in
  */
 
 /** @type {View[]} */
@@ -126,7 +125,7 @@ class App {
       { keys: ["[", "]"], words: "the request of an answer, or its answer", run: () => this.goToPair() },
       { keys: ["Enter"], words: "read the chosen frame", run: () => this.detail.focus() },
       ...VIEWS.map((view) => ({ keys: [view.key], words: view.title.toLowerCase(), run: () => this.choose(view.name) })),
-      { keys: ["Escape"], words: "back to the rows", run: () => this.current?.mounted?.focus?.() },
+      { keys: ["Escape"], words: "back to the rows", run: () => this.current?.mounted?.list?.focus() },
       { keys: ["?"], words: "this help", run: () => this.showHelp() },
     ];
   }
@@ -182,8 +181,8 @@ class App {
 
   /** @param {number} step */
   move(step) {
-    const view = this.current?.mounted;
-    if (view?.move) view.move(step);
+    const list = this.current?.mounted?.list;
+    if (list) list.move(step);
     else this.state.selectShown(step > 0 ? 1 : -1);
     this.arrive();
   }
@@ -203,7 +202,7 @@ class App {
   /** Shows what a link led to, and puts the keyboard there. */
   arrive() {
     this.reveal();
-    this.current?.mounted?.focus?.();
+    this.current?.mounted?.list?.focus();
   }
 
   /** @param {KeyboardEvent} event */
