@@ -209,10 +209,10 @@ class SequenceView {
     if (fate === "undelivered" || (fate === "passed" && !item.delay)) return [said(ends.from, ends.to)];
     const late = item.delay ? durationInWords(item.delay) : "";
     const by = rule ? ` (${rule})` : ", in the queue";
-    const other = fate === "changed" ? `delivered ${instead(cells)}` : "";
+    const other = fate === "changed" ? `as ${instead(cells)}` : "";
     if (item.kind === "delivery") return [faulted("proxy", ends.to, `${this.number(item)} arrives ${late} late ${other}`)];
     if (fate === "injected") return [said("proxy", ends.to), faulted(ends.from, "proxy", `made up by ${rule}${late && `, held ${late}`}`)];
-    const held = late ? `held ${late}${by}` : `${rule}: ${other}`;
+    const held = late ? `held ${late}${by}` : `${other} (${rule})`;
     const what = fate === "dropped" ? `dropped by ${rule}` : item.delivered ? `${late} late${by} ${other}` : held;
     return [said(ends.from, "proxy"), faulted("proxy", ends.to, what)];
   }
