@@ -23,7 +23,7 @@ test("updates of a call add to each other; what is left out or null stays", () =
   assert.deepEqual(model.history.map((one) => `${one.status} ${one.row}`), ["pending 0", "in_progress 1", "completed 3"]);
   assert.deepEqual(model.locations, ["/a:3"]);
   assert.deepEqual(texts(model.blocks), ["diff output: /a"]);
-  assert.deepEqual([...model.sources], [["rawInput", {row: 1, path: ["params", "update", "rawInput"]}]]);
+  assert.deepEqual(model.call.rawInput, {x: 1});
 });
 
 test("content that is streamed follows other content; without any, the output is shown", () => {
@@ -45,7 +45,7 @@ test("a call of the 1.0 draft has its tool, its error and its location", () => {
 test("a permission request gives a call what no update has, and never its status", () => {
   const model = new CallModel();
   model.add(terminal("request", "session/request_permission", {params: {toolCall: {toolCallId: "c", title: "Run", status: "pending", rawInput: {a: 1}}}}));
-  assert.deepEqual([model.title, model.status, model.asked.length, model.sources.get("rawInput").path.join("/")], ["Run", "", 1, "params/toolCall/rawInput"]);
+  assert.deepEqual([model.title, model.status, model.asked.length, model.call.rawInput], ["Run", "", 1, {a: 1}]);
 });
 
 test("an answer to a permission request is a decision, in any dialect", () => {

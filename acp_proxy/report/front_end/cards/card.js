@@ -1,7 +1,6 @@
 // The card of a tool call: all frames about it as one picture, and the view that lists the cards.
 import {contentBlocks, outputBlocks} from "../detail/blocks.js";
 import {addInParts} from "../detail/hex.js";
-import {JsonText, JsonTree} from "../detail/json_tree.js";
 import {isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt} from "../detail/values.js";
 import {countInWords, durationInWords, visibleText} from "../shell/words.js";
 import {clear, h} from "../shell/dom.js";
@@ -11,9 +10,6 @@ import {blockElements, readFrames} from "./terminal.js";
 /** @typedef {import("../detail/values.js").JsonObject} JsonObject */
 /** @typedef {import("../detail/blocks.js").ContentBlock} ContentBlock */
 /** @typedef {import("./terminal.js").ReadFrame} ReadFrame */
-/** @typedef {{name: string, kind: string, isChosen: boolean}} PermissionOption */
-/** @typedef {{title: string, reasons: string[], options: PermissionOption[], decision: string, blocks: ContentBlock[]}} PermissionModel */
-/** @typedef {{row: number, path: string[]}} CallSource where the JSON of a member is */
 
 const FINAL_STATUSES = new Set(["completed", "failed", "cancelled", "denied"]);
 const STATUS_SIGNS = new Map([["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"]]);
@@ -26,33 +22,26 @@ export class CallModel {
   call = {};
   /** @type {{status: string, row: number, t_ns: number}[]} */
   history = [];
-  /** @type {Map<string, CallSource>} */
-  sources = new Map();
-  /** @type {ReadFrame[]} */
+  /** Its permission requests. @type {ReadFrame[]} */
   asked = [];
   streamed = "";
   /** @type {ContentBlock[]} */
   items = [];
-  /** @type {ReadFrame|null} */
-  first = null;
-  /** @type {ReadFrame|null} */
-  last = null;
+  /** When its updates came. @type {number[]} */
+  times = [];
 
   /** @param {ReadFrame} frame */
   add(frame) {
-    const params = objectAt(frame.message, "params");
-    if (frame.method === REQUEST_PERMISSION) {
-      if (frame.kind !== "request") return;
-      const path = "toolCall" in params ? ["toolCall"] : ["subject", "toolCall"];
-      const known = objectAt(params, ...path);
-      this.asked.push(frame);
-      this.noteSources(frame.row, known, ["params", ...path], true);
-      this.call = {...known, content: null, status: null, ...this.call};
-      return;
-    }
-    const {kind, update} = updateOf(frame.message);
-    this.first ??= frame;
-    this.last = frame;
+    if (frame.method !== REQUEST_PERMISSION) return this.addUpdate(frame);
+    if (frame.kind !== "request") return;
+    this.asked.push(frame);
+    this.call = {...askedCall(frame.message), content: null, status: null, ...this.call};
+  }
+
+  /** @param {ReadFrame} frame */
+  addUpdate({message, row, t_ns}) {
+    const {kind, update} = updateOf(message);
+    this.times.push(t_ns);
     if (kind === "tool_call_content_chunk") {
       this.call.toolCallId ??= update.toolCallId;
       for (const block of contentBlocks(update.content)) {
@@ -63,25 +52,9 @@ export class CallModel {
     }
     if (update.content !== undefined && update.content !== null) [this.streamed, this.items] = ["", []];
     const status = wordAt(update, "status");
-    if (status !== "" && this.history.at(-1)?.status !== status) this.history.push({status, row: frame.row, t_ns: frame.t_ns});
-    this.noteSources(frame.row, update, ["params", "update" in params ? "update" : "data"], false);
+    if (status !== "" && status !== this.history.at(-1)?.status) this.history.push({status, row, t_ns});
     // A member that is left out, or null, does not change what is known.
     for (const [name, value] of Object.entries(update)) if (value !== null) this.call[name] = value;
-  }
-
-  /**
-   * Notes where members are that are shown as JSON.
-   * @param {number} row
-   * @param {JsonObject} call
-   * @param {string[]} path
-   * @param {boolean} isFallback
-   */
-  noteSources(row, call, path, isFallback) {
-    for (const name of ["rawInput", "input", "rawOutput", "output", "error"]) {
-      const value = call[name] ?? {};
-      const isEmpty = isObject(value) && Object.keys(value).length === 0;
-      if (!isEmpty && !(isFallback && this.sources.has(name))) this.sources.set(name, {row, path: [...path, name]});
-    }
   }
 
   get title() {
@@ -94,8 +67,8 @@ export class CallModel {
 
   /** Nanoseconds from the first update to the last one; NaN for a call that is not over. */
   get took() {
-    const isOver = FINAL_STATUSES.has(this.status) && this.first !== this.last;
-    return isOver && this.first && this.last ? this.last.t_ns - this.first.t_ns : NaN;
+    const isOver = FINAL_STATUSES.has(this.status) && this.times.length > 1;
+    return isOver ? this.times[this.times.length - 1] - this.times[0] : NaN;
   }
 
   /** The files that it touched. */
@@ -105,11 +78,18 @@ export class CallModel {
 
   /** The content in its order; without any, the output. @returns {ContentBlock[]} */
   get blocks() {
-    const shown = [...contentBlocks(this.call.content, "output"), ...contentBlocks(this.streamed, "output"), ...this.items];
-    if (shown.length === 0) shown.push(...outputBlocks(this.call.output));
-    if (shown.length === 0) shown.push(...outputBlocks(this.call.rawOutput));
-    return typeof this.call.error === "string" ? [...shown, ...contentBlocks(this.call.error, "error")] : shown;
+    const {content, output, rawOutput, error} = this.call;
+    const shown = [...contentBlocks(content, "output"), ...contentBlocks(this.streamed, "output"), ...this.items];
+    if (shown.length === 0) shown.push(...outputBlocks(output));
+    if (shown.length === 0) shown.push(...outputBlocks(rawOutput));
+    return [...shown, ...contentBlocks(typeof error === "string" ? error : null, "error")];
   }
+}
+
+/** The tool call that a permission request is about. @param {unknown} message */
+function askedCall(message) {
+  const params = objectAt(message, "params");
+  return objectAt("toolCall" in params ? params : objectAt(params, "subject"), "toolCall");
 }
 
 /** @param {JsonObject} place */
@@ -124,11 +104,9 @@ function placeInWords(place) {
  * @param {unknown} message the request
  * @param {unknown} answer null without one
  * @param {string} known the title of its tool call in other frames
- * @returns {PermissionModel}
  */
 export function permissionModel(message, answer, known = "") {
-  const params = objectAt(message, "params");
-  const call = objectAt(params, ...("toolCall" in params ? ["toolCall"] : ["subject", "toolCall"]));
+  const [params, call] = [objectAt(message, "params"), askedCall(message)];
   const operation = `${wordAt(params, "operation")} ${wordAt(params, "resource")}`.trim();
   const title = wordAt(params, "title") || wordAt(call, "title", "name", "tool") || known || operation || wordAt(call, "toolCallId", "id");
   const reasons = [wordAt(params, "description", "reason"), wordAt(objectAt(params, "subject"), "command")];
@@ -137,10 +115,8 @@ export function permissionModel(message, answer, known = "") {
   const offered = objectsAt(params, "options");
   const chosen = offered.find((option) => option.optionId === outcome.optionId && outcome.optionId !== undefined);
   const options = offered.map((option) => ({name: wordAt(option, "name", "optionId"), kind: wordAt(option, "kind"), isChosen: option === chosen}));
-  return {
-    title, reasons: reasons.filter((reason) => reason !== "" && reason !== title), options,
-    decision: answer === null ? "" : decisionInWords(answer, result, outcome, chosen ?? {}), blocks: contentBlocks(call.content, "output"),
-  };
+  const decision = answer === null ? "" : decisionInWords(answer, result, outcome, chosen ?? {});
+  return {title, reasons: reasons.filter((reason) => reason !== "" && reason !== title), options, decision, blocks: contentBlocks(call.content, "output")};
 }
 
 /**
@@ -150,11 +126,9 @@ export function permissionModel(message, answer, known = "") {
  * @param {JsonObject} chosen
  */
 function decisionInWords(answer, result, outcome, chosen) {
-  const error = wordAt(objectAt(answer, "error"), "message");
+  const [error, scope, id] = [wordAt(objectAt(answer, "error"), "message"), wordAt(result, "scope"), wordAt(outcome, "optionId")];
   if (error !== "") return `error: ${error}`;
-  const scope = wordAt(result, "scope");
   if ("granted" in result) return `${result.granted ? "granted" : "denied"}${scope && ` (${scope})`}`;
-  const id = wordAt(outcome, "optionId");
   if (id === "") return wordAt(outcome, "outcome") || "nothing";
   const kind = wordAt(chosen, "kind") || id;
   return `${kind.startsWith("allow") ? "granted" : kind.startsWith("reject") ? "denied" : kind} (${wordAt(chosen, "name") || id})`;
@@ -204,10 +178,8 @@ export function seqButton(state, row) {
  * @returns {number[]}
  */
 export function rowsOfCallAt(recording, row) {
-  const call = recording.text("tool_call", row);
-  const turns = recording.numbers("turn");
-  if (call === null) return [];
-  return recording.rowsOfCall(call, recording.text("session", row)).filter((one) => Object.is(turns[one], turns[row]));
+  const [call, turns] = [recording.text("tool_call", row), recording.numbers("turn")];
+  return call === null ? [] : recording.rowsOfCall(call, recording.text("session", row)).filter((one) => Object.is(turns[one], turns[row]));
 }
 
 /**
@@ -231,33 +203,15 @@ export async function readCall(recording, row) {
  * @returns {Promise<HTMLElement>}
  */
 export async function callElement(state, model, rows) {
-  const start = model.history[0]?.t_ns;
+  const [start, last] = [model.history[0]?.t_ns, rows[rows.length - 1]];
   const box = h("div", {},
-    h("p", {class: "note"}, `${visibleText(wordAt(model.call, "toolCallId", "id"))} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, rows[rows.length - 1])]),
+    h("p", {class: "note"}, `${visibleText(wordAt(model.call, "toolCallId", "id"))} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]), "–", seqButton(state, last)),
     h("ol", {class: "statuses", "aria-label": "status over time"}, model.history.map(({status, row, t_ns}) => h("li", {},
       `${statusInWords(status)} `, seqButton(state, row),
       h("span", {class: "note"}, t_ns === start ? ` at ${(t_ns / 1e9).toFixed(3)} s` : ` +${durationInWords(t_ns - start)}`)))),
     h("ul", {class: "choices mono"}, model.locations.slice(0, 20).map((place) => h("li", {}, visibleText(place)))));
   for (const asked of model.asked) box.append(await permissionElement(state, asked.row, model.title, false));
   box.append(...(await blockElements(state, model.blocks, rows[0])));
-  for (const [name, source] of model.sources) box.append(sourceElement(state, name, source));
-  return box;
-}
-
-/**
- * A member of a tool call as a tree, made when it is opened.
- * @param {State} state
- * @param {string} name
- * @param {CallSource} source
- */
-function sourceElement(state, name, source) {
-  const open = async () => {
-    const json = new JsonText(new TextDecoder().decode(await state.recording.line(source.row)));
-    const token = json.find(source.path);
-    if (token >= 0) box.append(new JsonTree(json, token, name).box);
-  };
-  const box = h("details", {}, h("summary", {class: "mono"}, name));
-  box.addEventListener("toggle", open, {once: true});
   return box;
 }
 
@@ -290,21 +244,18 @@ export function callTitle(model) {
  * @returns {number[]}
  */
 export function callsAmong(recording, shown) {
-  const [calls, sessions] = [recording.codes("tool_call"), recording.codes("session")];
-  const turns = recording.numbers("turn");
-  const known = new Set();
-  const firsts = [];
+  const [calls, sessions, turns] = [recording.codes("tool_call"), recording.codes("session"), recording.numbers("turn")];
+  /** @type {Map<string, number>} */
+  const firsts = new Map();
   for (const row of shown) {
-    if (calls[row] === 0) continue;
     const key = `${calls[row]} ${sessions[row]} ${turns[row]}`;
-    if (!known.has(key)) firsts.push(row);
-    known.add(key);
+    if (calls[row] > 0 && !firsts.has(key)) firsts.set(key, row);
   }
-  return firsts;
+  return [...firsts.values()];
 }
 
 /**
- * A card that is closed until it is asked for.
+ * A card that is closed until it is asked for; without payloads, the preview of a frame.
  * @param {State} state
  * @param {number} row
  * @returns {Promise<HTMLElement>}
@@ -320,35 +271,29 @@ async function closedCard(state, row) {
   return card;
 }
 
-export const callsView = {
-  name: "calls",
-  title: "Tool calls",
-  key: "4",
-  /**
-   * @param {HTMLElement} container
-   * @param {State} state
-   */
-  mount(container, state) {
-    const box = h("div", {class: "cards"});
-    container.append(box);
-    /** @type {Int32Array | null} */
-    let listed = null;
-    const render = () => {
-      const among = state.shown;
-      if (container.hidden || listed === among) return;
-      listed = among;
-      const rows = callsAmong(state.recording, among);
-      const within = rows.filter((row) => !Number.isNaN(state.recording.numbers("turn")[row])).length;
-      const others = rows.length > within ? `, ${rows.length - within} more outside of turns, as in a replayed history` : "";
-      clear(box, h("p", {class: "note"}, `${countInWords(within, "tool call")}${others}`));
-      let shown = 0;
-      addInParts(box, async (add) => {
-        const cards = await Promise.all(rows.slice(shown, (shown += CARDS_AT_ONCE)).map((row) => closedCard(state, row)));
-        if (listed === among) add(...cards);
-        return shown < rows.length ? countInWords(rows.length - shown, "more tool call") : "";
-      });
-    };
-    state.on("shown", render);
-    return {show: render, hide: () => {}};
-  },
-};
+/** @type {import("../shell/app.js").View} */
+export const callsView = {name: "calls", title: "Tool calls", key: "4", mount: mountCalls};
+
+/** @param {HTMLElement} container @param {State} state */
+function mountCalls(container, state) {
+  const box = h("div", {class: "cards"});
+  const turns = state.recording.numbers("turn");
+  /** @type {Int32Array | null} */
+  let listed = null;
+  const show = () => {
+    const among = state.shown;
+    if (container.hidden || listed === among) return;
+    listed = among;
+    const rows = callsAmong(state.recording, among);
+    const others = rows.filter((row) => Number.isNaN(turns[row])).length;
+    const also = others > 0 ? `, ${others} more outside of turns, as in a replayed history` : "";
+    clear(box, h("p", {class: "note"}, `${countInWords(rows.length - others, "tool call")}${also}`));
+    addInParts(box, async (add) => {
+      add(...(await Promise.all(rows.splice(0, CARDS_AT_ONCE).map((row) => closedCard(state, row)))));
+      return rows.length > 0 ? countInWords(rows.length, "more tool call") : "";
+    });
+  };
+  container.append(box);
+  state.on("shown", show);
+  return {show, hide: () => {}};
+}

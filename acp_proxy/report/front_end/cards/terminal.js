@@ -32,32 +32,27 @@ export class TerminalModel {
 
   /** @param {ReadFrame} frame */
   add(frame) {
-    const [params, result] = [objectAt(frame.message, "params"), objectAt(frame.message, "result")];
-    const {kind, update} = updateOf(frame.message);
-    const isRequest = frame.kind === "request";
-    if (kind === "terminal_output_chunk") this.addBase64(frame, update.data, false);
-    else if (frame.method === "session/update") {
-      this.readCommand(update);
-      const {data} = objectAt(update, "output");
-      if (typeof data === "string") this.addBase64(frame, data, true);
-      this.readExit(objectAt(update, "exitStatus"));
-    } else if (frame.method === "terminal/create" && isRequest) this.readCommand(params);
-    else if (frame.method === "terminal/create" && frame.kind === "error") {
-      [this.ending, this.isFailed] = [wordAt(objectAt(frame.message, "error"), "message") || "error", true];
-    } else if (isRequest && typeof params.data === "string") {
-      // In the 1.0 draft, the client pushes the output.
-      this.addOutput(frame, params.data, false);
-    } else if (isRequest && TERMINAL_ENDINGS.has(frame.method)) this.remarks.push(TERMINAL_ENDINGS.get(frame.method) ?? "");
-    if (typeof result.output === "string") this.addOutput(frame, result.output, true);
-    if (result.truncated === true && !this.remarks.includes(TRUNCATED)) this.remarks.push(TRUNCATED);
-    this.readExit("exitStatus" in result ? objectAt(result, "exitStatus") : result);
+    const {kind, method, message} = frame;
+    const isRequest = kind === "request";
+    const update = updateOf(message);
+    const said = method === "session/update" ? update.update : objectAt(message, isRequest ? "params" : "result");
+    const {data} = objectAt(said, "output");
+    this.command = commandLine(said) || this.command;
+    this.directory = wordAt(said, "cwd") || this.directory;
+    if (update.kind === "terminal_output_chunk") this.addBase64(frame, said.data, false);
+    else if (data !== undefined) this.addBase64(frame, data, true);
+    else if (typeof said.output === "string") this.addOutput(frame, said.output, true);
+    // In the 1.0 draft, the client pushes the output.
+    else if (isRequest && typeof said.data === "string") this.addOutput(frame, said.data, false);
+    if (isRequest && TERMINAL_ENDINGS.has(method)) this.remarks.push(TERMINAL_ENDINGS.get(method) ?? "");
+    if (said.truncated === true && !this.remarks.includes(TRUNCATED)) this.remarks.push(TRUNCATED);
+    const status = "exitStatus" in said ? objectAt(said, "exitStatus") : said;
+    const isRefused = method === "terminal/create" && kind === "error";
+    const ending = isRefused ? wordAt(objectAt(message, "error"), "message") || "error" : exitInWords(status);
+    if (!isRequest && ending !== "") [this.ending, this.isFailed] = [ending, ending !== "exit 0"];
   }
 
-  /**
-   * @param {ReadFrame} frame
-   * @param {unknown} data
-   * @param {boolean} isWhole
-   */
+  /** @param {ReadFrame} frame @param {unknown} data @param {boolean} isWhole */
   addBase64(frame, data, isWhole) {
     const bytes = fromBase64(data);
     if (isWhole) this.decoder = new TextDecoder();
@@ -65,25 +60,9 @@ export class TerminalModel {
     else this.addOutput(frame, this.decoder.decode(bytes, {stream: true}), isWhole);
   }
 
-  /**
-   * @param {ReadFrame} frame
-   * @param {string} text
-   * @param {boolean} isWhole
-   */
-  addOutput(frame, text, isWhole) {
-    this.steps.push({t_ns: frame.t_ns, seq: frame.seq, text, isWhole});
-  }
-
-  /** @param {JsonObject} value */
-  readCommand(value) {
-    this.command = commandLine(value) || this.command;
-    this.directory = wordAt(value, "cwd") || this.directory;
-  }
-
-  /** @param {JsonObject} status */
-  readExit(status) {
-    const found = exitInWords(status);
-    if (found !== "") [this.ending, this.isFailed] = [found, found !== "exit 0"];
+  /** @param {ReadFrame} frame @param {string} text @param {boolean} isWhole */
+  addOutput({t_ns, seq}, text, isWhole) {
+    this.steps.push({t_ns, seq, text, isWhole});
   }
 
   /**
@@ -92,9 +71,8 @@ export class TerminalModel {
    * @returns {string}
    */
   output(index = this.steps.length - 1) {
-    let first = index;
-    while (first > 0 && !this.steps[first].isWhole) first--;
-    return this.steps.slice(Math.max(first, 0), index + 1).map((step) => step.text).join("");
+    const steps = this.steps.slice(0, index + 1);
+    return steps.slice(Math.max(steps.findLastIndex((step) => step.isWhole), 0)).map((step) => step.text).join("");
   }
 }
 
@@ -113,12 +91,10 @@ export function playedPauses(steps) {
  * @returns {string}
  */
 export function commandLine(value) {
-  const quotedWord = (/** @type {unknown} */ word) => shellWord(String(word));
-  const command = [value.command, value.cmd, value.commandLine, value.script].find((one) => Array.isArray(one) || (typeof one === "string" && one !== ""));
-  if (Array.isArray(command)) return command.slice(0, 1000).map(quotedWord).join(" ");
-  const words = Array.isArray(value.args) ? value.args.slice(0, 1000).map(quotedWord) : [];
-  // The command may itself be a line for a shell, so it is not quoted.
-  return typeof command === "string" ? [command, ...words].join(" ") : "";
+  const quoted = (/** @type {unknown} */ words) => (Array.isArray(words) ? words.map((word) => shellWord(String(word))) : []);
+  // A command that is one text may be a line for a shell, so it is not quoted.
+  const line = wordAt(value, "command", "cmd", "commandLine", "script");
+  return (line === "" ? quoted(value.command) : [line, ...quoted(value.args)]).join(" ");
 }
 
 /**
@@ -130,11 +106,9 @@ export function commandLine(value) {
 export async function readFrames(recording, rows) {
   const frames = [];
   for (const row of rows) {
-    frames.push({
-      row, seq: recording.numbers("seq")[row], t_ns: recording.numbers("t_ns")[row],
-      kind: recording.text("kind", row) ?? "", method: recording.text("method", row) ?? "",
-      message: parsedLine(await recording.line(row)),
-    });
+    const [seq, t_ns] = [recording.numbers("seq")[row], recording.numbers("t_ns")[row]];
+    const [kind, method] = [recording.text("kind", row) ?? "", recording.text("method", row) ?? ""];
+    frames.push({row, seq, t_ns, kind, method, message: parsedLine(await recording.line(row))});
   }
   return frames;
 }
@@ -149,16 +123,13 @@ export async function readFrames(recording, rows) {
 export function rowsOfTerminal(recording, id, row) {
   const wanted = recording.code(id);
   const [named, answered, calls, sessions] = ["terminal", "answer_terminal", "tool_call", "session"].map((name) => recording.codes(name));
-  const kinds = recording.codes("kind");
-  const [request, session] = [recording.code("request"), sessions[row]];
   /** @type {number[]} */
   let rows = [];
   for (let at = 0; wanted > 0 && at < recording.rows; at++) {
-    if ((named[at] !== wanted && answered[at] !== wanted) || calls[at] > 0 || sessions[at] !== session) continue;
-    if (kinds[at] === request && recording.text("method", at) === "terminal/create") {
-      if (at > row) break;
-      rows = [];
-    }
+    if ((named[at] !== wanted && answered[at] !== wanted) || calls[at] > 0 || sessions[at] !== sessions[row]) continue;
+    const isCreation = recording.text("kind", at) === "request" && recording.text("method", at) === "terminal/create";
+    if (isCreation && at > row) break;
+    if (isCreation) rows = [];
     rows.push(at);
   }
   return rows;
