@@ -28,11 +28,6 @@ test("depth and size do not matter", () => {
   assert.equal([...new JsonText(`[${"0,".repeat(300_000)}0]`).children(0)].length, 300_001);
 });
 
-test("a path finds a value, the last of a repeated name", () => {
-  const json = new JsonText('{"params": {"update": {"x": 1, "x": [2], "y": 3}}}');
-  assert.equal(json.raw(json.find(["params", "update", "x"])), "[2]");
-});
-
 test("letters are written out, and all other escapes kept", () => {
   assert.equal(readableToken('"\\u4f60 \\ud83d\\ude00 \\u202e \\ud83d \\\\u4f60 \\u0041"'), '"你 😀 \\u202e \\ud83d \\\\u4f60 \\u0041"');
 });

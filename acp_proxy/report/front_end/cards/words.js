@@ -120,9 +120,8 @@ export function wordEdits(before, after) {
   const {pairs, isAligned} = alignedPairs(old, fresh, MOST_WORD_EDITS);
   const common = pairs.reduce((sum, [x]) => sum + old[x].trim().length, 0);
   if (!isAligned || common * 3 < Math.max(before.length, after.length)) return null;
-  const kept = [new Set(pairs.map(([x]) => x)), new Set(pairs.map(([, y]) => y))];
-  const pieces = (/** @type {number} */ side, /** @type {string[]} */ words) => words.map((text, index) => ({text, changed: !kept[side].has(index)}));
-  return [pieces(0, old), pieces(1, fresh)];
+  const pieces = (/** @type {string[]} */ words, /** @type {Set<number>} */ kept) => words.map((text, index) => ({text, changed: !kept.has(index)}));
+  return [pieces(old, new Set(pairs.map(([x]) => x))), pieces(fresh, new Set(pairs.map(([, y]) => y)))];
 }
 
 /**
@@ -130,15 +129,13 @@ export function wordEdits(before, after) {
  * @param {DiffRow[]} rows
  */
 function markWords(rows) {
-  for (let at = 0; at < rows.length; at++) {
-    const from = at;
-    while (rows[at]?.kind === "removed") at++;
-    const removed = at - from;
-    for (let k = 0; k < removed && rows[at]?.kind === "added"; k++, at++) {
-      const found = wordEdits(rows[from + k].pieces[0].text, rows[at].pieces[0].text);
-      if (found !== null) [rows[from + k].pieces, rows[at].pieces] = found;
+  for (let at = 0; at < rows.length; ) {
+    let from = at++;
+    while (rows[from].kind === "removed" && rows[at]?.kind === "removed") at++;
+    for (; rows[from].kind === "removed" && rows[at]?.kind === "added"; from++, at++) {
+      const found = wordEdits(rows[from].pieces[0].text, rows[at].pieces[0].text);
+      if (found !== null) [rows[from].pieces, rows[at].pieces] = found;
     }
-    if (at > from) at--;
   }
 }
 
@@ -159,24 +156,22 @@ function diffRow(kind, text, oldNumber = 0, newNumber = 0) {
  */
 export function comparedTexts(before, after) {
   const {edits, isAligned} = lineEdits(before, after);
-  /** @type {Set<number>} */
-  const shown = new Set();
-  edits.forEach(({kind}, index) => {
-    for (let near = -CONTEXT_LINES; kind !== "same" && near <= CONTEXT_LINES; near++) shown.add(index + near);
-  });
-  if (shown.size === 0) return {rows: [], notes: ["unchanged"]};
   /** @type {DiffRow[]} */
   const rows = [];
-  let left = 0;
-  const addGap = () => left > 0 && rows.push(diffRow("head", `⋯ ${countInWords(left, "line")} the same`));
-  edits.forEach(({kind, text, oldNumber, newNumber}, index) => {
-    if (!shown.has(index)) return left++;
-    addGap();
-    left = 0;
-    const end = kind === "same" || text.endsWith("\n") ? "" : " (no newline at the end)";
-    return rows.push(diffRow(kind, text.replace(/\n$/, "") + end, oldNumber, newNumber));
-  });
-  addGap();
+  const changes = edits.flatMap(({kind}, index) => (kind === "same" ? [] : [index]));
+  if (changes.length === 0) return {rows, notes: ["unchanged"]};
+  let shown = 0;
+  const addGap = (/** @type {number} */ end) => end > shown && rows.push(diffRow("head", `⋯ ${countInWords(end - shown, "line")} the same`));
+  for (const change of changes) {
+    addGap(change - CONTEXT_LINES);
+    shown = Math.max(shown, change - CONTEXT_LINES);
+    for (; shown <= change + CONTEXT_LINES && shown < edits.length; shown++) {
+      const {kind, text, oldNumber, newNumber} = edits[shown];
+      const end = kind === "same" || text.endsWith("\n") ? "" : " (no newline at the end)";
+      rows.push(diffRow(kind, text.replace(/\n$/, "") + end, oldNumber, newNumber));
+    }
+  }
+  addGap(edits.length);
   if (!isAligned) return {rows, notes: ["The texts differ too much to align them: all old lines are shown as removed."]};
   if (edits.length > 2 * MOST_COMPARED_LINES || before.length + after.length > MOST_COMPARED_CHARACTERS) {
     return {rows, notes: ["The texts are long: lines are compared, not the words within them."]};

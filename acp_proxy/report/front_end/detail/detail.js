@@ -4,7 +4,7 @@ import {clear, h, setAttribute} from "../shell/dom.js";
 import {countInWords, durationInWords, shellWord, visibleText} from "../shell/words.js";
 import {showBytes} from "./hex.js";
 import {JsonText, JsonTree} from "./json_tree.js";
-import {LARGEST_READ, WITHOUT_PAYLOADS, saidElements} from "./said.js";
+import {saidElements, whyUnread} from "./said.js";
 import {fromBase64} from "./values.js";
 
 /** @typedef {import("../shell/state.js").State} State */
@@ -38,6 +38,11 @@ export function faultInWords(fired, isChanged) {
   return `${name}: delivered ${isChanged ? countInWords(Number(fired.size), "other byte") : "the same bytes"}`;
 }
 
+/** Whether other bytes than those of its line were delivered. @param {Recording} recording @param {number} row */
+function isReplaced(recording, row) {
+  return (recording.numbers("flags")[row] & 4) !== 0;
+}
+
 /**
  * The names and values of all that is known of a row besides its line.
  * @param {Recording} recording
@@ -46,8 +51,6 @@ export function faultInWords(fired, isChanged) {
  */
 async function factsOf(recording, row) {
   const {t_ns, t_first_ns, size, newline, ...frame} = await recording.frame(row);
-  const {fired} = await recording.cells(row);
-  const isChanged = (recording.numbers("flags")[row] & 4) !== 0;
   const spread = Number(t_ns) - Number(t_first_ns);
   const clock = new Date(Date.parse(recording.meta.started_at) + Number(t_ns) / 1e6).toISOString();
   const facts = Object.entries({
@@ -58,7 +61,7 @@ async function factsOf(recording, row) {
     newline: typeof newline === "string" && (JSON.stringify(newline).slice(1, -1) || "none"),
     answer: answerInWords(recording, row),
   });
-  for (const one of fired) facts.push(["fired", faultInWords(one, isChanged)]);
+  for (const one of (await recording.cells(row)).fired) facts.push(["fired", faultInWords(one, isReplaced(recording, row))]);
   return facts.filter(([, value]) => value !== null && value !== false && value !== "").map(([name, value]) => [name, visibleText(String(value))]);
 }
 
@@ -100,9 +103,7 @@ export function rowsWithin(recording, row, within) {
   if (within === "call") return rowsOfCallAt(recording, row);
   const turns = recording.numbers("turn");
   const [first, last] = recording.rowsOfTurn(turns[row]) ?? [0, -1];
-  const rows = [];
-  for (let at = first; at <= last; at++) if (turns[at] === turns[row]) rows.push(at);
-  return rows;
+  return Array.from({length: last - first + 1}, (_, index) => first + index).filter((at) => turns[at] === turns[row]);
 }
 
 /**
@@ -112,18 +113,19 @@ export function rowsWithin(recording, row, within) {
  * @returns {Promise<string>}
  */
 export async function mermaidAround(recording, row) {
-  const [runs, seqs] = [recording.numbers("run"), recording.numbers("seq")];
+  const runs = recording.numbers("run");
   const around = [...rowsWithin(recording, row, "turn"), ...rowsWithin(recording, row, "exchange")];
   const rows = [...new Set(around)].filter((one) => recording.text("stream", one)?.startsWith("to-") && (Number.isNaN(runs[one]) || runs[one] === one));
   const first = Math.max(0, Math.min(rows.findIndex((one) => one >= row) - MOST_ARROWS / 2, rows.length - MOST_ARROWS));
   const lines = ["sequenceDiagram", "participant client", "participant agent"];
   for (const one of rows.slice(first, first + MOST_ARROWS)) {
-    const [kind, isToAgent] = [recording.text("kind", one), recording.text("stream", one) === "to-agent"];
+    const kind = recording.text("kind", one) ?? "";
     const arrow = kind === "response" || kind === "error" ? "-->>" : "->>";
-    const text = `#${seqs[one]} ${recording.text("method", one) ?? kind} ${(await recording.cells(one)).text}`;
+    const ends = recording.text("stream", one) === "to-agent" ? `client${arrow}agent` : `agent${arrow}client`;
+    const text = `#${recording.numbers("seq")[one]} ${recording.text("method", one) ?? kind} ${(await recording.cells(one)).text}`;
     // Mermaid takes any sign as its number.
     const safe = [...visibleText(text)].slice(0, LONGEST_ARROW).join("").replace(/[^\p{L}\p{N} ._/,()?!+=*'-]/gu, (sign) => `#${sign.codePointAt(0)};`);
-    lines.push(`${isToAgent ? "client" : "agent"}${arrow}${isToAgent ? "agent" : "client"}: ${safe}`);
+    lines.push(`${ends}: ${safe}`);
   }
   if (rows.length > MOST_ARROWS) lines.push(`note over client,agent: ${first} before, ${rows.length - first - MOST_ARROWS} after are left out`);
   return `${lines.join("\n  ")}\n`;
@@ -164,24 +166,23 @@ export function mountDetail(container, state) {
   const {recording} = state;
   let version = 0;
   let pane = DETAIL_PANES[0];
-  const [heading, summary, copied] = [h("h2", {class: "detail-title"}), h("p"), h("div", {class: "copied", role: "status"})];
-  const facts = h("dl", {class: "facts"});
+  const [heading, summary, facts] = [h("h2", {class: "detail-title"}), h("p"), h("dl", {class: "facts"})];
+  const copied = h("div", {class: "copied", role: "status"});
   const steppers = /** @type {Within[]} */ (["exchange", "call", "turn"]).map((within) => stepper(state, within));
   const copyButton = (/** @type {string} */ name, /** @type {() => Promise<string> | string} */ text) => h("button", {
     type: "button", on: {click: async () => copyText(copied, await text())}}, name);
   const tabs = DETAIL_PANES.map((one) => h("button", {
     type: "button", role: "tab", id: `detail-tab-${one.name}`, "aria-controls": "detail-panel", on: {click: () => choose(one)}}, one.title));
   const panel = h("div", {class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0});
-  const content = h("div", {hidden: true}, heading, summary,
+  const content = [heading, summary,
     h("div", {class: "detail-line"}, steppers.map(({box}) => box)),
     h("details", {}, h("summary", {}, "all facts"), facts),
     h("div", {class: "detail-line note"}, "copy as",
       copyButton("command", () => commandFor(recording.meta.name, recording.numbers("seq")[state.row])),
-      copyButton("JSON", async () => (recording.hasPayloads ? new TextDecoder().decode(await recording.line(state.row)) : WITHOUT_PAYLOADS)),
+      recording.hasPayloads && copyButton("JSON", async () => new TextDecoder().decode(await recording.line(state.row))),
       copyButton("mermaid", () => mermaidAround(recording, state.row))),
-    copied, h("div", {class: "detail-tabs", role: "tablist", "aria-label": "parts of the detail", on: {keydown: onTabKey}}, tabs), panel);
-  const empty = h("p", {class: "note"}, "Choose a row to see what it says.");
-  clear(container, empty, content);
+    copied, h("div", {class: "detail-tabs", role: "tablist", "aria-label": "parts of the detail", on: {keydown: onTabKey}}, tabs), panel];
+  clear(container, h("p", {class: "note"}, "Choose a row to see what it says."));
 
   /** @param {DetailPane} chosen */
   function choose(chosen) {
@@ -213,10 +214,10 @@ export function mountDetail(container, state) {
     }
     // Another row may have been chosen meanwhile.
     if (mine !== version) return;
-    const kind = recording.text("kind", row) ?? "";
+    if (!panel.isConnected) clear(container, content);
     const name = recording.text("update", row) ?? recording.text("method", row) ?? "event";
     const problems = (recording.problems.get(row) ?? []).filter(Boolean);
-    clear(heading, h("span", {class: "mono"}, `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ", h("span", {class: "badge"}, kind));
+    clear(heading, h("span", {class: "mono"}, `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ", h("span", {class: "badge"}, recording.text("kind", row)));
     clear(summary, summaryOf(recording, row, found), problems.map((text) => h("span", {class: "trouble problem"}, `✗ ${visibleText(text)}`)));
     steppers.forEach(({update}) => update());
     clear(facts, found.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
@@ -227,7 +228,6 @@ export function mountDetail(container, state) {
     });
     setAttribute(panel, "aria-labelledby", `detail-tab-${pane.name}`);
     clear(panel, fresh);
-    [content.hidden, empty.hidden] = [false, true];
     container.scrollTop = 0;
   }
 
@@ -245,8 +245,7 @@ function stepper(state, within) {
   let rows = [];
   const button = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ word) => h("button", {
     type: "button", "aria-label": `${word} in the ${within}`, on: {click: () => state.select(rows[rows.indexOf(state.row) + by] ?? state.row)}}, sign);
-  const place = h("span");
-  const [previous, next] = [button(-1, "‹", "previous"), button(1, "›", "next")];
+  const [previous, place, next] = [button(-1, "‹", "previous"), h("span"), button(1, "›", "next")];
   const box = h("span", {}, previous, place, next);
   const update = () => {
     rows = rowsWithin(state.recording, state.row, within);
@@ -277,13 +276,11 @@ async function showSaid(container, row, state) {
  * @param {State} state
  */
 async function showTree(container, row, {recording}) {
-  const isTooLarge = recording.lineLength(row) > LARGEST_READ;
-  if (!recording.hasPayloads || isTooLarge) {
-    return container.append(h("p", {class: "note"}, isTooLarge ? "The line is too long for a tree; Bytes shows it piece by piece." : WITHOUT_PAYLOADS));
-  }
+  const obstacle = whyUnread(recording, row);
+  if (obstacle !== "") return container.append(h("p", {class: "note"}, obstacle));
   const text = new TextDecoder().decode(await recording.line(row));
   try {
-    const tree = new JsonTree(new JsonText(text), 0, "JSON of the line");
+    const tree = new JsonTree(new JsonText(text), "JSON of the line");
     container.append(h("button", {type: "button", on: {click: () => tree.openAll()}}, "open all"), tree.box);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
@@ -298,11 +295,10 @@ async function showTree(container, row, {recording}) {
  */
 async function showLineBytes(container, row, {recording}) {
   if (recording.hasPayloads) showBytes(container, () => recording.pieces(row), recording.lineLength(row));
-  else container.append(h("p", {class: "note"}, WITHOUT_PAYLOADS));
-  const isChanged = (recording.numbers("flags")[row] & 4) !== 0;
+  else container.append(h("p", {class: "note"}, whyUnread(recording, row)));
   for (const {rule, made, delivered, base64} of (await recording.cells(row)).fired) {
     const bytes = delivered === null ? fromBase64(base64) : new TextEncoder().encode(delivered);
-    if (bytes === null || made || !isChanged) continue;
+    if (bytes === null || made || !isReplaced(recording, row)) continue;
     container.append(h("h3", {}, `delivered in its place, by ${visibleText(rule)}`));
     showBytes(container, () => [bytes].values(), bytes.length);
   }
@@ -317,6 +313,7 @@ async function showPair(container, row, state) {
   const {recording} = state;
   const pair = recording.pair(row);
   container.append(h("p", {}, answerInWords(recording, row) || "It asks nothing and answers nothing.", " ", pair >= 0 && seqButton(state, pair)));
-  if (pair >= 0) container.append(h("p", {class: "text"}, visibleText((await recording.cells(pair)).text)));
-  if (pair >= 0) await showTree(container, pair, state);
+  if (pair < 0) return;
+  container.append(h("p", {class: "text"}, visibleText((await recording.cells(pair)).text)));
+  await showTree(container, pair, state);
 }

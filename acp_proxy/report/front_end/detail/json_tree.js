@@ -15,6 +15,13 @@ const DEEPEST_INDENT = 40;
 
 /** The places of all tokens of a text: each value is followed by its descendants, in an object each name by its value. */
 export class JsonText {
+  /** @type {number[]} */
+  start = [];
+  /** @type {number[]} */
+  end = [];
+  /** By token, the one after its last descendant. @type {number[]} */
+  after = [];
+
   /**
    * @param {string} text
    * @throws {SyntaxError} if it is no JSON
@@ -22,13 +29,6 @@ export class JsonText {
   constructor(text) {
     JSON.parse(text);
     this.text = text;
-    /** @type {number[]} */
-    this.start = [];
-    /** @type {number[]} */
-    this.end = [];
-    // By token, the one after its last descendant.
-    /** @type {number[]} */
-    this.after = [];
     /** @type {number[]} */
     const open = [];
     TOKEN_BEGINNINGS.lastIndex = 0;
@@ -70,29 +70,6 @@ export class JsonText {
       at = this.after[value];
     }
   }
-
-  /**
-   * The token of the value that names lead to.
-   * @param {readonly string[]} path
-   * @returns {number}
-   */
-  find(path) {
-    let token = 0;
-    for (const wanted of path) {
-      const found = [...this.children(token)].findLast(([name]) => unescapedToken(this.raw(name)) === wanted);
-      token = found?.[1] ?? token;
-    }
-    return token;
-  }
-}
-
-/**
- * A JSON string as text.
- * @param {string} token
- * @returns {string}
- */
-export function unescapedToken(token) {
-  return JSON.parse(token);
 }
 
 /**
@@ -110,14 +87,10 @@ export function readableToken(token) {
 
 /** A tree in the page: flat rows with levels, so that depth costs nothing. */
 export class JsonTree {
-  /**
-   * @param {JsonText} json
-   * @param {number} root
-   * @param {string} label
-   */
-  constructor(json, root, label) {
+  /** @param {JsonText} json @param {string} label */
+  constructor(json, label) {
     this.json = json;
-    this.box = h("div", {class: "tree", role: "tree", "aria-label": label, on: {keydown: (/** @type {KeyboardEvent} */ event) => this.onKey(event)}}, this.row(root, 1, ""));
+    this.box = h("div", {class: "tree", role: "tree", "aria-label": label, on: {keydown: (/** @type {KeyboardEvent} */ event) => this.onKey(event)}}, this.row(0, 1, ""));
     this.rows[0].tabIndex = 0;
     this.openAll(OPENED_AT_FIRST);
   }
@@ -135,15 +108,14 @@ export class JsonTree {
     const {json} = this;
     const [kind, size] = [json.kind(token), json.end[token] - json.start[token]];
     const isOpenable = json.after[token] > token + 1;
-    const hasMore = size > STRING_AT_ONCE || json.raw(token).includes("\\n");
-    const signs = kind === "object" ? "{}" : "[]";
-    const whole = h("button", {type: "button", class: "show-more", on: {click: () => whole.replaceWith(longText(unescapedToken(json.raw(token))))}}, `as text (${sizeInWords(size)})`);
+    const hasMore = kind === "string" && (size > STRING_AT_ONCE || json.raw(token).includes("\\n"));
+    const whole = h("button", {type: "button", class: "show-more", on: {click: () => whole.replaceWith(longText(JSON.parse(json.raw(token))))}}, `as text (${sizeInWords(size)})`);
     const row = h("div", {
       class: "tree-row", role: "treeitem", tabindex: "-1", "aria-level": level, "aria-expanded": isOpenable && "false", "data-token": token,
       style: {"padding-inline-start": `${Math.min(level - 1, DEEPEST_INDENT) * 1.1}em`}, on: {click: () => this.toggle(row)},
     }, h("span", {class: "twist", "aria-hidden": "true"}, isOpenable && "▸"), name,
-    h("span", {class: `tree-${kind}`}, isOpenable ? `${signs[0]}…${signs[1]} ${sizeInWords(size)}` : this.beginning(token)),
-    kind === "string" && hasMore && [" ", whole]);
+    h("span", {class: `tree-${kind}`}, isOpenable ? `${kind === "object" ? "{…}" : "[…]"} ${sizeInWords(size)}` : this.beginning(token)),
+    hasMore && [" ", whole]);
     return row;
   }
 
@@ -180,9 +152,10 @@ export class JsonTree {
    * @param {number} most
    */
   openAll(most = OPENED_BY_ALL) {
-    for (let rows = this.rows, level = 1; rows.length > 0; level++) {
-      for (const row of rows) if (row.ariaExpanded === "false" && this.box.childElementCount < most) this.toggle(row);
-      rows = this.rows.filter((row) => Number(row.ariaLevel) === level + 1);
+    let closed = this.rows;
+    for (let level = 2; closed.length > 0; level++) {
+      for (const row of closed) if (row.ariaExpanded === "false" && this.box.childElementCount < most) this.toggle(row);
+      closed = this.rows.filter((row) => Number(row.ariaLevel) === level);
     }
   }
 

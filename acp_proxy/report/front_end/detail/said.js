@@ -13,13 +13,23 @@ import {countInWords, durationInWords, sizeInWords, visibleText} from "../shell/
 /** @typedef {{key: string, text: string}} TextChunk */
 
 // Lines that are read as values; larger ones are shown as bytes.
-export const LARGEST_READ = 8_000_000;
-export const WITHOUT_PAYLOADS = "This report was made without payloads (--no-payloads): it has no lines, only a preview of each.";
+const LARGEST_READ = 8_000_000;
 const CHUNK_KINDS = new Set(["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "compaction_summary_chunk"]);
 const MOST_JOINED = 5000;
 const LONG_STRING = 160;
 const MOST_STRINGS = 20;
 const DEEPEST_PLACE = 20;
+
+/**
+ * Why the line of a row is not read; empty if it is.
+ * @param {Recording} recording
+ * @param {number} row
+ */
+export function whyUnread(recording, row) {
+  if (!recording.hasPayloads) return "This report was made without payloads (--no-payloads): it has no lines, only a preview of each.";
+  const length = recording.lineLength(row);
+  return length > LARGEST_READ ? `The line has ${sizeInWords(length)}; Bytes shows it piece by piece.` : "";
+}
 
 /**
  * A piece of a streamed message; null for anything else.
@@ -40,8 +50,8 @@ export function chunkOf(message) {
  * @param {number} row
  */
 function isBetweenChunks(recording, row) {
-  const [kind, isPrompt] = [recording.text("kind", row), recording.text("method", row) === "session/prompt"];
-  return kind === "blank" || ((kind === "response" || kind === "error") && recording.pair(row) >= 0 && !isPrompt);
+  const kind = recording.text("kind", row);
+  return kind === "blank" || (kind !== "request" && recording.pair(row) >= 0 && recording.text("method", row) !== "session/prompt");
 }
 
 /**
@@ -57,18 +67,18 @@ export async function joinedChunks(recording, row) {
     return isNear ? chunkOf(parsedLine(await recording.line(at))) : null;
   };
   const own = await read(row);
-  /** @type {Map<number, string>} */
-  const texts = new Map(own === null ? [] : [[row, own.text]]);
-  for (const step of own === null ? [] : [-1, 1]) {
-    for (let at = row + step; at >= 0 && at < recording.rows && texts.size < MOST_JOINED; at += step) {
+  if (own === null) return {rows: [], text: ""};
+  const chunks = [{row, text: own.text}];
+  for (const step of [-1, 1]) {
+    for (let at = row + step; at >= 0 && at < recording.rows && chunks.length < MOST_JOINED; at += step) {
       if (isBetweenChunks(recording, at)) continue;
       const chunk = await read(at);
-      if (chunk?.key !== own?.key) break;
-      texts.set(at, chunk?.text ?? "");
+      if (chunk?.key !== own.key) break;
+      chunks.push({row: at, text: chunk.text});
     }
   }
-  const rows = [...texts.keys()].sort((a, b) => a - b);
-  return {rows, text: rows.map((at) => texts.get(at)).join("")};
+  chunks.sort((a, b) => a.row - b.row);
+  return {rows: chunks.map((chunk) => chunk.row), text: chunks.map((chunk) => chunk.text).join("")};
 }
 
 /**
@@ -111,13 +121,9 @@ export function longStrings(value, place = "") {
  */
 export function saidBlocks(message, method, kind) {
   const params = objectAt(message, "params");
-  if (kind === "request" && method === "session/prompt") {
-    return [...contentBlocks(params.prompt ?? params.content), ...contentBlocks(params.attachments)];
-  }
-  if (method === "session/update") {
-    const {kind: name, update} = updateOf(message);
-    if (name.includes("message") || name.includes("thought")) return contentBlocks(update.content);
-  }
+  const {kind: name, update} = updateOf(message);
+  if (kind === "request" && method === "session/prompt") return contentBlocks([params.prompt ?? params.content, params.attachments]);
+  if (method === "session/update" && /message|thought/.test(name)) return contentBlocks(update.content);
   return longStrings(message);
 }
 
@@ -129,9 +135,8 @@ export function saidBlocks(message, method, kind) {
 export function planSteps(message) {
   const {kind, update} = updateOf(message);
   if (kind !== "plan" && kind !== "plan_update") return [];
-  const inner = isObject(update.plan) ? update.plan : update;
-  const entries = objectsAt(inner, "entries");
-  return (entries.length > 0 ? entries : objectsAt(inner, "steps")).map((step) => ({
+  const plan = isObject(update.plan) ? update.plan : update;
+  return [...objectsAt(plan, "entries"), ...objectsAt(plan, "steps")].map((step) => ({
     text: wordAt(step, "content", "description"), detail: wordAt(step, "priority"), status: wordAt(step, "status"),
   }));
 }
@@ -146,11 +151,8 @@ export async function saidElements(state, row) {
   const {recording} = state;
   const [kind, method] = [recording.text("kind", row) ?? "", recording.text("method", row) ?? ""];
   const preview = h("p", {class: "text"}, visibleText((await recording.cells(row)).text) || h("span", {class: "note"}, "nothing"));
-  const isTooLarge = recording.lineLength(row) > LARGEST_READ;
-  if (!recording.hasPayloads || isTooLarge) {
-    const size = sizeInWords(recording.lineLength(row));
-    return [h("p", {class: "note"}, isTooLarge ? `The line has ${size}; Bytes shows it piece by piece.` : WITHOUT_PAYLOADS), preview];
-  }
+  const obstacle = whyUnread(recording, row);
+  if (obstacle !== "") return [h("p", {class: "note"}, obstacle), preview];
   if (recording.text("stream", row) === "event") return [preview];
   if (recording.text("stream", row) === "stderr") return joinedElements(state, await joinedLines(recording, row), "line");
   const message = parsedLine(await recording.line(row));

@@ -56,9 +56,10 @@ export function wordAt(value, ...names) {
  */
 export function updateOf(message) {
   const params = objectAt(message, "params");
-  const isDraft = !("update" in params);
-  const update = isDraft ? objectAt(params, "data") : objectAt(params, "update");
-  return {kind: wordAt(isDraft ? params : update, isDraft ? "type" : "sessionUpdate"), update};
+  // In the 1.0 draft, the kind is beside the members.
+  if (!("update" in params)) return {kind: wordAt(params, "type"), update: objectAt(params, "data")};
+  const update = objectAt(params, "update");
+  return {kind: wordAt(update, "sessionUpdate"), update};
 }
 
 /**
