@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {CallModel, permissionModel} from "../../acp_proxy/report/front_end/cards/card.js";
+import {CallModel, callsAmong, permissionModel, rowsOfCallAt} from "../../acp_proxy/report/front_end/cards/card.js";
 import {TerminalModel, commandLine, playedPauses} from "../../acp_proxy/report/front_end/cards/terminal.js";
 import {contentBlocks, describedContent} from "../../acp_proxy/report/front_end/detail/blocks.js";
 import {commandFor, faultInWords, mermaidAround} from "../../acp_proxy/report/front_end/detail/detail.js";
@@ -112,6 +112,14 @@ test("the pieces of a message are joined, also across an answer to something els
   assert.deepEqual((await joinedChunks(recording, 1)).rows, []);
   assert.equal(chunkOf({params: {type: "agent_message_chunk", data: {content: "x"}}}).text, "x");
   assert.match(await mermaidAround(recording, 2), /^sequenceDiagram\n {2}participant client\n.*\n {2}agent->>client: #35;1 session\/update/s);
+});
+
+test("updates after the end of a turn belong to the call in it; another turn and a replayed history have another one", async () => {
+  const row = (update, turn, index) => ({seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", update, turn, session: "s", tool_call: "c"});
+  const made = [["tool_call", 1], ["tool_call_update", null], ["tool_call_update", 2], ["tool_call", null], ["tool_call_update", null]];
+  const recording = await Recording.read(sourceOf(made.map(([update, turn], index) => row(update, turn, index)), {meta: {summary: {}, check: null}}));
+  assert.deepEqual([0, 1, 2, 3, 4].map((one) => rowsOfCallAt(recording, one)), [[0, 1], [0, 1], [2], [3, 4], [3, 4]]);
+  assert.deepEqual(callsAmong(recording, Int32Array.of(0, 1, 2, 3, 4)), [0, 2, 3]);
 });
 
 test("a frame has its command, and a fault its effect in words", () => {

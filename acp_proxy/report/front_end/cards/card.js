@@ -3,10 +3,11 @@ import {contentBlocks, outputBlocks} from "../detail/blocks.js";
 import {addInParts} from "../detail/hex.js";
 import {isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt} from "../detail/values.js";
 import {countInWords, durationInWords, visibleText} from "../shell/words.js";
-import {clear, h} from "../shell/dom.js";
+import {clear, h, setAttribute} from "../shell/dom.js";
 import {blockElements, readFrames} from "./terminal.js";
 
 /** @typedef {import("../shell/state.js").State} State */
+/** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {import("../detail/values.js").JsonObject} JsonObject */
 /** @typedef {import("../detail/blocks.js").ContentBlock} ContentBlock */
 /** @typedef {import("./terminal.js").ReadFrame} ReadFrame */
@@ -172,19 +173,39 @@ export function seqButton(state, row) {
 }
 
 /**
- * The rows about the tool call of a row, in its turn: another turn may use the same id.
- * @param {import("../data/recording.js").Recording} recording
+ * Whether a row begins another call with the same id: another turn may use it, and a replayed history has it again.
+ * Updates after the end of a turn belong to the call in it.
+ * @param {Recording} recording
+ * @param {number} row
+ * @param {number|undefined} before the turn of the call so far
+ */
+function isOtherCall(recording, row, before) {
+  const turn = recording.numbers("turn")[row];
+  return Number.isNaN(turn) ? recording.text("update", row) === "tool_call" && !Number.isNaN(before) : turn !== before;
+}
+
+/**
+ * The rows about the tool call of a row.
+ * @param {Recording} recording
  * @param {number} row
  * @returns {number[]}
  */
 export function rowsOfCallAt(recording, row) {
   const [call, turns] = [recording.text("tool_call", row), recording.numbers("turn")];
-  return call === null ? [] : recording.rowsOfCall(call, recording.text("session", row)).filter((one) => Object.is(turns[one], turns[row]));
+  /** @type {number[]} */
+  let rows = [];
+  for (const one of call === null ? [] : recording.rowsOfCall(call, recording.text("session", row))) {
+    const isOther = isOtherCall(recording, one, turns[rows[0]]);
+    if (isOther && one > row) break;
+    if (isOther) rows = [];
+    rows.push(one);
+  }
+  return rows;
 }
 
 /**
  * Reads the tool call of a row.
- * @param {import("../data/recording.js").Recording} recording
+ * @param {Recording} recording
  * @param {number} row
  * @returns {Promise<{model: CallModel, rows: number[]}>}
  */
@@ -205,7 +226,7 @@ export async function readCall(recording, row) {
 export async function callElement(state, model, rows) {
   const [start, last] = [model.history[0]?.t_ns, rows[rows.length - 1]];
   const box = h("div", {},
-    h("p", {class: "note"}, `${visibleText(wordAt(model.call, "toolCallId", "id"))} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]), "–", seqButton(state, last)),
+    h("p", {class: "note"}, `${visibleText(wordAt(model.call, "toolCallId", "id"))} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, last)]),
     h("ol", {class: "statuses", "aria-label": "status over time"}, model.history.map(({status, row, t_ns}) => h("li", {},
       `${statusInWords(status)} `, seqButton(state, row),
       h("span", {class: "note"}, t_ns === start ? ` at ${(t_ns / 1e9).toFixed(3)} s` : ` +${durationInWords(t_ns - start)}`)))),
@@ -239,19 +260,21 @@ export function callTitle(model) {
 
 /**
  * The first row of each tool call among rows.
- * @param {import("../data/recording.js").Recording} recording
+ * @param {Recording} recording
  * @param {Int32Array} shown
  * @returns {number[]}
  */
 export function callsAmong(recording, shown) {
   const [calls, sessions, turns] = [recording.codes("tool_call"), recording.codes("session"), recording.numbers("turn")];
   /** @type {Map<string, number>} */
-  const firsts = new Map();
-  for (const row of shown) {
-    const key = `${calls[row]} ${sessions[row]} ${turns[row]}`;
-    if (calls[row] > 0 && !firsts.has(key)) firsts.set(key, row);
-  }
-  return [...firsts.values()];
+  const known = new Map();
+  return [...shown].filter((row) => {
+    if (calls[row] === 0) return false;
+    const key = `${calls[row]} ${sessions[row]}`;
+    const isFirst = !known.has(key) || isOtherCall(recording, row, known.get(key));
+    if (isFirst) known.set(key, turns[row]);
+    return isFirst;
+  });
 }
 
 /**
@@ -266,7 +289,7 @@ async function closedCard(state, row) {
   const where = h("span", {class: "note"}, Number.isNaN(turn) ? " · outside of turns" : ` · turn ${turn}`);
   if (!recording.hasPayloads) return h("p", {class: "card"}, seqButton(state, row), " ", visibleText((await recording.cells(row)).text), where);
   const {model, rows} = await readCall(recording, row);
-  const card = h("details", {class: "card"}, h("summary", {}, `#${recording.numbers("seq")[row]} `, callTitle(model), where));
+  const card = h("details", {class: "card", "data-row": rows[0]}, h("summary", {}, `#${recording.numbers("seq")[row]} `, callTitle(model), where));
   card.addEventListener("toggle", async () => card.append(await callElement(state, model, rows)), {once: true});
   return card;
 }
@@ -290,10 +313,21 @@ function mountCalls(container, state) {
     clear(box, h("p", {class: "note"}, `${countInWords(rows.length - others, "tool call")}${also}`));
     addInParts(box, async (add) => {
       add(...(await Promise.all(rows.splice(0, CARDS_AT_ONCE).map((row) => closedCard(state, row)))));
+      mark();
       return rows.length > 0 ? countInWords(rows.length, "more tool call") : "";
     });
   };
+  const mark = () => {
+    const first = state.row < 0 ? undefined : rowsOfCallAt(state.recording, state.row)[0];
+    for (const card of box.querySelectorAll("details.card")) {
+      const isChosen = card.getAttribute("data-row") === String(first);
+      setAttribute(card, "aria-current", isChosen && "true");
+      setAttribute(card, "open", isChosen || card.hasAttribute("open"));
+      if (isChosen && !container.hidden) card.scrollIntoView({block: "nearest"});
+    }
+  };
   container.append(box);
   state.on("shown", show);
+  state.on("row", mark);
   return {show, hide: () => {}};
 }
