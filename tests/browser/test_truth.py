@@ -9,6 +9,7 @@ import pytest
 
 from tests.browser.truth import assert_truth, database_of, report, told
 from tests.browser.watching import WIDE
+from tests.browser.whole import assert_whole
 from tests.captures import ROOT, all_captures, all_text_forms
 from tests.commands import run
 from tests.shipped import SHIPPED
@@ -41,7 +42,9 @@ TALL: ViewportSize = {"width": 1280, "height": 3_000}
 def test_a_page_has_what_the_recording_has(window: Visit, path: Path, tmp_path: Path) -> None:
     """As the command line says it, and as it is found in the file with SQLite alone."""
     page = window.open(report(path, tmp_path))
-    assert_truth(told(page), path)
+    has = told(page)
+    assert_truth(has, path)
+    assert_whole(has, path)
     page.page.set_viewport_size(TALL)
     page.page.wait_for_function(ALL_ROWS)
     assert_list(page.ask(LIST), run("inspect", "log", path).stdout.splitlines())
@@ -65,5 +68,7 @@ def test_conversations_of_real_agents_are_read_as_well(
     if window.url == "about:blank":
         window.open(report(SHIPPED[0], tmp_path))
     database = database_of(path, tmp_path)
-    assert_truth(told(window, report(database, tmp_path)), database)
+    has = told(window, report(database, tmp_path))
+    assert_truth(has, database)
+    assert_whole(has, database)
     window.assert_quiet()
