@@ -9,6 +9,8 @@
 /** Columns that hold the difference to the last value that is not null. */
 const DELTA_COLUMNS = new Set(["seq", "t_ns", "exchange"]);
 const HEADER_LENGTH_BYTES = 4;
+/** @type {Column} */
+const NO_COLUMN = { width: 0, base: 0, planes: new Uint8Array(0) };
 
 /**
  * Reads the header of an index block; the planes stay as they are until a column is asked for.
@@ -32,14 +34,21 @@ export function readIndexBlock(bytes) {
 
 /** The numbers of one column in all rows; null is NaN. @param {IndexBlock[]} blocks @param {string} name */
 export function decodeNumbers(blocks, name) {
-  const values = new Float64Array(rowsOf(blocks));
+  const values = new Float64Array(rowsOf(blocks)).fill(NaN);
+  const isDelta = DELTA_COLUMNS.has(name);
   let first = 0;
-  for (const block of blocks) {
-    const column = block.columns.get(name);
-    const part = values.subarray(first, first + block.rows);
-    if (column && column.width > 0) fillNumbers(part, column, DELTA_COLUMNS.has(name));
-    else part.fill(NaN);
-    first += block.rows;
+  for (const { rows, columns } of blocks) {
+    const { width, base, planes } = columns.get(name) ?? NO_COLUMN;
+    let before = base;
+    for (let row = 0; width > 0 && row < rows; row++) {
+      let stored = planes[row];
+      for (let plane = 1, scale = 256; plane < width; plane++, scale *= 256) stored += planes[plane * rows + row] * scale;
+      if (stored === 0) continue;
+      // A time in nanoseconds has more than 32 bits, so bits are taken only from the lowest byte.
+      const number = planes[row] & 1 ? (stored - 1) / 2 : -stored / 2;
+      values[first + row] = isDelta ? (before += number) : number;
+    }
+    first += rows;
   }
   return values;
 }
@@ -51,48 +60,18 @@ export function decodeNumbers(blocks, name) {
  * @returns {Uint8Array | Uint16Array | Int32Array}
  */
 export function decodeCodes(blocks, name) {
-  const width = Math.max(0, ...blocks.map((block) => block.columns.get(name)?.width ?? 0));
-  const rows = rowsOf(blocks);
-  const codes = width <= 1 ? new Uint8Array(rows) : width === 2 ? new Uint16Array(rows) : new Int32Array(rows);
+  const widest = Math.max(0, ...blocks.map(({ columns }) => columns.get(name)?.width ?? 0));
+  const codes = new (widest <= 1 ? Uint8Array : widest === 2 ? Uint16Array : Int32Array)(rowsOf(blocks));
   let first = 0;
-  for (const block of blocks) {
-    const column = block.columns.get(name);
-    if (column) fillCodes(codes, first, block.rows, column);
-    first += block.rows;
+  for (const { rows, columns } of blocks) {
+    const { width, planes } = columns.get(name) ?? NO_COLUMN;
+    for (let at = 0; at < width * rows; at++) codes[first + (at % rows)] |= planes[at] << (8 * Math.floor(at / rows));
+    first += rows;
   }
   return codes;
 }
 
 /** @param {IndexBlock[]} blocks */
 export function rowsOf(blocks) {
-  return blocks.reduce((sum, block) => sum + block.rows, 0);
-}
-
-/** @param {Float64Array} values of the rows of one block @param {Column} column @param {boolean} isDelta */
-function fillNumbers(values, { width, base, planes }, isDelta) {
-  const rows = values.length;
-  let before = base;
-  for (let row = 0; row < rows; row++) {
-    let stored = planes[row];
-    for (let plane = 1, scale = 256; plane < width; plane++, scale *= 256) stored += planes[plane * rows + row] * scale;
-    if (stored === 0) {
-      values[row] = NaN;
-      continue;
-    }
-    // A time in nanoseconds has more than 32 bits, so bits are taken only from the lowest byte.
-    const number = planes[row] & 1 ? (stored - 1) / 2 : -stored / 2;
-    values[row] = isDelta ? (before += number) : number;
-  }
-}
-
-/**
- * @param {Uint8Array | Uint16Array | Int32Array} codes
- * @param {number} first
- * @param {number} rows
- * @param {Column} column
- */
-function fillCodes(codes, first, rows, { width, planes }) {
-  for (let plane = 0; plane < width; plane++) {
-    for (let row = 0; row < rows; row++) codes[first + row] |= planes[plane * rows + row] << (8 * plane);
-  }
+  return blocks.reduce((sum, { rows }) => sum + rows, 0);
 }

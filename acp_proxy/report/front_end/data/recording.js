@@ -6,12 +6,14 @@ import { pause } from "./source.js";
 /**
  * @typedef {{rule: string, action: string, made: boolean, delivered: string | null, base64: string | null, size: number}} FiredFault
  * @typedef {{text: string, rpc_id: string | null, parse_error: string | null, fired: FiredFault[]}} RowCells
+ * @typedef {import("./columns.js").IndexBlock} IndexBlock
+ * @typedef {import("./source.js").Source} Source
  */
 
 const CELL_ROWS = 1024;
 const CELL_BLOCKS_KEPT = 48;
 const PAYLOAD_BLOCKS_KEPT = 12;
-export const LARGEST_LINE_BYTES = 64 * 1024 * 1024;
+const LARGEST_LINE_BYTES = 64 * 1024 * 1024;
 /** Columns that the first rows on the screen need; they are decoded at the start, one at a time. */
 const FIRST_NUMBERS = ["seq", "t_ns", "turn", "run", "size", "flags", "request_seq", "response_seq", "latency_ns", "arrival_ns"];
 const FIRST_CODES = ["stream", "kind", "method", "tone", "update", "session"];
@@ -20,21 +22,16 @@ const MORE_NUMBERS = ["length", "exchange", "delay_ns"];
 const MORE_CODES = ["tool_call", "terminal", "fault", "delivered", "newline"];
 
 export class Recording {
-  /**
-   * @param {import("./source.js").Source} source
-   * @param {any} meta
-   * @param {import("./columns.js").IndexBlock[]} blocks
-   */
+  /** @param {Source} source @param {any} meta @param {IndexBlock[]} blocks */
   constructor(source, meta, blocks) {
     this.source = source;
     this.meta = meta;
     this.blocks = blocks;
     this.rows = rowsOf(blocks);
-    /** @type {string[]} */
-    this.texts = [];
-    /** @type {Map<string, number>} */
-    this.codeOfText = new Map();
-    for (const block of blocks) for (const text of block.texts) this.codeOfText.set(text, this.texts.push(text));
+    this.texts = blocks.flatMap((block) => block.texts);
+    this.codeOfText = new Map(this.texts.map((text, place) => [text, place + 1]));
+    /** The first row of each payload block; pieces of one line have the same. @type {number[]} */
+    this.payloadRows = meta.payloads?.map((/** @type {[number, number]} */ [first]) => first) ?? [];
     /** @type {Map<string, Float64Array>} */
     this.decodedNumbers = new Map();
     /** @type {Map<string, Uint8Array | Uint16Array | Int32Array>} */
@@ -43,7 +40,7 @@ export class Recording {
     this.cellBlocks = new BlockCache(CELL_BLOCKS_KEPT);
     /** @type {BlockCache<Uint8Array>} */
     this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT);
-    /** @type {Set<(first: number, last: number) => void>} */
+    /** @type {Set<() => void>} */
     this.loadListeners = new Set();
     /** @type {Map<number, [number, number]> | null} */
     this.turnRows = null;
@@ -51,12 +48,9 @@ export class Recording {
     this.problems = new Map();
   }
 
-  /**
-   * Reads the index of a recording without blocking the page for long.
-   * @param {import("./source.js").Source} source
-   */
+  /** Reads the index of a recording without blocking the page for long. @param {Source} source */
   static async read(source) {
-    const meta = JSON.parse(new TextDecoder().decode(await source.bytes("meta")));
+    const meta = parsed(await source.bytes("meta"));
     const blocks = [];
     for (let number = 0; number < meta.index_blocks; number++) {
       blocks.push(readIndexBlock(await source.bytes(`i${number}`)));
@@ -77,12 +71,8 @@ export class Recording {
 
   /** @param {string[]} numbers @param {string[]} codes */
   async decode(numbers, codes) {
-    for (const name of numbers) {
-      this.numbers(name);
-      await pause();
-    }
-    for (const name of codes) {
-      this.codes(name);
+    for (const decodeNext of [...numbers.map((name) => () => this.numbers(name)), ...codes.map((name) => () => this.codes(name))]) {
+      decodeNext();
       await pause();
     }
   }
@@ -91,62 +81,48 @@ export class Recording {
    * The values of a column of numbers, by row; null is NaN. `run` is the row that begins the run of
    * chunks to which a row belongs.
    * @param {string} name
-   * @returns {Float64Array}
    */
   numbers(name) {
-    let values = this.decodedNumbers.get(name);
-    if (values === undefined) {
-      values = decodeNumbers(this.blocks, name);
-      this.decodedNumbers.set(name, values);
-      // In the file it is the difference to the row itself.
-      if (name === "run") for (let row = 0; row < values.length; row++) values[row] += row;
-    }
+    const found = this.decodedNumbers.get(name);
+    if (found) return found;
+    const values = decodeNumbers(this.blocks, name);
+    this.decodedNumbers.set(name, values);
+    // In the file it is the difference to the row itself.
+    if (name === "run") for (let row = 0; row < values.length; row++) values[row] += row;
     return values;
   }
 
   /** The codes of a column of texts, by row; 0 is null. @param {string} name */
   codes(name) {
-    let codes = this.decodedCodes.get(name);
-    if (codes === undefined) {
-      codes = decodeCodes(this.blocks, name);
-      this.decodedCodes.set(name, codes);
-    }
+    const codes = this.decodedCodes.get(name) ?? decodeCodes(this.blocks, name);
+    this.decodedCodes.set(name, codes);
     return codes;
   }
 
   /** @param {string} name @param {number} row @returns {string | null} */
   text(name, row) {
-    const code = this.codes(name)[row];
-    return code > 0 ? this.texts[code - 1] : null;
+    return this.texts[this.codes(name)[row] - 1] ?? null;
   }
 
   /** The code of a text in every text column; 0 if it occurs in none. @param {string} text */
-  code(text) {
-    return this.codeOfText.get(text) ?? 0;
-  }
+  code = (text) => this.codeOfText.get(text) ?? 0;
 
   /** The row of a frame number, or -1. @param {number} seq */
   rowOf(seq) {
-    const seqs = this.numbers("seq");
-    const row = lowerBound(seqs, seq);
-    return seqs[row] === seq ? row : -1;
+    const row = lowerBound(this.numbers("seq"), seq);
+    return this.numbers("seq")[row] === seq ? row : -1;
   }
 
   /** The row of the first frame number that is not below `seq`, or the last row. @param {number} seq */
-  nearest(seq) {
-    return Math.min(lowerBound(this.numbers("seq"), seq), this.rows - 1);
-  }
+  nearest = (seq) => Math.min(lowerBound(this.numbers("seq"), seq), this.rows - 1);
 
   /** The first row that is not before a time; `rows` if there is none. @param {number} tNs */
-  rowAt(tNs) {
-    return lowerBound(this.numbers("t_ns"), tNs);
-  }
+  rowAt = (tNs) => lowerBound(this.numbers("t_ns"), tNs);
 
   /** The row of the answer to a request, or of the request of an answer; -1 if there is none. @param {number} row */
   pair(row) {
     const column = this.text("kind", row) === "request" ? "response_seq" : "request_seq";
-    const seq = this.numbers(column)[row];
-    const found = Number.isNaN(seq) ? -1 : this.rowOf(seq);
+    const found = this.rowOf(this.numbers(column)[row]);
     return found === row ? -1 : found;
   }
 
@@ -156,10 +132,8 @@ export class Recording {
    * @param {string | null} [session] of any session without one
    */
   rowsOfCall(call, session = null) {
-    const calls = this.codes("tool_call");
-    const sessions = this.codes("session");
-    const wanted = this.code(call);
-    const wantedSession = session === null ? 0 : this.code(session);
+    const [calls, sessions] = [this.codes("tool_call"), this.codes("session")];
+    const [wanted, wantedSession] = [this.code(call), this.code(session ?? "")];
     const rows = [];
     for (let row = 0; wanted > 0 && row < this.rows; row++) {
       if (calls[row] === wanted && (session === null || sessions[row] === wantedSession)) rows.push(row);
@@ -173,11 +147,11 @@ export class Recording {
       this.turnRows = new Map();
       const turns = this.numbers("turn");
       for (let row = 0; row < this.rows; row++) {
-        if (Number.isNaN(turns[row])) continue;
         const found = this.turnRows.get(turns[row]);
         if (found) found[1] = row;
         else this.turnRows.set(turns[row], [row, row]);
       }
+      this.turnRows.delete(NaN);
     }
     return this.turnRows.get(turn) ?? null;
   }
@@ -188,9 +162,7 @@ export class Recording {
    * @returns {Promise<RowCells>}
    */
   async cells(row) {
-    const block = Math.floor(row / CELL_ROWS);
-    const cells = await this.cellBlocks.get(`c${block}`, (name) => this.readCells(name, block));
-    return cells[row - block * CELL_ROWS];
+    return (await this.cellBlocks.get(cellBlock(row), (name) => this.readCells(name)))[row % CELL_ROWS];
   }
 
   /**
@@ -199,21 +171,14 @@ export class Recording {
    * @returns {RowCells | null}
    */
   cellsNow(row) {
-    const block = Math.floor(row / CELL_ROWS);
-    const cells = this.cellBlocks.now(`c${block}`);
-    if (cells) return cells[row - block * CELL_ROWS];
-    this.cells(row).catch(() => undefined);
-    return null;
+    const cells = this.cellBlocks.now(cellBlock(row));
+    if (!cells) this.cells(row).catch(() => undefined);
+    return cells?.[row % CELL_ROWS] ?? null;
   }
 
-  /**
-   * Calls a function with the first and the last row whenever cells were loaded.
-   * @param {(first: number, last: number) => void} listener
-   * @returns {() => void} stops it
-   */
+  /** Calls a function whenever cells were loaded. @param {() => void} listener */
   onLoaded(listener) {
     this.loadListeners.add(listener);
-    return () => this.loadListeners.delete(listener);
   }
 
   /** Whether the lines themselves are in the page. */
@@ -230,8 +195,8 @@ export class Recording {
     const length = this.lineLength(row);
     if (length > LARGEST_LINE_BYTES) throw new Error(`a line of ${length} bytes is too large to be shown whole`);
     const pieces = [];
-    for await (const piece of this.pieces(row)) pieces.push(piece);
-    return pieces.length === 1 ? pieces[0] : joined(pieces);
+    for await (const piece of this.pieces(row)) pieces.push(/** @type {Uint8Array<ArrayBuffer>} */ (piece));
+    return pieces.length === 1 ? pieces[0] : new Uint8Array(await new Blob(pieces).arrayBuffer());
   }
 
   /**
@@ -241,17 +206,16 @@ export class Recording {
    */
   async *pieces(row) {
     if (!this.hasPayloads) throw new Error("this report was made without payloads");
-    /** @type {[number, number][]} */
-    const payloads = this.meta.payloads;
-    let block = firstBlockOf(payloads, row);
-    const [first, rows] = payloads[block];
-    if (rows > 1) {
+    const first = this.payloadRows[lowerBound(this.payloadRows, row + 1) - 1];
+    let block = lowerBound(this.payloadRows, first);
+    if (this.meta.payloads[block][1] > 1) {
       const bytes = await this.payloadBlocks.get(`p${block}`, (name) => this.source.bytes(name));
-      const start = this.bytesBetween(first, row);
+      let start = 0;
+      for (let before = first; before < row; before++) start += this.lineLength(before);
       yield bytes.subarray(start, start + this.lineLength(row));
       return;
     }
-    for (; block < payloads.length && payloads[block][0] === first; block++) yield this.source.bytes(`p${block}`);
+    for (; this.payloadRows[block] === first; block++) yield this.source.bytes(`p${block}`);
   }
 
   /**
@@ -261,7 +225,7 @@ export class Recording {
    */
   async frame(row) {
     const cells = await this.cells(row);
-    const number = (/** @type {string} */ name) => nullIfNaN(this.numbers(name)[row]);
+    const number = (/** @type {string} */ name) => (Number.isNaN(this.numbers(name)[row]) ? null : this.numbers(name)[row]);
     const text = (/** @type {string} */ name) => this.text(name, row);
     const [seq, t_ns] = [number("seq"), number("t_ns")];
     if (text("stream") === "event") return { seq, t_ns, event: text("kind") };
@@ -274,30 +238,18 @@ export class Recording {
   }
 
   /** When the first byte of a frame was read, or an event happened. @param {number} row */
-  firstByteAt(row) {
-    return this.numbers("t_ns")[row] - (this.numbers("arrival_ns")[row] || 0);
-  }
+  firstByteAt = (row) => this.numbers("t_ns")[row] - (this.numbers("arrival_ns")[row] || 0);
 
   /** @param {number} row */
-  lineLength(row) {
-    return this.numbers("length")[row] || 0;
-  }
+  lineLength = (row) => this.numbers("length")[row] || 0;
 
-  /** @param {number} first @param {number} end */
-  bytesBetween(first, end) {
-    let sum = 0;
-    for (let row = first; row < end; row++) sum += this.lineLength(row);
-    return sum;
-  }
-
-  /** @param {string} name @param {number} block @returns {Promise<RowCells[]>} */
-  async readCells(name, block) {
-    const lists = JSON.parse(new TextDecoder().decode(await this.source.bytes(name)));
-    const cells = lists.map(toCells);
-    const first = block * CELL_ROWS;
+  /** @param {string} name @returns {Promise<RowCells[]>} */
+  async readCells(name) {
+    /** @type {any[][]} */
+    const lists = parsed(await this.source.bytes(name));
     // After this promise has settled, so that `cellsNow` finds them.
-    setTimeout(() => this.loadListeners.forEach((listener) => listener(first, first + cells.length - 1)));
-    return cells;
+    setTimeout(() => this.loadListeners.forEach((listener) => listener()));
+    return lists.map(([text = "", rpc_id = null, parse_error = null, fired]) => ({ text, rpc_id, parse_error, fired: fired ?? [] }));
   }
 }
 
@@ -306,49 +258,28 @@ export class BlockCache {
   /** @param {number} most */
   constructor(most) {
     this.most = most;
-    /** @type {Map<string, {value: T | undefined, promise: Promise<T>}>} */
+    /** @type {Map<string, {value?: T, promise: Promise<T>}>} */
     this.entries = new Map();
   }
 
   /** @param {string} name @param {(name: string) => Promise<T>} read @returns {Promise<T>} */
   get(name, read) {
-    const found = this.entries.get(name);
-    if (found) {
-      this.use(name, found);
-      return found.promise;
-    }
-    const entry = { value: /** @type {T | undefined} */ (undefined), promise: read(name) };
-    entry.promise.then(
-      (value) => (entry.value = value),
-      () => this.entries.delete(name),
-    );
-    this.use(name, entry);
+    /** @type {{value?: T, promise: Promise<T>}} */
+    const entry = this.entries.get(name) ?? { promise: read(name) };
+    entry.promise.then((value) => (entry.value = value), () => this.entries.delete(name));
+    this.entries.delete(name);
+    this.entries.set(name, entry);
+    if (this.entries.size > this.most) this.entries.delete([...this.entries.keys()][0]);
     return entry.promise;
   }
 
   /** The block if it is there already. @param {string} name @returns {T | undefined} */
   now(name) {
-    const found = this.entries.get(name);
-    if (found) this.use(name, found);
-    return found?.value;
-  }
-
-  /** @param {string} name @param {{value: T | undefined, promise: Promise<T>}} entry */
-  use(name, entry) {
-    this.entries.delete(name);
-    this.entries.set(name, entry);
-    for (const oldest of this.entries.keys()) {
-      if (this.entries.size <= this.most) break;
-      this.entries.delete(oldest);
-    }
+    return this.entries.get(name)?.value;
   }
 }
 
-/**
- * The first place in sorted numbers whose value is not below `value`.
- * @param {ArrayLike<number>} numbers
- * @param {number} value
- */
+/** The first place in sorted numbers whose value is not below `value`. @param {ArrayLike<number>} numbers @param {number} value */
 export function lowerBound(numbers, value) {
   let [low, high] = [0, numbers.length];
   while (low < high) {
@@ -359,59 +290,26 @@ export function lowerBound(numbers, value) {
   return low;
 }
 
-/**
- * The first payload block that holds bytes of a row.
- * @param {[number, number][]} payloads first row and number of rows of each block
- * @param {number} row
- */
-export function firstBlockOf(payloads, row) {
-  let [low, high] = [0, payloads.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (payloads[middle][0] + payloads[middle][1] <= row) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** @param {number} row */
+function cellBlock(row) {
+  return `c${Math.floor(row / CELL_ROWS)}`;
 }
 
-/**
- * The rows at which something is wrong, and the sentences about each.
- * @param {Recording} recording
- * @returns {Map<number, string[]>}
- */
+/** @param {Uint8Array} bytes */
+function parsed(bytes) {
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+/** The rows at which something is wrong, and the sentences about each. @param {Recording} recording */
 function problemsOf(recording) {
+  const { summary, check } = recording.meta;
+  const problems = (summary?.problems ?? []).filter((/** @type {any} */ { severity, seqs }) => severity === "problem" && seqs.length);
+  const findings = (check?.findings ?? []).filter((/** @type {any} */ { severity }) => severity !== "info");
   /** @type {Map<number, string[]>} */
-  const problems = new Map();
-  const add = (/** @type {number} */ seq, /** @type {string} */ text) => {
+  const found = new Map();
+  for (const { text, seqs, seq = seqs[0] } of [...problems, ...findings]) {
     const row = recording.rowOf(seq);
-    if (row >= 0) problems.set(row, [...(problems.get(row) ?? []), text]);
-  };
-  for (const { severity, seqs, text } of recording.meta.summary?.problems ?? []) {
-    if (severity === "problem" && seqs.length > 0) add(seqs[0], text);
+    if (row >= 0) found.set(row, [...(found.get(row) ?? []), text]);
   }
-  for (const { seq, text, severity } of recording.meta.check?.findings ?? []) {
-    if (severity !== "info") add(seq, text);
-  }
-  return new Map([...problems].sort(([a], [b]) => a - b));
-}
-
-/** @param {[string, (string | null)?, (string | null)?, (FiredFault[] | null)?]} list @returns {RowCells} */
-function toCells([text, rpcId, parseError, fired]) {
-  return { text: text ?? "", rpc_id: rpcId ?? null, parse_error: parseError ?? null, fired: fired ?? [] };
-}
-
-/** @param {Uint8Array[]} pieces */
-function joined(pieces) {
-  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
-}
-
-/** @param {number} value */
-function nullIfNaN(value) {
-  return Number.isNaN(value) ? null : value;
+  return new Map([...found].sort(([a], [b]) => a - b));
 }

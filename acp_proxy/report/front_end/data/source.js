@@ -36,11 +36,7 @@ export class EmbeddedSource {
 /** @param {string} text @returns {Uint8Array} */
 export function decodeBase64(text) {
   const decoder = /** @type {{fromBase64?: (text: string) => Uint8Array}} */ (/** @type {unknown} */ (Uint8Array));
-  if (decoder.fromBase64) return decoder.fromBase64(text);
-  const characters = atob(text);
-  const bytes = new Uint8Array(characters.length);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = characters.charCodeAt(at);
-  return bytes;
+  return decoder.fromBase64?.(text) ?? Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
 /** @param {Uint8Array} bytes deflated, with the header of zlib @returns {Promise<Uint8Array>} */
@@ -53,11 +49,8 @@ export async function inflate(bytes) {
 /** Lets the browser paint and answer keys before more is computed. @returns {Promise<void>} */
 export function pause() {
   return new Promise((resolve) => {
-    const channel = new globalThis.MessageChannel();
-    channel.port1.onmessage = () => {
-      channel.port1.close();
-      resolve();
-    };
-    channel.port2.postMessage(null);
+    const { port1, port2 } = new globalThis.MessageChannel();
+    port1.onmessage = () => resolve(port1.close());
+    port2.postMessage(null);
   });
 }

@@ -13,6 +13,7 @@ import { clear, h, setAttribute } from "./dom.js";
 import { keyTable, listenForKeys } from "./keyboard.js";
 import { followLink, keepLink, readLink } from "./link.js";
 import { State } from "./state.js";
+import { countInWords } from "./words.js";
 
 /**
  * A view of the conversation; it is mounted when it is first chosen.
@@ -31,45 +32,42 @@ import { State } from "./state.js";
 /** @type {View[]} */
 const VIEWS = [listView, sequenceView, waterfallView, callsView];
 /** @typedef {import("./state.js").TimeForm} TimeForm */
-/** @type {[TimeForm, string][]} */
-const TIME_FORMS = [["elapsed", "elapsed time"], ["delta", "time since row above"], ["clock", "clock time"]];
+/** @type {Record<TimeForm, string>} */
+const TIME_FORMS = { elapsed: "elapsed time", delta: "time since row above", clock: "clock time" };
 const FILTER_AFTER_MS = 150;
 const SEARCH_AFTER_MS = 250;
 
 class App {
   /** @param {HTMLElement} root @param {State} state */
   constructor(root, state) {
+    this.root = root;
     this.state = state;
-    /** @type {Map<string, {view: View, panel: HTMLElement, mounted: MountedView | null}>} */
-    this.views = new Map();
-    /** @type {Map<string, HTMLButtonElement>} */
-    this.tabs = new Map();
-    this.filter = field("filter", "e.g. method:prompt or is:failed", FILTER_AFTER_MS, (text) => state.setFilter(text));
-    this.search = field("search", "text in any message", SEARCH_AFTER_MS, (text) => state.setQuery(text));
+    /** @type {Map<string, MountedView>} */
+    this.mounted = new Map();
+    this.filter = field("filter", "e.g. method:prompt or is:failed", FILTER_AFTER_MS, (text) => text !== state.filter && state.setFilter(text));
+    this.search = field("search", "text in any message", SEARCH_AFTER_MS, (text) => text !== state.query && state.setQuery(text));
     this.shownCount = h("output", { class: "count", for: "filter" });
-    this.stepCount = h("span", { class: "count" });
-    /** @type {HTMLButtonElement[]} */
-    this.stepButtons = [];
     this.hitCount = h("output", { class: "count", for: "search" });
+    this.stepCount = h("span", { class: "count" });
+    this.steps = [
+      button("↑", () => this.next(-1), { title: "Previous problem, or hit of the search (p)" }),
+      button("↓", () => this.next(1), { title: "Next problem, or hit of the search (n)" }),
+    ];
+    this.tabs = VIEWS.map(({ name, title }) =>
+      button(title, () => state.setView(name), { role: "tab", id: `tab-${name}`, "aria-controls": `view-${name}` }));
+    this.panels = VIEWS.map(({ name }) =>
+      h("div", { class: `view view-${name}`, role: "tabpanel", id: `view-${name}`, "aria-labelledby": `tab-${name}` }));
     this.message = h("p", { class: "message", role: "status", "aria-live": "polite" });
-    this.commands = this.makeCommands();
     this.help = h("dialog", { class: "help", "aria-label": "Keys", on: { close: () => clear(this.help) } });
     this.overview = h("div", { class: "overview" });
-    this.main = h("div", { class: "main" });
     this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
-    clear(root, this.makeTools(), this.message, this.overview, h("div", { class: "panes" }, this.main, this.detail), this.help);
-    this.root = root;
+    this.commands = this.makeCommands();
+    clear(root, this.makeTools(), this.message, this.overview,
+      h("div", { class: "panes" }, h("div", { class: "main" }, this.panels), this.detail), this.help);
     mountDetail(this.detail, state);
-    for (const view of VIEWS) {
-      const panel = h("div", { class: `view view-${view.name}`, role: "tabpanel", id: `view-${view.name}`, "aria-labelledby": `tab-${view.name}`, hidden: true });
-      this.main.append(panel);
-      this.views.set(view.name, { view, panel, mounted: null });
-    }
     state.on("view", () => this.showView());
     state.on("error", () => clear(this.message, state.error));
-    state.on("shown", () => this.showCounts());
-    state.on("matched", () => this.showCounts());
-    state.on("row", () => this.showCounts());
+    for (const change of /** @type {const} */ (["shown", "matched", "row"])) state.on(change, () => this.showCounts());
     listenForKeys(this.commands, () => this.help.open);
     this.showView();
     this.showCounts();
@@ -77,39 +75,21 @@ class App {
 
   /** The view that is seen. */
   get current() {
-    return this.views.get(this.state.view) ?? this.views.get(VIEWS[0].name);
+    return this.mounted.get(this.state.view);
   }
 
   makeTools() {
-    const { state } = this;
-    const tabs = VIEWS.map((view) => {
-      const tab = h(
-        "button",
-        { type: "button", role: "tab", id: `tab-${view.name}`, "aria-controls": `view-${view.name}`, on: { click: () => state.setView(view.name) } },
-        view.title,
-      );
-      this.tabs.set(view.name, tab);
-      return tab;
-    });
-    const times = h(
-      "select",
-      { id: "times", "aria-label": "Times", on: { change: () => state.setTimes(/** @type {TimeForm} */ (times.value)) } },
-      TIME_FORMS.map(([value, words]) => h("option", { value }, words)),
-    );
-    const step = (/** @type {1 | -1} */ by, /** @type {string} */ shape, /** @type {string} */ words) =>
-      h("button", { type: "button", title: words, "aria-label": words, on: { click: () => this.next(by) } }, shape);
-    const back = step(-1, "↑", "Previous problem, or hit of the search (p)");
-    const on = step(1, "↓", "Next problem, or hit of the search (n)");
-    this.stepButtons = [back, on];
-    return h(
-      "div",
-      { class: "tools" },
-      h("div", { class: "tabs", role: "tablist", "aria-label": "Views", on: { keydown: (/** @type {KeyboardEvent} */ event) => this.onTabKey(event) } }, tabs),
+    const options = Object.entries(TIME_FORMS).map(([value, words]) => h("option", { value }, words));
+    const setTimes = () => this.state.setTimes(/** @type {TimeForm} */ (times.value));
+    const times = h("select", { id: "times", "aria-label": "Times", on: { change: setTimes } }, options);
+    const onKey = (/** @type {KeyboardEvent} */ event) => this.onTabKey(event);
+    return h("div", { class: "tools" },
+      h("div", { class: "tabs", role: "tablist", "aria-label": "Views", on: { keydown: onKey } }, this.tabs),
       h("label", { class: "field" }, "Filter", this.filter, this.shownCount),
       h("label", { class: "field" }, "Search", this.search, this.hitCount),
-      h("span", { class: "steps" }, back, this.stepCount, on),
+      h("span", { class: "steps" }, this.steps[0], this.stepCount, this.steps[1]),
       times,
-      h("button", { type: "button", title: "Keys (?)", on: { click: () => this.showHelp() } }, "Keys"),
+      button("Keys", () => this.showHelp(), { title: "Keys (?)" }),
     );
   }
 
@@ -124,8 +104,8 @@ class App {
       { keys: ["k", "ArrowUp"], words: "previous row", run: () => this.move(-1) },
       { keys: ["[", "]"], words: "the request of an answer, or its answer", run: () => this.goToPair() },
       { keys: ["Enter"], words: "read the chosen frame", run: () => this.detail.focus() },
-      ...VIEWS.map((view) => ({ keys: [view.key], words: view.title.toLowerCase(), run: () => this.choose(view.name) })),
-      { keys: ["Escape"], words: "back to the rows", run: () => this.current?.mounted?.list?.focus() },
+      ...VIEWS.map(({ key, name, title }) => ({ keys: [key], words: title.toLowerCase(), run: () => this.choose(name) })),
+      { keys: ["Escape"], words: "back to the rows", run: () => this.current?.list?.focus() },
       { keys: ["?"], words: "this help", run: () => this.showHelp() },
     ];
   }
@@ -137,37 +117,33 @@ class App {
   }
 
   showHelp() {
-    clear(this.help, h("h2", null, "Keys"), keyTable(this.commands), h("button", { type: "button", on: { click: () => this.help.close() } }, "Close"));
+    clear(this.help, h("h2", null, "Keys"), keyTable(this.commands), button("Close", () => this.help.close()));
     this.help.showModal();
   }
 
   showView() {
-    const current = this.current;
-    for (const entry of this.views.values()) {
-      const isCurrent = entry === current;
-      const tab = /** @type {HTMLButtonElement} */ (this.tabs.get(entry.view.name));
-      setAttribute(tab, "aria-selected", String(isCurrent));
-      tab.tabIndex = isCurrent ? 0 : -1;
-      entry.panel.hidden = !isCurrent;
-      if (!isCurrent) entry.mounted?.hide();
-    }
-    if (!current) return;
-    current.mounted ??= current.view.mount(current.panel, this.state);
-    current.mounted.show();
+    VIEWS.forEach((view, place) => {
+      const { name } = view;
+      const isCurrent = name === this.state.view;
+      setAttribute(this.tabs[place], "aria-selected", String(isCurrent));
+      this.tabs[place].tabIndex = isCurrent ? 0 : -1;
+      this.panels[place].hidden = !isCurrent;
+      if (isCurrent && !this.current) this.mounted.set(name, view.mount(this.panels[place], this.state));
+      if (isCurrent) this.current?.show();
+      else this.mounted.get(name)?.hide();
+    });
   }
 
   showCounts() {
     const { state } = this;
     const count = new Intl.NumberFormat("en").format;
-    const all = state.recording.rows;
-    clear(this.shownCount, state.shown.length === all ? `${count(all)} rows` : `${count(state.shown.length)} of ${count(all)}`);
-    const found = `${count(state.hits)} ${state.hits === 1 ? "row" : "rows"}`;
-    clear(this.hitCount, state.query === "" ? "" : state.isSearching ? `${found}…` : found);
-    const steps = state.stops;
-    const place = steps.indexOf(state.row) + 1;
-    const noun = `${state.query === "" ? "problem" : "hit"}${steps.length === 1 || place ? "" : "s"}`;
-    for (const button of this.stepButtons) button.disabled = steps.length === 0;
-    clear(this.stepCount, place ? `${noun} ${count(place)}/${count(steps.length)}` : `${count(steps.length)} ${noun}`);
+    const [all, shown, { length }] = [state.recording.rows, state.shown.length, state.stops];
+    clear(this.shownCount, shown === all ? `${count(all)} rows` : `${count(shown)} of ${count(all)}`);
+    clear(this.hitCount, state.query === "" ? "" : `${countInWords(state.hits, "row")}${state.isSearching ? "…" : ""}`);
+    for (const step of this.steps) step.disabled = length === 0;
+    const place = state.stops.indexOf(state.row) + 1;
+    const noun = state.query === "" ? "problem" : "hit";
+    clear(this.stepCount, place ? `${noun} ${count(place)}/${count(length)}` : countInWords(length, noun));
     // A link may have set them.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
     if (document.activeElement !== this.search) this.search.value = state.query;
@@ -179,11 +155,10 @@ class App {
     this.reveal();
   }
 
-  /** @param {number} step */
+  /** @param {1 | -1} step */
   move(step) {
-    const list = this.current?.mounted?.list;
-    if (list) list.move(step);
-    else this.state.selectShown(step > 0 ? 1 : -1);
+    if (this.current?.list) this.current.list.move(step);
+    else this.state.selectShown(step);
     this.arrive();
   }
 
@@ -202,20 +177,23 @@ class App {
   /** Shows what a link led to, and puts the keyboard there. */
   arrive() {
     this.reveal();
-    this.current?.mounted?.list?.focus();
+    this.current?.list?.focus();
   }
 
   /** @param {KeyboardEvent} event */
   onTabKey(event) {
-    /** @type {Record<string, number>} */
-    const steps = { ArrowRight: 1, ArrowLeft: -1 };
-    if (!(event.key in steps)) return;
-    const names = [...this.tabs.keys()];
-    const name = names[(names.indexOf(this.state.view) + steps[event.key] + names.length) % names.length];
-    this.state.setView(name);
-    this.tabs.get(name)?.focus();
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    const place = (VIEWS.findIndex(({ name }) => name === this.state.view) + step + VIEWS.length) % VIEWS.length;
+    this.state.setView(VIEWS[place].name);
+    this.tabs[place].focus();
     event.preventDefault();
   }
+}
+
+/** @param {string} words @param {() => void} run @param {import("./dom.js").Attributes} [attributes] */
+function button(words, run, attributes) {
+  return h("button", { type: "button", on: { click: run }, ...(attributes?.title && { "aria-label": attributes.title }), ...attributes }, words);
 }
 
 /**
@@ -223,24 +201,16 @@ class App {
  * @param {string} id
  * @param {string} example
  * @param {number} afterMs
- * @param {(text: string) => void} onText
+ * @param {(text: string) => unknown} onText
  */
 function field(id, example, afterMs, onText) {
   let timer = 0;
-  const report = () => {
+  const reportAfter = (/** @type {number} */ ms) => {
     clearTimeout(timer);
-    onText(input.value);
+    timer = window.setTimeout(() => onText(input.value), ms);
   };
-  const input = h("input", {
-    id, type: "search", placeholder: example, spellcheck: "false", autocomplete: "off",
-    on: {
-      input: () => {
-        clearTimeout(timer);
-        timer = window.setTimeout(report, afterMs);
-      },
-      change: report,
-    },
-  });
+  const on = { input: () => reportAfter(afterMs), change: () => reportAfter(0) };
+  const input = h("input", { id, type: "search", placeholder: example, spellcheck: "false", autocomplete: "off", on });
   return input;
 }
 

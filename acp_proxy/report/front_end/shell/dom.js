@@ -22,9 +22,7 @@ const REFUSED_TAGS = /^(script|iframe|object|embed|link|meta|base|form)$/i;
  */
 export function h(tag, attributes, ...children) {
   if (REFUSED_TAGS.test(tag)) throw new Error(`an element ${tag} is never made`);
-  const element = document.createElement(tag);
-  fill(element, attributes, children);
-  return element;
+  return fill(document.createElement(tag), attributes, children);
 }
 
 /**
@@ -37,9 +35,7 @@ export function h(tag, attributes, ...children) {
  */
 export function svg(tag, attributes, ...children) {
   if (REFUSED_TAGS.test(tag)) throw new Error(`an element ${tag} is never made`);
-  const element = document.createElementNS(SVG_NAMESPACE, tag);
-  fill(element, attributes, children);
-  return element;
+  return fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
 /** Removes all children, and adds others. @param {Node} node @param {...(Child | Child[])} children */
@@ -61,27 +57,23 @@ export function setAttribute(element, name, value) {
 }
 
 /**
- * @param {HTMLElement | SVGElement} element
+ * @template {HTMLElement | SVGElement} E
+ * @param {E} element
  * @param {Attributes | null | undefined} attributes
  * @param {(Child | Child[])[]} children
  */
 function fill(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (name === "on") {
-      for (const [event, listener] of Object.entries(value)) {
-        element.addEventListener(event, /** @type {EventListener} */ (listener));
-      }
-    } else if (name === "style") {
-      for (const [property, text] of Object.entries(value)) element.style.setProperty(property, String(text));
-    } else setAttribute(element, name, value);
-  }
+  const { on = {}, style = {}, ...others } = attributes ?? {};
+  for (const [event, listener] of Object.entries(on)) element.addEventListener(event, /** @type {EventListener} */ (listener));
+  for (const [property, text] of Object.entries(style)) element.style.setProperty(property, String(text));
+  for (const [name, value] of Object.entries(others)) setAttribute(element, name, value);
   addChildren(element, children);
+  return element;
 }
 
 /** @param {Node} node @param {(Child | Child[])[]} children */
 function addChildren(node, children) {
   for (const child of children.flat()) {
-    if (child === null || child === undefined || child === false) continue;
-    node.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+    if (child !== null && child !== undefined && child !== false) node.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
   }
 }

@@ -20,14 +20,12 @@ const LIST_KEYS = [
 /** @param {Command[]} commands @param {() => boolean} isOff */
 export function listenForKeys(commands, isOff) {
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isOff()) return;
-    const { target } = event;
-    const isTyping = target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
-    const isPressed = target instanceof HTMLElement && target.matches("button, a, summary, [role=tab]");
-    if (isTyping && event.key !== "Escape") return;
-    if (isPressed && event.key === "Enter") return;
-    const command = commands.find(({ keys }) => keys.includes(event.key));
-    if (!command) return;
+    const { key, target } = event;
+    const isOn = (/** @type {string} */ selector) => target instanceof HTMLElement && target.matches(selector);
+    const isTyping = key !== "Escape" && isOn("input, textarea, select, [contenteditable]");
+    const isPressing = key === "Enter" && isOn("button, a, summary, [role=tab]");
+    const command = commands.find(({ keys }) => keys.includes(key));
+    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isTyping || isPressing || !command || isOff()) return;
     event.preventDefault();
     command.run();
   });

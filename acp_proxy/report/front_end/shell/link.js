@@ -10,13 +10,8 @@ const WRITE_AFTER_MS = 250;
 /** @param {string} hash @returns {Link} */
 export function readLink(hash) {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
-  return {
-    seq: wholeNumber(values.get("seq")),
-    view: values.get("view"),
-    filter: values.get("f"),
-    query: values.get("q"),
-    turn: wholeNumber(values.get("turn")),
-  };
+  const [seq, turn] = ["seq", "turn"].map((name) => (/^\d+$/.test(values.get(name) ?? "") ? Number(values.get(name)) : null));
+  return { seq, turn, view: values.get("view"), filter: values.get("f"), query: values.get("q") };
 }
 
 /** @param {Link} link @returns {string} without the `#`; empty if nothing is chosen */
@@ -76,9 +71,4 @@ export function keepLink(state, views, onArrival) {
     // For a link to where the page is already there is no other event.
     if (link?.getAttribute("href") === location.hash) follow();
   });
-}
-
-/** @param {string | null} text */
-function wholeNumber(text) {
-  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
 }

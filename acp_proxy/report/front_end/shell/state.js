@@ -31,7 +31,7 @@ export class State {
     /** @type {[number, number] | null} */
     this.range = null;
     /** @type {Int32Array} */
-    this.everyRow = allRows(recording.rows);
+    this.everyRow = new Int32Array(recording.rows).map((_, row) => row);
     /** The rows that match the filter, whatever the range. */
     this.filtered = this.everyRow;
     /** The rows that are shown: those that match the filter, within the range. */
@@ -70,9 +70,7 @@ export class State {
 
   /** @param {number} row -1 for none */
   select(row) {
-    if (row === this.row || row >= this.recording.rows || Number.isNaN(row)) return;
-    this.row = Math.max(row, -1);
-    this.tell("row");
+    if (row < this.recording.rows) this.set("row", { row: Math.max(row, -1) });
   }
 
   /**
@@ -82,15 +80,13 @@ export class State {
   async setFilter(text) {
     this.filter = text;
     const number = ++this.filterNumber;
-    try {
-      const rows = text.trim() === "" ? this.everyRow : await this.services.applyFilter(this, text);
-      if (number !== this.filterNumber) return;
-      this.filtered = rows;
-      this.setError("");
-      this.showRange();
-    } catch (error) {
-      if (number === this.filterNumber) this.setError(messageOf(error));
-    }
+    const filtering = text.trim() === "" ? Promise.resolve(this.everyRow) : this.services.applyFilter(this, text);
+    const answer = await filtering.catch((error) => String(error.message));
+    if (number !== this.filterNumber) return;
+    this.setError(typeof answer === "string" ? answer : "");
+    if (typeof answer === "string") return;
+    this.filtered = answer;
+    this.showRange();
   }
 
   /** Searches for a text; hits come in while it runs, and a new search ends an old one. @param {string} query */
@@ -105,13 +101,11 @@ export class State {
     };
     found(new Int32Array(0), 0, query !== "");
     if (query === "") return;
-    try {
-      const { rows, count } = await this.services.search(this, query, { onHits: found, signal: searching.signal });
-      found(rows, count, false);
-    } catch (error) {
-      if (searching !== this.searching) return;
+    const answer = await this.services.search(this, query, { onHits: found, signal: searching.signal }).catch((error) => String(error.message));
+    if (typeof answer !== "string") found(answer.rows, answer.count, false);
+    else if (searching === this.searching) {
       found(this.matched, this.hits, false);
-      this.setError(messageOf(error));
+      this.setError(answer);
     }
   }
 
@@ -123,30 +117,22 @@ export class State {
   }
 
   /** @param {string} name */
-  setView(name) {
-    if (name === this.view) return;
-    this.view = name;
-    this.tell("view");
-  }
+  setView = (name) => this.set("view", { view: name });
 
   /** @param {TimeForm} times */
-  setTimes(times) {
-    this.times = times;
-    this.tell("times");
-  }
+  setTimes = (times) => this.set("times", { times });
 
   /** @param {number | null} turn */
-  setTurn(turn) {
-    if (turn === this.turn) return;
-    this.turn = turn;
-    this.tell("turn");
-  }
+  setTurn = (turn) => this.set("turn", { turn });
 
-  /** @param {string} text */
-  setError(text) {
-    if (text === this.error) return;
-    this.error = text;
-    this.tell("error");
+  /** @param {string} error */
+  setError = (error) => this.set("error", { error });
+
+  /** Sets values and tells of it, unless they are so already. @param {Change} change @param {Partial<State>} values */
+  set(change, values) {
+    if (Object.entries(values).every(([name, value]) => Reflect.get(this, name) === value)) return;
+    Object.assign(this, values);
+    this.tell(change);
   }
 
   /** The shown rows between which `n` and `p` move: hits of the search or, without one, problems. */
@@ -206,16 +192,4 @@ function rowsWithinTimes(rows, times, [from, to]) {
     if (times[row] >= from && times[row] <= to) within[count++] = row;
   }
   return within.subarray(0, count);
-}
-
-/** @param {number} count */
-function allRows(count) {
-  const rows = new Int32Array(count);
-  for (let row = 0; row < count; row++) rows[row] = row;
-  return rows;
-}
-
-/** @param {unknown} error */
-function messageOf(error) {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -165,7 +165,7 @@ export class VirtualList {
   /** Draws rows on the screen anew. @param {(node: HTMLElement) => boolean} [isStale] which ones; all without this */
   refresh(isStale = () => true) {
     const hasFocus = this.hasFocus();
-    for (const [index, node] of this.nodes) if (isStale(node)) this.drop(index, node);
+    for (const [index, node] of this.nodes) if (isStale(node) && this.nodes.delete(index)) node.remove();
     this.draw();
     if (hasFocus) this.focus();
   }
@@ -175,9 +175,7 @@ export class VirtualList {
     (this.nodes.get(this.active) ?? this.body).focus({ preventScroll: true });
   }
 
-  hasFocus() {
-    return this.body.contains(document.activeElement);
-  }
+  hasFocus = () => this.body.contains(document.activeElement);
 
   /**
    * @param {number} rowHeight
@@ -208,16 +206,10 @@ export class VirtualList {
   draw() {
     const [first, last] = this.geometry.drawn(this.offset);
     const hasFocus = this.hasFocus();
-    for (const [index, node] of this.nodes) if (index < first || index > last) this.drop(index, node);
+    for (const [index, node] of this.nodes) if ((index < first || index > last) && this.nodes.delete(index)) node.remove();
     for (let index = first; index <= last; index++) this.place(index);
     this.body.tabIndex = this.nodes.has(this.active) ? -1 : 0;
     if (hasFocus && !this.hasFocus()) this.focus();
-  }
-
-  /** @param {number} index @param {HTMLElement} node */
-  drop(index, node) {
-    node.remove();
-    this.nodes.delete(index);
   }
 
   /** @param {number} index */
@@ -261,10 +253,9 @@ export class VirtualList {
 
   /** @param {WheelEvent} event */
   onWheel(event) {
-    if (event.ctrlKey || event.shiftKey) return;
     const step = [1, this.geometry.rowHeight, this.geometry.viewport][event.deltaMode];
     const offset = this.geometry.within(this.offset + event.deltaY * step);
-    if (offset === this.offset) return;
+    if (event.ctrlKey || event.shiftKey || offset === this.offset) return;
     event.preventDefault();
     this.scrollTo(offset);
     this.draw();
