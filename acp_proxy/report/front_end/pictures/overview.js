@@ -111,22 +111,18 @@ class OverviewStrip {
   }
 
   drawBars() {
-    const {everyRow, filtered} = this.state;
     const {recording, axis, times} = this;
     const streams = ["to-agent", "to-client"].map((name) => recording.code(name) || -1);
-    const count = (/** @type {Int32Array} */ rows) =>
-      countsByPlace(axis, times, recording.codes("stream"), streams, rows, Math.ceil(this.width / BAR) || 1);
-    const all = count(everyRow);
-    const most = Math.max(1, ...all.map((counts) => counts.reduce((a, b) => Math.max(a, b))));
-    const drawn = (/** @type {Uint32Array[]} */ counts, /** @type {string} */ how) => counts.map((column, down) => {
+    const counts = countsByPlace(axis, times, recording.codes("stream"), streams, this.state.filtered, Math.ceil(this.width / BAR) || 1);
+    const most = Math.max(1, ...counts.map((column) => column.reduce((a, b) => Math.max(a, b))));
+    clear(this.bars, counts.map((column, down) => {
       let path = "";
       column.forEach((number, at) => {
         const height = Math.max(2, HALF * Math.sqrt(number / most));
         if (number) path += `M${at * BAR + BAR / 2} ${MIDDLE}v${(down ? height : -height).toFixed(1)}`;
       });
-      return svg("path", {class: `overview-${down ? "agent" : "client"} ${how}`, d: path});
-    });
-    clear(this.bars, filtered === everyRow ? drawn(all, "") : [...drawn(all, "overview-faint"), ...drawn(count(filtered), "")]);
+      return svg("path", {class: `overview-${down ? "agent" : "client"}`, d: path});
+    }));
   }
 
   drawMarks() {

@@ -202,7 +202,7 @@ class SequenceView {
     const verb = this.verb(item);
     const preview = withoutMark(cells);
     const said = (/** @type {Lane} */ from, /** @type {Lane} */ to) => ({
-      from, to, text: [h("b", null, verb), ...this.badges(item), ` ${preview}`], words: `${from} → ${to} ${verb} ${preview}`,
+      from, to, text: [...this.badges(item), h("b", null, verb), ` ${preview}`], words: `${from} → ${to} ${verb} ${preview}`,
     });
     const faulted = (/** @type {Lane} */ from, /** @type {Lane} */ to, /** @type {string} */ words) =>
       ({from, to, text: [h("span", {class: "sequence-fault"}, words)], words: `${from} → ${to} ${words}`});
@@ -222,7 +222,9 @@ class SequenceView {
     const {recording} = this;
     const kind = recording.text("kind", row) ?? "";
     const verb = visibleText(recording.text("update", row) ?? recording.text("method", row) ?? kind);
-    if (kind === "response" || kind === "error") return `${verb} ${kind === "error" ? "✗" : "✓"}`;
+    const latency = recording.numbers("latency_ns")[row];
+    const after = latency >= 0 ? ` after ${durationInWords(latency)}` : "";
+    if (kind === "response" || kind === "error") return `${verb} ${kind === "error" ? "✗" : "✓"}${after}`;
     const took = recording.numbers("t_ns")[last] - recording.numbers("t_ns")[row];
     return count === 1 ? verb : `${verb} ×${count}${took > 0 ? ` in ${durationInWords(took)}` : ""}`;
   }
@@ -230,13 +232,11 @@ class SequenceView {
   /** @param {Item} item */
   badges({row, last}) {
     const {recording} = this;
-    const latency = recording.numbers("latency_ns")[row];
-    const kind = recording.text("kind", row);
-    if (kind === "request" && Number.isNaN(recording.numbers("response_seq")[row])) {
-      return [" ", h("span", {class: "badge trouble"}, "never answered")];
+    if (recording.text("kind", row) === "request" && Number.isNaN(recording.numbers("response_seq")[row])) {
+      return [h("span", {class: "badge trouble"}, "never answered"), " "];
     }
-    if (this.late.has(row) || this.late.has(last)) return [" ", h("span", {class: "badge caution"}, "after the end of its turn")];
-    return kind === "request" || Number.isNaN(latency) ? [] : [` after ${durationInWords(latency)}:`];
+    if (this.late.has(row) || this.late.has(last)) return [h("span", {class: "badge caution"}, "after the end of its turn"), " "];
+    return [];
   }
 }
 
