@@ -120,10 +120,10 @@ class ChunkSplitter:
             None if more is different, or if only `split` can tell.
         """
         if raw.startswith(self._before) and raw.endswith(self._after):
-            literal = raw[self._start : len(raw) - self._end]
-            if _is_plain(literal):
+            start, end = self._start, len(raw) - self._end
+            if _is_plain(raw, start, end):
                 try:
-                    return literal[1:-1].decode()
+                    return raw[start + 1 : end - 1].decode()
                 except UnicodeDecodeError:
                     return None
         return None

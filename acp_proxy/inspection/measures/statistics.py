@@ -20,13 +20,13 @@ from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, Wh
 from acp_proxy.inspection.measures.waterfall import (
     UNBROKEN_NS,
     VOICE,
+    Line,
     Outcomes,
-    TextPiece,
     TurnWaterfall,
     Waterfalls,
 )
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, messages_of
-from acp_proxy.protocol.chunks import ChunkReader, chunk_of
+from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.recording import FrameHead, FrameRun
 from acp_proxy.safe_text import plain
@@ -161,7 +161,7 @@ def waterfalls(
 def _waterfalls(
     reader: RecordingReader, turns: list[TurnTime], most: int | None, first: TurnRow | None
 ) -> Iterator[TurnWaterfall]:
-    steps = Waterfalls(turns, partial(_outcomes, reader), partial(_pieces, reader), most)
+    steps = Waterfalls(turns, partial(_outcomes, reader), partial(_lines, reader), most)
     for run, message, done in MessagePass(reader, first).read(UNBROKEN_NS):
         yield from steps.feed(run, message, done)
         if steps.is_done:
@@ -175,11 +175,8 @@ def _outcomes(reader: RecordingReader, turn: TurnTime) -> Outcomes:
     return {(row.request_seq, row.rpc_id): row.outcome for row in requests}
 
 
-def _pieces(reader: RecordingReader, run: FrameRun) -> Iterator[TextPiece]:
-    chunks = ChunkReader()
-    for seq, t_ns, raw in reader.lines_between(run.seq, run.last_seq):
-        if (chunk := chunks.read(raw)) is not None:
-            yield TextPiece(seq, t_ns, chunk)
+def _lines(reader: RecordingReader, run: FrameRun) -> Iterator[Line]:
+    return reader.lines_between(run.seq, run.last_seq)
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:

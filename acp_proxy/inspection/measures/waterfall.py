@@ -12,7 +12,7 @@ of text come as runs; what is in them is asked for where a turn has them.
 import heapq
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from attrs import define, field, frozen
 
@@ -27,7 +27,7 @@ from acp_proxy.inspection.measures.turn_times import (
 )
 from acp_proxy.inspection.message_pass import messages_of
 from acp_proxy.inspection.preview import preview
-from acp_proxy.protocol.chunks import Chunk, chunk_of
+from acp_proxy.protocol.chunks import Chunk, ChunkReader, chunk_of
 from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
@@ -35,8 +35,8 @@ from acp_proxy.protocol.updates import AGENT_TEXT, FAILED, FINAL, THOUGHT_CHUNKS
 from acp_proxy.recording import FrameRun
 from acp_proxy.safe_text import plain
 
-VOICE = frozenset({AGENT_TEXT, *THOUGHT_CHUNKS})
-"""The chunks in which an agent speaks."""
+VOICE = {AGENT_TEXT: "message", **dict.fromkeys(THOUGHT_CHUNKS, "thought")}
+"""The chunks in which an agent speaks, and the kind of step that each is a piece of."""
 UNBROKEN_NS = PAUSE_NS - 1
 """The longest time between two frames of a run, so that no silence is within it."""
 _SHORTEST = 20
@@ -106,14 +106,8 @@ class _CallInProgress:
     frames: int = 0
 
 
-class TextPiece(NamedTuple):
-    """A piece of text in a run of frames."""
-
-    seq: int
-    t_ns: int
-    chunk: Chunk
-
-
+Line = tuple[int, int, bytes]
+"""The number of a frame, its time and its line."""
 Outcomes = Mapping[tuple[int, str | None], str | None]
 """How requests of the agent ended, by the number of the frame and the id."""
 
@@ -124,7 +118,7 @@ class Waterfalls:
     Args:
         turns: the turns.
         outcomes: returns how the requests of a turn ended, some of them after the turn.
-        pieces: returns the pieces of text in a run of frames; it may leave out other updates.
+        lines: returns the lines of a run of frames; it may leave out those that are no text.
         most: how many steps of a turn to keep, the longest ones, prompt and end not counted.
     """
 
@@ -132,13 +126,14 @@ class Waterfalls:
         self,
         turns: Iterable[TurnTime],
         outcomes: Callable[[TurnTime], Outcomes],
-        pieces: Callable[[FrameRun], Iterable[TextPiece]],
+        lines: Callable[[FrameRun], Iterable[Line]],
         most: int | None = None,
     ) -> None:
         self._coming: dict[int, list[TurnTime]] = {}
         for turn in turns:
             self._coming.setdefault(turn.prompt_seq, []).append(turn)
-        self._outcomes, self._pieces, self._most = outcomes, pieces, most
+        self._outcomes, self._lines, self._most = outcomes, lines, most
+        self._chunks = ChunkReader()
         self._intervals = TurnIntervals(1)
         self._open: dict[int, _Waterfall] = {}
 
@@ -186,11 +181,14 @@ class Waterfalls:
 
     def _say_pieces(self, run: FrameRun, done: Transition) -> None:
         waterfall = self._of(done.turn)
-        if waterfall is not None:
-            now_ns = waterfall.now_ns
-            for piece in self._pieces(run):
-                now_ns = max(now_ns, piece.t_ns)
-                waterfall.speak(piece.seq, now_ns, piece.chunk)
+        if waterfall is None:
+            return
+        read, speak, now_ns = self._chunks.read, waterfall.speak, waterfall.now_ns
+        for seq, t_ns, raw in self._lines(run):
+            if (chunk := read(raw)) is not None:
+                if t_ns > now_ns:
+                    now_ns = t_ns
+                speak(seq, now_ns, chunk)
 
     def _say(self, frame: FrameRun, done: Transition) -> None:
         waterfall = self._of(done.turn)
@@ -306,9 +304,8 @@ class _Waterfall:
             now_ns: when it came.
             chunk: the piece, of any kind.
         """
-        if chunk.update not in VOICE:
+        if (kind := VOICE.get(chunk.update)) is None:
             return
-        kind = "thought" if chunk.update in THOUGHT_CHUNKS else "message"
         run = self._run
         if run is not None and run.kind == kind and now_ns - run.end_ns < PAUSE_NS:
             run.end_ns = now_ns
