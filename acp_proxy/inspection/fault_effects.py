@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from attrs import define
+from attrs import define, frozen
 
+from acp_proxy.inspection.describe.events import describe_event
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store import fired_faults
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.fired_faults import LostAnswer, has_fired_faults
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_events import events as read_events
+from acp_proxy.wording import counted
 
 _LONGEST = 200
 _LONGEST_NAME = 80
@@ -19,6 +22,28 @@ _ENDING = ("exit", "close", "kill", "terminate", "limit-data")
 _HOLDING = ("stall", "pause", *_ENDING)
 """Kinds of faults after which no answer comes any more."""
 _MOST = 100
+_MOST_EFFECTS = 5
+_MOST_FRAMES = 5
+"""Of each rule."""
+_EFFECTS = {
+    "made": "made up {}",
+    "withheld": "kept {} back",
+    "changed": "changed {}",
+    "same": "delivered {} with the same bytes",
+}
+
+
+@frozen
+class FiredRule:
+    """What one rule of a plan did."""
+
+    name: str
+    times: int
+    """How often it fired."""
+    effects: list[str]
+    """In words."""
+    seqs: list[int]
+    """The first frames that it touched or made up."""
 
 
 def mark(frame: Row) -> str:
@@ -69,6 +94,31 @@ def read_faults(reader: RecordingReader) -> dict[str, int]:
     """Returns how often each rule of the plan fired, in the order of the plan."""
     counts = dict.fromkeys(rules(reader.recording.fault_plan), 0)
     return counts | fired_faults.fired_counts(reader)
+
+
+def read_rules(reader: RecordingReader) -> list[FiredRule]:
+    """Returns what each rule of the plan did, in the order of the plan.
+
+    Args:
+        reader: the recording.
+    """
+    effects: dict[str, list[str]] = {}
+    for one in fired_faults.rule_effects(reader, _MOST):
+        what = _EFFECTS[one.effect].format(counted(one.frames, "frame"))
+        effects.setdefault(one.rule, []).append(f"{what} ({one.action})")
+    for event in read_events(reader):
+        if event.kind == "fault" and isinstance(rule := event.data.get("rule"), str):
+            text = describe_event("fault", event.data).removeprefix(f"{rule}: ")
+            effects.setdefault(rule, []).append(f"{text} (#{event.seq})")
+    return [
+        FiredRule(
+            rule,
+            times,
+            effects.get(rule, [])[:_MOST_EFFECTS],
+            fired_faults.frames_of_rule(reader, rule, _MOST_FRAMES) if rule in effects else [],
+        )
+        for rule, times in read_faults(reader).items()
+    ][:_MOST]
 
 
 def rules(plan: str | None) -> list[str]:

@@ -19,12 +19,13 @@ from acp_proxy.inspection.diagnosis.values import (
     TurnSummary,
     count_problems,
 )
+from acp_proxy.inspection.fault_effects import FiredRule
 from acp_proxy.inspection.measures.statistics import Statistics
 from acp_proxy.inspection.measures.traffic import CallStatistics
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
 from acp_proxy.protocol.updates import FAILED
 from acp_proxy.report.model import ReportData
-from acp_proxy.report.verdict import PairOf, Verdict, find_verdict
+from acp_proxy.report.verdict import PairOf, Verdict, ended_by_itself, find_verdict
 
 _MOST = 100
 """Turns, permissions and requests."""
@@ -122,6 +123,11 @@ class HeadFacts:
     statistics: Statistics
     checked: CheckedRecording | None
     verdict: Verdict
+    faults: list[FiredRule]
+    faulted_frames: int
+    first_faulted: int | None
+    has_crashed: bool
+    """Whether the agent ended by itself in the middle of something."""
     problems: list[Shortened[Problem]]
     """By kind."""
     problem_count: int
@@ -166,6 +172,10 @@ def head_facts(
         statistics=statistics,
         checked=checked,
         verdict=find_verdict(summary, checked, pair_of),
+        faults=data.faults,
+        faulted_frames=data.faulted_frames,
+        first_faulted=min((seq for rule in data.faults for seq in rule.seqs), default=None),
+        has_crashed=any(map(ended_by_itself, summary.findings)),
         problems=_problems(summary),
         problem_count=problem_count,
         remark_count=sum(summary.finding_counts.values()) - problem_count,

@@ -12,11 +12,13 @@ from acp_proxy.filters import EVERYTHING, Filter, all_of
 from acp_proxy.inspection.choice import of_turn
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.inspection.diagnosis.values import Summary
+from acp_proxy.inspection.fault_effects import FiredRule, read_rules
 from acp_proxy.inspection.measures.statistics import Statistics, gather, waterfalls, with_texts
 from acp_proxy.inspection.measures.turn_times import waiting_part
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 from acp_proxy.inspection.typed_filter import chosen_in
 from acp_proxy.store.exchange_queries import last_turn
+from acp_proxy.store.fired_faults import count_faulted_frames
 from acp_proxy.store.reader import RecordingReader
 
 Watch = Callable[[Iterator[Any]], Iterator[Any]]
@@ -73,6 +75,9 @@ class ReportData:
     """One of each turn of `statistics`, in their order; if one turn was chosen, only that of it."""
     checked: CheckedRecording | None
     """What a check found; None if the rules were not checked."""
+    faults: list[FiredRule]
+    """What each rule of the plan did; empty without one."""
+    faulted_frames: int
     rows_in_recording: int
     is_masked: bool
     """Whether secrets are masked, when it was recorded or now."""
@@ -111,6 +116,8 @@ def read_report_data(
         statistics=evolve(statistics, turns=turns),
         waterfalls=waterfalls(reader, shown, _most_steps(len(shown))),
         checked=checked,
+        faults=read_rules(reader),
+        faulted_frames=count_faulted_frames(reader),
         rows_in_recording=frames + sum(1 for _ in reader.events()),
         is_masked=reader.is_masked or reader.masked_rows is not None,
         is_unredacted=reader.unredacted,

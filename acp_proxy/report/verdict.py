@@ -34,6 +34,8 @@ class Verdict:
     is_trouble: bool = True
     is_rule: bool = False
     """Whether a rule was broken, and nothing else is known to have gone wrong."""
+    stderr: str = ""
+    """The last line on stderr of an agent that ended by itself."""
 
 
 def find_verdict(summary: Summary, checked: CheckedRecording | None, pair_of: PairOf) -> Verdict:
@@ -48,7 +50,9 @@ def find_verdict(summary: Summary, checked: CheckedRecording | None, pair_of: Pa
     if problems:
         first = _root_of(problems, summary)
         seq = first_frame(first, summary, pair_of)
-        return Verdict(first.by, seq, first.text, count_problems(summary) - 1)
+        stderr = summary.stderr_tail[-1:] if ended_by_itself(first) else []
+        more = count_problems(summary) - 1
+        return Verdict(first.by, seq, first.text, more, stderr="".join(stderr))
     faults = [finding for finding in summary.findings if finding.by == "fault"]
     for fault in faults:
         return Verdict("fault", first_frame(fault, summary, pair_of), fault.text, len(faults) - 1)
@@ -57,6 +61,11 @@ def find_verdict(summary: Summary, checked: CheckedRecording | None, pair_of: Pa
     for worst in errors:
         return Verdict(worst.by, worst.seq, worst.text, len(errors) - 1, is_rule=True)
     return Verdict(None, None, _nothing_wrong(summary, checked), is_trouble=False)
+
+
+def ended_by_itself(finding: Finding) -> bool:
+    """Whether a finding says that the agent exited or crashed in the middle of something."""
+    return finding.kind == "agent-ended" and finding.by == "agent"
 
 
 def first_frame(finding: Finding, summary: Summary, pair_of: PairOf) -> int | None:

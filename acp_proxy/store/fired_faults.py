@@ -99,6 +99,56 @@ def fired_counts(rows: Rows) -> dict[str, int]:
     return {str(row["rule"]): row["n"] for row in rows.query(sql)}
 
 
+class FrameEffect(NamedTuple):
+    """What one rule did to frames, in one way."""
+
+    rule: str
+    action: str
+    effect: str
+    """made, withheld, changed or same; the last for frames that were delayed, for instance."""
+    frames: int
+
+
+def rule_effects(rows: Rows, most: int) -> list[FrameEffect]:
+    """Returns what rules did to frames, in the order in which they first did so.
+
+    Args:
+        rows: the recording.
+        most: the largest count.
+    """
+    is_same = (
+        "length(delivered) BETWEEN length(received) AND length(received) + 2"
+        " AND substr(delivered, 1, length(received)) = received"
+    )  # but for what ends its line
+    sql = (
+        "SELECT rule, action, CASE WHEN received IS NULL THEN 'made' WHEN delivered IS NULL"
+        f" THEN 'withheld' WHEN {is_same} THEN 'same' ELSE 'changed' END AS effect, count(*) AS n"
+        f" FROM faults_fired GROUP BY rule, action, effect ORDER BY min(seq) LIMIT {most}"
+    )
+    return [
+        FrameEffect(str(row["rule"]), str(row["action"]), row["effect"], row["n"])
+        for row in rows.query(sql)
+    ]
+
+
+def frames_of_rule(rows: Rows, rule: str, most: int) -> list[int]:
+    """Returns the numbers of the first frames that a rule touched or made up.
+
+    Args:
+        rows: the recording.
+        rule: the name of the rule.
+        most: the largest count.
+    """
+    sql = f"SELECT DISTINCT seq FROM faults_fired WHERE rule = ? ORDER BY seq LIMIT {most}"
+    return [row["seq"] for row in rows.query(sql, (rule,))]
+
+
+def count_faulted_frames(rows: Rows) -> int:
+    """Returns how many frames rules touched or made up."""
+    count: int = next(rows.query("SELECT count(DISTINCT seq) AS n FROM faults_fired"))["n"]
+    return count
+
+
 def injected_frames(rows: Rows) -> dict[int, str]:
     """Returns the rules that injected frames, by the number of the frame."""
     sql = "SELECT seq, rule FROM faults_fired WHERE received IS NULL"

@@ -79,7 +79,6 @@ TESTED_BY = {
     "inspection/audit/*": "unit/inspection/audit/test_actions.py",
     "inspection/describe/*": "unit/inspection/test_previews.py",
     "inspection/diagnosis/*": "unit/inspection/diagnosis/test_checks.py",
-    "inspection/fault_effects": "unit/faults/test_plan.py",
     "inspection/transcript/*": "unit/inspection/transcript/test_transcript.py",
     "inspection/searching/*": "property/test_search.py",
     "protocol/*": "unit/protocol/test_connection.py",

@@ -15,6 +15,7 @@ from attrs import evolve, fields, has
 from acp_proxy.conformance.values import Severity
 from acp_proxy.inspection.choice import row_of
 from acp_proxy.inspection.diagnosis.values import CurrentWait, FailedCall
+from acp_proxy.inspection.fault_effects import FiredRule
 from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.report.facts import HeadFacts, head_facts
 from acp_proxy.report.model import ReportData, ReportOptions, read_report_data
@@ -100,6 +101,8 @@ def everything() -> ReportData:
     return evolve(
         tour,
         summary=summary,
+        faults=[FiredRule("a rule", 9, ["kept 9 frames back (drop)"], [3, 4])],
+        faulted_frames=9,
         checked=evolve(
             tour.checked, findings=findings, broken=[c for k in checks for c in k.broken]
         ),

@@ -102,3 +102,13 @@ def test_nothing_wrong_is_not_more_than_is_known() -> None:
     assert find_verdict(summary, None, lambda _: None).text == (
         "No problem was found so far; the recording is still running."
     )
+
+
+def test_a_crash_has_the_last_words_of_the_agent() -> None:
+    """Which often say why it ended; what others ended has none."""
+    summary, checked = hello()
+    summary.stderr_tail = ["Traceback", "RuntimeError: no"]
+    for by, words in (("agent", "RuntimeError: no"), (None, "")):
+        summary.findings = [Finding("agent-ended", "problem", "it ended (#5)", [5], by)]
+        summary.finding_counts = {"agent-ended": 1}
+        assert find_verdict(summary, checked, lambda _: None).stderr == words
