@@ -37,6 +37,7 @@ recordings: $(COMPILED) ## make the recordings in recordings/ anew, and what the
 	@$(BIN)/python -m tests.questions
 	@$(BIN)/python -m tests.walkthrough
 	@$(BIN)/python -m tests.pictures
+	@$(BIN)/python -m tests.page_pictures
 	@$(BIN)/python -m tests.screens
 	@for name in tour edit-rejected; do \
 		$(BIN)/acp-proxy transcript recordings/$$name.db >tests/data/transcripts/$$name.md; done
