@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST_NODES = 500
 """Within what is shown; views that are hidden may keep as many for when they are shown again."""
+JUST_TWO_BLOCKS = 66_000
+"""Frames whose columns are just in two blocks, and which a filter reads in two ranges."""
 LOOK = """async () => {
   const { state, recording } = window.acpReport;
   const drawn = async () => {
@@ -47,7 +49,10 @@ LOOK = """async () => {
 }"""
 
 
-@pytest.mark.parametrize("frames", [10_000, 100_000, pytest.param(FRAMES, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "frames",
+    [JUST_TWO_BLOCKS, *(pytest.param(n, marks=pytest.mark.soak) for n in (10_000, FRAMES))],
+)
 def test_little_is_held_however_much_there_is(window: Visit, tmp_path: Path, frames: int) -> None:
     """Filters on columns read no line, and a jump reads what is seen there."""
     path = record_million(tmp_path / "long.db", frames)
