@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.browser.truth import assert_truth, database_of, report, told
+from tests.browser.views import assert_sequence, assert_views
 from tests.browser.watching import WIDE
 from tests.browser.whole import assert_whole
 from tests.captures import ROOT, all_captures, all_text_forms
 from tests.commands import run
+from tests.log_writer import line, notification
 from tests.shipped import SHIPPED
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.sync_api import ViewportSize
 
     from tests.browser.watching import Visit
@@ -27,6 +30,22 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+PROXY = str(Path(sys.executable).with_name("acp-proxy"))
+FAULTS = (
+    "drop where='method:a dir:to-client'",
+    "duplicate name=twice where='method:b dir:to-client'",
+    "truncate keep_bytes=3 where='method:c dir:to-client'",
+    "latency latency_ms=30 where='method:d dir:to-client'",
+)
+DONE = (
+    "agent → proxy a .*proxy → client dropped by drop",
+    "agent → client b ",
+    "proxy → client b .*agent → proxy made up by twice",
+    'agent → proxy c .*proxy → client as 4 B: {"j .truncate.',
+    "agent → proxy d .*(held|late).* \\(latency\\)",
+    "agent → proxy e .*in the queue|agent → client e ",
+)
+"""What the sequence diagram says of the frames of the agent."""
 LIST = """() => [...document.querySelectorAll(".view-list [role=row]")].map((row) =>
   [".list-number", ".list-text"].map((name) => row.querySelector(name)?.textContent ?? null)
 ).filter(([number, text]) => number !== null && number !== "Frame")"""
@@ -48,6 +67,7 @@ def test_a_page_has_what_the_recording_has(window: Visit, path: Path, tmp_path: 
     page.page.set_viewport_size(TALL)
     page.page.wait_for_function(ALL_ROWS)
     assert_list(page.ask(LIST), run("inspect", "log", path).stdout.splitlines())
+    assert_views(page, path)
     page.page.set_viewport_size(WIDE)
     page.assert_quiet()
 
@@ -55,9 +75,9 @@ def test_a_page_has_what_the_recording_has(window: Visit, path: Path, tmp_path: 
 def assert_list(rows: list[list[str]], lines: list[str]) -> None:
     """Asserts that the list has the lines of `inspect log`, chunks folded in the same way."""
     assert len(rows) == len(lines)
-    for (number, text), line in zip(rows, lines, strict=True):
-        assert re.sub("^[^0-9]+", "", number) == line.split()[0]
-        assert line.endswith(text.rstrip())
+    for (number, text), printed in zip(rows, lines, strict=True):
+        assert re.sub("^[^0-9]+", "", number) == printed.split()[0]
+        assert printed.endswith(text.rstrip())
 
 
 @pytest.mark.parametrize("path", [*all_text_forms(), *all_captures()], ids=name)
@@ -72,3 +92,31 @@ def test_conversations_of_real_agents_are_read_as_well(
     assert_truth(has, database)
     assert_whole(has, database)
     window.assert_quiet()
+
+
+@pytest.mark.parametrize("capture", ["claude-agent-acp-0.101.0", "codex-acp-2.6.0"])
+def test_views_have_all_of_a_long_conversation(window: Visit, capture: str, tmp_path: Path) -> None:
+    """Also what has to be scrolled to."""
+    database = database_of(ROOT / f"{capture}.jsonl", tmp_path)
+    window.open(report(database, tmp_path))
+    assert_views(window, database)
+    window.assert_quiet()
+
+
+def test_what_faults_did_is_all_there(window: Visit, tmp_path: Path) -> None:
+    """What was received, what came of it, and in the sequence diagram both."""
+    path = tmp_path / "faults.db"
+    lines = [line(notification(method, n=1)) for method in "abcde"]
+    rules = [word for rule in FAULTS for word in ("--fault", rule)]
+    record = [PROXY, "record", "-o", str(path), "--seed", "5", *rules, "--", "cat"]
+    done = subprocess.run(record, input=b"".join(lines), capture_output=True, check=True)
+    assert len(done.stdout.splitlines()) == len(lines)  # one is dropped, and one twice there
+    page = window.open(report(path, tmp_path))
+    has = told(page)
+    assert_truth(has, path)
+    assert_whole(has, path)
+    words = assert_sequence(page, path)
+    received = [row for row in has.frames if row.get("stream") == "to-client"]
+    for row, expected in zip(received, DONE, strict=True):
+        assert re.search(expected, " | ".join(words[row["seq"]])), row
+    page.assert_quiet()

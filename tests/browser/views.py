@@ -1,0 +1,173 @@
+"""What the views of a page draw, row by row, and what the command line has to say of it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from acp_proxy.wording import duration
+from tests.browser.truth import said
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.watching import Visit
+
+SEQUENCE_KINDS = ("sequence-frame", "sequence-gap", "sequence-delivery")
+ROWS = """async ({ view, turn, cells }) => {
+  const { state } = window.acpReport;
+  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  state.setView(view);
+  if (turn !== null) state.setTurn(turn);
+  await frame();
+  const list = document.querySelector(`.view-${view} [aria-rowcount]`);
+  const body = list.querySelector(".list-body");
+  const rows = new Map();
+  const expected = Number(list.ariaRowCount) - 1;
+  const cellOf = (row, name) => row.querySelector(name)?.textContent ?? null;
+  body.scrollTop = 0;
+  for (let tries = 0; rows.size < expected && tries < 500; tries++) {
+    await frame();
+    for (const row of list.querySelectorAll(".list-body [role=row]")) {
+      const texts = cells.map((name) => cellOf(row, name));
+      rows.set(Number(row.ariaRowIndex), [row.className, row.ariaLabel, ...texts]);
+    }
+    body.scrollTop += body.clientHeight / 2;
+  }
+  return [...rows].sort(([a], [b]) => a - b).map(([, row]) => row);
+}"""
+CARDS = """async () => {
+  const { state, recording } = window.acpReport;
+  state.setView("calls");
+  const place = document.querySelector(".view-calls .cards");
+  const all = () => [...place.querySelectorAll("details.card > summary")];
+  const expected = Number(/^[0-9,]*/.exec(place.textContent)[0].replace(",", ""));
+  for (let tries = 0; all().length < expected && tries < 500; tries++) {
+    await new Promise((done) => setTimeout(done, 10));
+  }
+  return all().map((it) => {
+    const row = recording.rowOf(Number(/[0-9]+/.exec(it.textContent)[0]));
+    return [recording.text("session", row), recording.text("tool_call", row), it.textContent];
+  });
+}"""
+
+
+def rows_of(page: Visit, view: str, *cells: str, turn: int | None = None) -> list[list[str]]:
+    """All rows of a view, each with its classes, its label and some cells."""
+    found: list[list[str]] = page.ask(ROWS, {"view": view, "turn": turn, "cells": [*cells]})
+    return found
+
+
+def assert_views(page: Visit, recording: Path) -> None:
+    """Asserts that sequence, waterfall and tool calls have what the command line says."""
+    assert_sequence(page, recording)
+    assert_waterfall(page, recording)
+    assert_calls(page, recording)
+
+
+def assert_sequence(page: Visit, recording: Path) -> dict[int, list[str]]:
+    """Asserts that the sequence diagram has each frame of `inspect log` once, with its name.
+
+    Returns:
+        The words of each frame; a second time if it was delivered later.
+    """
+    words: dict[int, list[str]] = {}
+    order: list[int] = []
+    for classes, label, number in rows_of(page, "sequence", ".sequence-when b"):
+        kind = next(it for it in classes.split() if it in SEQUENCE_KINDS)
+        if kind == "sequence-frame":
+            seqs = [int(seq) for seq in re.findall("[0-9]+", number)]
+            order += range(seqs[0], seqs[-1] + 1)
+            words |= {seq: [label] for seq in order if seq not in words}
+        elif kind == "sequence-delivery":
+            words[int(re.findall("#([0-9]+)", label)[0])].append(label)
+    told = said("log", recording)
+    assert order == [row["seq"] for row in told]
+    for row in told:
+        label = words[row["seq"]][0]
+        if row.get("stream") in ("to-agent", "to-client"):
+            assert (update_of(row).get("sessionUpdate") or row["method"] or row["kind"]) in label
+            is_in = row["stream"] == "to-client"
+            names = ("agent → ", "proxy → client") if is_in else (" → agent", "client → proxy")
+            assert any(name in label for name in names)
+        else:
+            assert row.get("event", "stderr") in label
+    return words
+
+
+def update_of(row: dict[str, Any]) -> dict[str, Any]:
+    """The update in a frame, or the tool call that a permission is asked for; or nothing."""
+    message = row.get("message")
+    params = message.get("params") if isinstance(message, dict) else None
+    if not isinstance(params, dict):
+        return {}
+    return params.get("update") or params.get("toolCall") or {}
+
+
+def assert_waterfall(page: Visit, recording: Path) -> None:
+    """Asserts that the steps of each turn are those of `inspect stats --turn`."""
+    (stats,) = said("stats", recording)
+    for turn in stats["turns"]:
+        (told,) = said("stats", recording, "--turn", str(turn["id"]))
+        cells = [f".waterfall-{name}" for name in ("step", "time", "outcome")]
+        rows = rows_of(page, "waterfall", *cells, ".visually-hidden", turn=turn["id"])
+        steps = [step_in_words(step) for step in told["waterfall"]["steps"]]
+        found = [
+            (name.removeprefix("└ "), took, outcome, start.partition(" from ")[2])
+            for _, _, name, took, outcome, start in rows
+        ]
+        assert sorted(found) == sorted(steps)
+        parts: list[list[Any]] = [[]]
+        """Steps of the turn itself, and those below each tool call."""
+        for row, step in zip(rows, found, strict=True):
+            if row[2].startswith("└ "):
+                parts[-1].append(step)
+            else:
+                parts[0].append(step)
+                parts.append([])
+        for part in parts:
+            left = iter(steps)
+            assert all(step in left for step in part)
+
+
+def step_in_words(step: dict[str, Any]) -> tuple[str, str, str, str]:
+    """A step as a waterfall shows it: its name, how long it took, its outcome, its start."""
+    name = f"{'✗ ' * step['failed']}{step['method'] or step['kind'].replace('_', ' ')}"
+    times = f" ×{step['frames']}" if step["frames"] > 1 else ""
+    took = "" if step["kind"] in ("prompt", "end") else duration(step["duration_ns"])
+    told = (
+        "failed" * step["failed"],
+        "not finished" * step["open"],
+        step["status"],
+        step["answer"],
+    )
+    outcome = ", ".join(dict.fromkeys(filter(None, told)))
+    return f"{name} {step['title']}{times}", took, outcome, duration(step["start_ns"])
+
+
+def assert_calls(page: Visit, recording: Path) -> None:
+    """Asserts that each tool call of `inspect stats` has a card, with its title and status.
+
+    What a tool call is called, and how it ended, is read from the frames again: `stats` takes the
+    name of a tool, and the status in a question for a permission, for the latest word as well.
+    """
+    (stats,) = said("stats", recording, "--top", "1000")
+    cards = page.ask(CARDS)
+    calls = {(call["session"], call["tool_call"]): call for call in stats["tool_calls"]}
+    assert {(session, call) for session, call, _ in cards} == {*calls}
+    frames = [row for row in said("log", recording) if row.get("tool_call")]
+    for session, call, text in cards:
+        rows = [row for row in frames if (row["session"], row["tool_call"]) == (session, call)]
+        asked = [row for row in rows if row["method"] == "session/request_permission"]
+        told = [row for row in rows if row not in asked]
+        assert (latest(told, "title") or latest(asked, "title") or call) in text
+        status = latest(told, "status") or "no status"
+        assert f" {status} " in text
+        known = calls[session, call]["status"]
+        assert known in (status, None) or known == latest(asked, "status")
+
+
+def latest(rows: list[dict[str, Any]], name: str) -> str:
+    """What the last of some frames says that says anything under a name."""
+    values = [update_of(row).get(name) for row in rows]
+    return next((value for value in reversed(values) if value), "")
