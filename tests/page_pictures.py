@@ -9,12 +9,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-
-from playwright.sync_api import Browser, sync_playwright
+from typing import TYPE_CHECKING
 
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.commands import run
 from tests.pictures import PICTURES, ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 _SIZE = {"width": 1280, "height": 960}
 PICTURED = {
@@ -27,6 +29,8 @@ _IS_DRAWN = "() => document.querySelectorAll('#app [aria-rowindex]').length > 3"
 
 def main() -> None:
     """Writes all pictures."""
+    from playwright.sync_api import sync_playwright
+
     program = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if program is None:
         raise SystemExit(f"expected one of {', '.join(CHROMIUM)} on the PATH")

@@ -29,7 +29,7 @@ _EFFECTS = {
     "made": "made up {}",
     "withheld": "kept {} back",
     "changed": "changed {}",
-    "same": "delivered {} with the same bytes",
+    "same": "delivered {} late or in pieces, with the same bytes",
 }
 
 

@@ -116,7 +116,7 @@ TYPE = """async (texts) => {
   const { state, recording } = window.acpReport;
   const field = document.getElementById("filter");
   const answers = [];
-  const type = (text) => new Promise((done) => {
+  const type = (text) => text !== state.filter && new Promise((done) => {
     const ends = ["shown", "error"].map((name) => state.on(name, () => {
       for (const end of ends) end();
       done();

@@ -27,6 +27,12 @@ READY = "() => window.acpReport?.recording !== undefined"
 TIMEOUT_MS = 30_000
 
 
+_LIMITED = """(argument) => Promise.race([(%s)(argument), new Promise((_, fail) => {
+  setTimeout(() => fail(new Error("no answer within two minutes")), 120_000);
+})])"""
+"""Playwright itself waits for a promise without end."""
+
+
 @define
 class Noted:
     """What a page did beyond showing itself."""
@@ -89,11 +95,13 @@ class Visit:
 
     def ask(self, function: str, argument: Any = None) -> Any:
         """Returns what a function in the page returns, which may be a promise."""
-        return self.page.evaluate(function, argument)
+        return self.page.evaluate(_LIMITED % function, argument)
 
     def assert_quiet(self) -> None:
         """Asserts that the page has done nothing beyond showing itself."""
-        self.ask("() => 0")  # by now what came before is noted, also where no script may run
+        self.page.evaluate(
+            "() => 0"
+        )  # by now what came before is noted, also where no script may run
         assert asdict(self.noted) == asdict(Noted())
 
     def _on_dialog(self, dialog: Dialog) -> None:

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests import page_pictures
 from tests.pictures import PICTURED, PICTURES, ROOT, color_of, picture, pieces, printed
 
 
@@ -23,8 +24,9 @@ def test_it_shows_what_is_printed(name: str) -> None:
 def test_each_is_in_the_readme() -> None:
     """And there is no other."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for name in PICTURED if f"(docs/pictures/{name})" not in readme] == []
-    assert {path.name for path in PICTURES.iterdir()} == {*PICTURED}
+    names = {*PICTURED, *page_pictures.PICTURED}
+    assert [name for name in names if f"(docs/pictures/{name})" not in readme] == []
+    assert {path.name for path in PICTURES.iterdir()} == names
 
 
 def test_colours_are_read() -> None:

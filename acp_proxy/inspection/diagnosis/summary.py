@@ -25,6 +25,8 @@ from acp_proxy.store.recorded_events import events as read_events
 from acp_proxy.wording import seconds
 
 STDERR_LINES = 5
+CLIENT_CLOSED = "the client closed its end"
+"""The reason that a recorder gives whenever the client has closed its end, first or last."""
 _STDERR_SIZE = 2000
 _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
 _MOST_EVENTS = 1000
@@ -150,7 +152,7 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
         parts.append(f"exit {recording.exit_code}")
     last_gap = next(reversed(context.of_kind("gap")), None)
     if recording.state != "incomplete":
-        parts.append(recording.end_reason or "")
+        parts.append(_end_reason(context))
     elif last_gap is not None and last_gap.seq > counts.last_seq:
         why = plain(str(last_gap.data.get("reason", "")))
         at = seconds(last_gap.t_ns)
@@ -159,6 +161,14 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
         why = "the recorder was killed, or could not write any more"
         parts.append(f"incomplete: {why}; what it had written is here")
     return ", ".join(filter(None, parts))
+
+
+def _end_reason(context: DiagnosisContext) -> str:
+    """Returns why it ended; that the client closed its end after the agent left is no reason."""
+    reason = context.recording.end_reason or ""
+    first = context.first_end
+    is_afterwards = first is not None and context.client_end is None
+    return "by itself" if reason == CLIENT_CLOSED and is_afterwards else reason
 
 
 def _first_of_each_kind(findings: list[Finding]) -> list[Finding]:

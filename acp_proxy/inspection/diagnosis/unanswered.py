@@ -15,6 +15,7 @@ from acp_proxy.inspection.waits import OpenWait, Party, PendingRequest, Silence
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import TurnRow
+from acp_proxy.store.frame_queries import first_cancel
 from acp_proxy.wording import duration
 
 
@@ -139,7 +140,9 @@ def _meanwhile(
         until = "until the end"
     else:
         how = end.data.get("name") if end.kind == "signal" else "closed its end"
-        until = f"until the client gave up ({how}, #{end.seq})"
+        cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
+        cancelled = f"cancelled, #{cancel}, and " if cancel is not None else ""
+        until = f"until the client gave up ({cancelled}{how}, #{end.seq})"
     if asked is not None:
         return f"; the agent waited for its client to answer {asked} {until}"
     if end is None:

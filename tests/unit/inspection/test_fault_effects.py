@@ -41,7 +41,12 @@ def test_each_rule_says_what_it_did(tmp_path: Path) -> None:
         assert read_rules(reader) == [
             FiredRule("cut", 1, ["changed 1 frame (corrupt)"], [3]),
             FiredRule("lose", 7, ["kept 7 frames back (drop)"], [2, 3, 4, 5, 6]),
-            FiredRule("slow", 1, ["delivered 1 frame with the same bytes (latency)"], [9]),
+            FiredRule(
+                "slow",
+                1,
+                ["delivered 1 frame late or in pieces, with the same bytes (latency)"],
+                [9],
+            ),
             FiredRule("hang", 0, ["nothing more passes to-client (#10)"], []),
             FiredRule("idle", 0, [], []),
         ]

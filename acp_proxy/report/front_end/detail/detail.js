@@ -61,6 +61,8 @@ async function factsOf(recording, row) {
     newline: typeof newline === "string" && (JSON.stringify(newline).slice(1, -1) || "none"),
     answer: answerInWords(recording, row),
   });
+  const delay = recording.numbers("delay_ns")[row];
+  if (delay > 0) facts.push(["late", `delivered ${durationInWords(delay)} after it came`]);
   for (const one of (await recording.cells(row)).fired) facts.push(["fired", faultInWords(one, isReplaced(recording, row))]);
   return facts.filter(([, value]) => value !== null && value !== false && value !== "").map(([name, value]) => [name, visibleText(String(value))]);
 }
@@ -84,7 +86,7 @@ function answerInWords(recording, row) {
  */
 function summaryOf(recording, row, facts) {
   const turn = recording.numbers("turn")[row];
-  const odd = facts.filter(([name, value]) => name === "fired" || name === "parse_error" || (name === "delivered" && value !== "full"));
+  const odd = facts.filter(([name, value]) => name === "late" || name === "fired" || name === "parse_error" || (name === "delivered" && value !== "full"));
   return [
     SENDERS_IN_WORDS.get(recording.text("stream", row) ?? ""), `at ${(recording.numbers("t_ns")[row] / 1e9).toFixed(3)} s`,
     turn > 0 && `turn ${turn}`, answerInWords(recording, row), ...odd.map(([name, value]) => `${name}: ${value}`),

@@ -240,7 +240,7 @@ class OverviewStrip {
     };
     return [
       times.length ? durationInWords(times[times.length - 1] - times[0]) : "nothing was recorded",
-      named("▼ problems", this.state.problems), named("▾ error answers", this.errors), named("◇ faults", this.faults),
+      named("▼ findings", this.state.problems), named("▾ error answers", this.errors), named("◇ faults", this.faults),
       axis.quiet.length && `quiet for ${durationInWords(lengthOf(axis.quiet))} where dotted, drawn short`,
     ].filter(Boolean).join(" · ");
   }

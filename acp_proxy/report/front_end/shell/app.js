@@ -36,6 +36,8 @@ const VIEWS = [listView, sequenceView, waterfallView, callsView];
 const TIME_FORMS = { elapsed: "elapsed time", delta: "time since row above", clock: "clock time" };
 const FILTER_AFTER_MS = 150;
 const SEARCH_AFTER_MS = 250;
+/** As in shell.css: the detail is below the rows. */
+const STACKED = "(max-width: 900px)";
 
 class App {
   /** @param {HTMLElement} root @param {State} state */
@@ -45,13 +47,13 @@ class App {
     /** @type {Map<string, MountedView>} */
     this.mounted = new Map();
     this.filter = field("filter", "e.g. method:prompt or is:failed", FILTER_AFTER_MS, (text) => text !== state.filter && state.setFilter(text));
-    this.search = field("search", "text in any message", SEARCH_AFTER_MS, (text) => text !== state.query && state.setQuery(text));
+    this.search = field("search", "text in any message", SEARCH_AFTER_MS, (text) => text !== state.query && state.setQuery(text), () => this.next(1));
     this.shownCount = h("output", { class: "count", for: "filter" });
     this.hitCount = h("output", { class: "count", for: "search" });
     this.stepCount = h("span", { class: "count" });
     this.steps = [
-      button("↑", () => this.next(-1), { title: "Previous problem, or hit of the search (p)" }),
-      button("↓", () => this.next(1), { title: "Next problem, or hit of the search (n)" }),
+      button("↑", () => this.next(-1), { title: "Previous finding, or hit of the search (p)" }),
+      button("↓", () => this.next(1), { title: "Next finding, or hit of the search (n)" }),
     ];
     this.tabs = VIEWS.map(({ name, title }) =>
       button(title, () => state.setView(name), { role: "tab", id: `tab-${name}`, "aria-controls": `view-${name}` }));
@@ -62,12 +64,13 @@ class App {
     this.overview = h("div", { class: "overview" });
     this.detail = h("section", { class: "detail", tabindex: -1, "aria-label": "Chosen frame" });
     this.commands = this.makeCommands();
+    const onClick = (/** @type {MouseEvent} */ event) => this.onRowClick(event);
     clear(root, this.makeTools(), this.message, this.overview,
-      h("div", { class: "panes" }, h("div", { class: "main" }, this.panels), this.detail), this.help);
+      h("div", { class: "panes" }, h("div", { class: "main", on: { click: onClick } }, this.panels), this.detail), this.help);
     mountDetail(this.detail, state);
     state.on("view", () => this.showView());
     state.on("error", () => clear(this.message, state.error));
-    for (const change of /** @type {const} */ (["shown", "matched", "row"])) state.on(change, () => this.showCounts());
+    for (const change of /** @type {const} */ (["shown", "matched", "row", "error"])) state.on(change, () => this.showCounts());
     listenForKeys(this.commands, () => this.help.open);
     this.showView();
     this.showCounts();
@@ -96,7 +99,7 @@ class App {
   /** @returns {import("./keyboard.js").Command[]} */
   makeCommands() {
     return [
-      { keys: ["n"], words: "next problem, or hit of the search", run: () => this.next(1) },
+      { keys: ["n"], words: "next finding, or hit of the search", run: () => this.next(1) },
       { keys: ["p"], words: "previous one", run: () => this.next(-1) },
       { keys: ["/"], words: "filter", run: () => this.filter.select() },
       { keys: ["f"], words: "search", run: () => this.search.select() },
@@ -138,11 +141,12 @@ class App {
     const { state } = this;
     const count = new Intl.NumberFormat("en").format;
     const [all, shown, { length }] = [state.recording.rows, state.shown.length, state.stops];
-    clear(this.shownCount, shown === all ? `${count(all)} rows` : `${count(shown)} of ${count(all)}`);
+    const still = state.error ? "still " : "";
+    clear(this.shownCount, still, shown === all ? `${count(all)} rows` : `${count(shown)} of ${count(all)}`);
     clear(this.hitCount, state.query === "" ? "" : `${countInWords(state.hits, "row")}${state.isSearching ? "…" : ""}`);
     for (const step of this.steps) step.disabled = length === 0;
     const place = state.stops.indexOf(state.row) + 1;
-    const noun = state.query === "" ? "problem" : "hit";
+    const noun = state.query === "" ? "finding" : "hit";
     clear(this.stepCount, place ? `${noun} ${count(place)}/${count(length)}` : countInWords(length, noun));
     // A link may have set them.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
@@ -166,6 +170,12 @@ class App {
     const { row, recording } = this.state;
     const pair = row < 0 ? -1 : recording.pair(row);
     if (pair >= 0) this.state.select(pair);
+  }
+
+  /** Shows the detail of a row that was clicked, where it is below the rows. @param {MouseEvent} event */
+  onRowClick({ target }) {
+    const isChosen = target instanceof Element && target.closest("[aria-selected=true]");
+    if (isChosen && matchMedia(STACKED).matches) this.detail.scrollIntoView();
   }
 
   /** Scrolls from the facts at the top of the page to what was chosen. */
@@ -202,14 +212,21 @@ function button(words, run, attributes) {
  * @param {string} example
  * @param {number} afterMs
  * @param {(text: string) => unknown} onText
+ * @param {() => void} [onEnter] called for Enter after the text was reported
  */
-function field(id, example, afterMs, onText) {
+function field(id, example, afterMs, onText, onEnter) {
   let timer = 0;
   const reportAfter = (/** @type {number} */ ms) => {
     clearTimeout(timer);
     timer = window.setTimeout(() => onText(input.value), ms);
   };
-  const on = { input: () => reportAfter(afterMs), change: () => reportAfter(0) };
+  const keydown = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Enter") return;
+    clearTimeout(timer);
+    onText(input.value);
+    onEnter?.();
+  };
+  const on = { input: () => reportAfter(afterMs), change: () => reportAfter(0), keydown };
   const input = h("input", { id, type: "search", placeholder: example, spellcheck: "false", autocomplete: "off", on });
   return input;
 }

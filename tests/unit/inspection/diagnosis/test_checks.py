@@ -90,6 +90,11 @@ def turn(recorder: LogWriter) -> None:
     recorder.to_client(result(1, stopReason="end_turn"))
 
 
+def cancel(recorder: LogWriter) -> None:
+    """The client cancels the turn."""
+    recorder.to_agent(notification("session/cancel", sessionId="s"))
+
+
 def client_leaves(recorder: LogWriter) -> None:
     """The client closes its end."""
     recorder.event(capture_log.END, TO_AGENT, reason="end of file")
@@ -200,6 +205,13 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
         [
             '✗ session/prompt "go" (#4) was never answered; silent for 1 ms until the client'
             " gave up (closed its end, #5)"
+        ],
+    ),
+    (
+        [prompt, cancel, client_leaves, exits(0)],
+        [
+            '✗ session/prompt "go" (#4) was never answered; silent for 2 ms until the client'
+            " gave up (cancelled, #5, and closed its end, #6)"
         ],
     ),
     (
