@@ -76,7 +76,7 @@ def test_axe_finds_nothing_serious(
     Each look is tried with one recording; `make soak` tries the others with both.
     """
     page = window.open(paths[name])
-    page.ask(axe + ";() => 0")
+    page.page.evaluate(axe + ";() => 0")
     page.ask("() => { for (const it of document.querySelectorAll('details')) it.open = true; }")
     found: dict[str, Any] = {}
     for scheme, size in looks:
