@@ -73,7 +73,7 @@ class HasFrame(Protocol):
 
 
 def frames_of(*ones: HasFrame | int | None) -> tuple[int, ...]:
-    """Returns the frames that explain a breach, as far as they are known.
+    """Returns those of the given frames whose numbers are known, to explain a breach.
 
     Args:
         *ones: what they have said, or their numbers.

@@ -66,7 +66,7 @@ class Contents:
     is_unmasked: bool
     """Whether it may show secrets."""
     masked: str
-    """What is masked, in words."""
+    """A sentence that says what is masked."""
     is_private: bool
     """Whether what was said is masked as well."""
 

@@ -234,3 +234,18 @@ def _exchanges(
 
 def _count(rows: Rows, chosen: str) -> int:
     return int(next(rows.query(f"SELECT count(*) AS n FROM {chosen}"))["n"])
+
+
+def first_cancel(rows: Rows, session: str | None, after: int) -> int | None:
+    """Returns the number of the first ``session/cancel`` of a session after a frame, or None.
+
+    Args:
+        rows: the recording.
+        session: the session; None for none.
+        after: the number of the frame.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE method = 'session/cancel' AND session IS ?"
+        " AND stream = 'to-agent' AND seq > ? ORDER BY seq LIMIT 1"
+    )
+    return next((row["seq"] for row in rows.query(sql, (session, after))), None)

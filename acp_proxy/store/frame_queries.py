@@ -370,21 +370,6 @@ def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[Time
     return (TimedFrame(*row.values()) for row in rows.query(sql, (stream, seq)))
 
 
-def first_cancel(rows: Rows, session: str | None, after: int) -> int | None:
-    """Returns the number of the first ``session/cancel`` of a session after a frame, or None.
-
-    Args:
-        rows: the recording.
-        session: the session; None for none.
-        after: the number of the frame.
-    """
-    sql = (
-        "SELECT seq FROM frames WHERE method = 'session/cancel' AND session IS ?"
-        " AND stream = 'to-agent' AND seq > ? ORDER BY seq LIMIT 1"
-    )
-    return next((row["seq"] for row in rows.query(sql, (session, after))), None)
-
-
 def undelivered_frames(rows: Rows, stream: str, span: Span, most: int) -> list[int]:
     """Returns the numbers of frames that were not delivered whole.
 

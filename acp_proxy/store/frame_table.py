@@ -92,7 +92,7 @@ class FrameTable:
                 yield row
 
     def frames_where(self, where: Where, after: int = 0) -> Iterator[Row]:
-        """Streams the frames for which a condition holds, in order; see `Rows.frames`.
+        """Yields the frames that fulfil a condition, in recorded order; see `Rows.frames`.
 
         Args:
             where: the condition; if it is not exact, more frames come.

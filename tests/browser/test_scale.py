@@ -1,4 +1,4 @@
-"""A page of a long recording holds few elements and inflates few blocks, wherever one looks."""
+"""A page of a long recording has few elements and inflates few blocks, in every view and place."""
 
 from __future__ import annotations
 

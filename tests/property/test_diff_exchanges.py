@@ -88,7 +88,7 @@ def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
-    """A repeated request is left over on one side; the response is paired with the other one."""
+    """A repeated request is only in one recording; the response belongs to the other request."""
     for path, line in from_all(sources, REQUEST, chosen):
         found, (entry,) = compare(path, doubled(path, line))
         assert found.counts == Counts(only_b=1)

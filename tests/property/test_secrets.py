@@ -104,7 +104,7 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
 
 
 def test_every_recording_plays_without_its_secrets(every_recording: list[Path]) -> None:
-    """A client that sends the original secrets replays every masked recording cleanly."""
+    """A client that sends the original secrets causes no divergence from a masked recording."""
     for path in every_recording:
         with RecordingReader(path, unredacted=True) as whole, RecordingReader(path) as masked:
             loaded = Conversation.load(whole)

@@ -80,7 +80,7 @@ class ClientReplies:
     def _take_content(
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
     ) -> Iterator[Command]:
-        """Handles the contents of a reply with the recorded outcome."""
+        """Compares the contents of a reply whose outcome is the recorded one."""
         comparison = self._comparer.compare(recorded, live)
         if not comparison.bind_to(self._state.bindings):
             match = MessageMatch(recorded, comparison)

@@ -33,7 +33,7 @@ class StoredMessage(NamedTuple):
     """A message with its text, or the beginning of a large one; or a line that is no message."""
 
     seq: int
-    """The number of the frame; the messages of a batch share it."""
+    """The number of the frame, the same for all messages of a batch."""
     t_ns: int
     stream: str
     kind: str

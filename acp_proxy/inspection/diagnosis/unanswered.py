@@ -14,8 +14,7 @@ from acp_proxy.inspection.diagnosis.values import (
 from acp_proxy.inspection.waits import OpenWait, Party, PendingRequest, Silence
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import TurnRow
-from acp_proxy.store.frame_queries import first_cancel
+from acp_proxy.store.exchange_queries import TurnRow, first_cancel
 from acp_proxy.wording import duration
 
 

@@ -46,7 +46,7 @@ def test_a_legal_change_breaks_no_rule(change: Change) -> None:
 
 
 def test_half_of_the_changes_are_mechanical() -> None:
-    """Those are judged afterwards, so that nobody picks what is found anyway."""
+    """Mutations are chosen by a program and judged afterwards, so the choice favours no rule."""
     assert len(BY_HAND) >= 60
     assert len(MECHANICAL) >= 60
     assert {one.conversation for one in BY_HAND} == {*CONVERSATIONS}
