@@ -36,6 +36,10 @@ ENVIRONMENT = {
     k: v for k, v in os.environ.items() if not k.startswith(("ACP_PROXY_", "PYTHON", "PIP_"))
 }
 """Without what would let the new environment import from the checkout."""
+BASE = {"ahocorasick-rs", "attrs", "cattrs", "click", "jinja2", "jsonschema-rs", "msgspec"} | {
+    "sqlite-utils", "trio", "wcwidth"
+}  # fmt: skip
+"""What is installed without an extra; whatever serves few people is an extra."""
 
 
 def run(*command: str | Path, cwd: Path = ROOT, said: bytes = b"") -> bytes:
@@ -74,7 +78,10 @@ def source_files() -> set[str]:
 
 
 def test_the_archives_have_every_file(tmp_path: Path) -> None:
-    """The wheel is the package alone; the sources are all of the checkout, and make that wheel."""
+    """The wheel is the package alone; the sources are all of the checkout, and make that wheel.
+
+    The wheel requires what it did before there were extras.
+    """
     wheel, archive = build(tmp_path, "wheel"), build(tmp_path, "sdist")
     assert wheel.name == f"acp_proxy-{__version__}-py3-none-any.whl"
     about = f"acp_proxy-{__version__}.dist-info"
@@ -84,6 +91,9 @@ def test_the_archives_have_every_file(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as packed:
         assert {*packed.namelist()} == package | {f"{about}/{name}" for name in written}
         assert packed.read("acp_proxy/api.py") == (ROOT / "acp_proxy/api.py").read_bytes()
+    wanted = PathDistribution(zipfile.Path(wheel, f"{about}/"))
+    assert {*runtime_requirements(wanted)} == BASE
+    assert "dask" in (wanted.metadata.get_all("Provides-Extra") or ())
     with tarfile.open(archive) as unpacked:
         names = {name.partition("/")[2] for name in unpacked.getnames()}
         assert names == source_files() | {"PKG-INFO"}
