@@ -1,9 +1,10 @@
 """The values of a recording: the recording itself, its frames and its events."""
 
+import re
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 STATES = ("recording", "complete", "unindexed", "incomplete")
 LABELS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
@@ -22,6 +23,79 @@ def read_time(text: str) -> datetime:
     if time.tzinfo is None or time.year not in _YEARS:
         raise ValueError(f"{text!r} is no time at which anything was recorded")
     return time
+
+
+Lost = Literal[
+    "answers", "bytes", "command", "ending", "middle", "start", "stderr", "times", "zone"
+]  # fmt: skip
+LOST: dict[Lost, str] = {
+    "answers": "what the client answered",
+    "bytes": "how messages were spelled",
+    "command": "the agent's command and directory",
+    "ending": "how the connection ended",
+    "middle": "whether lines are missing in between",
+    "start": "whether lines are missing at the beginning",
+    "stderr": "what the agent wrote to stderr",
+    "times": "when messages were sent",
+    "zone": "the time zone of its times, which are read as UTC",
+}
+"""What the source of an imported recording may not have, and what that means."""
+_SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")
+_MOST = 1 << 53
+"""Numbers of an origin are below, so that every tool reads them as they are."""
+
+
+@frozen
+class Origin:
+    """What an imported recording was made from, and what is not original in it."""
+
+    source: str
+    """The name of the reader: ``jetbrains``, ``zed`` and so on."""
+    lost: tuple[Lost, ...] = ()
+    """What the source does not have: words of `LOST`, sorted."""
+    resolution_ns: int | None = None
+    """The unit of the times in the source; None if it has none, or if it is not known."""
+    inferred_directions: int = 0
+    """Frames whose direction was inferred from their content."""
+    inferred_times: int = 0
+    """Frames without a time of their own, which have that of the line before."""
+    skipped: int = 0
+    """Lines that could not be read and were left out."""
+
+
+_ORIGIN_KINDS: dict[str, Any] = {
+    "source": str, "lost": (list, tuple), "resolution_ns": (int, type(None)),
+    "inferred_directions": int, "inferred_times": int, "skipped": int,
+}  # fmt: skip
+
+
+def read_origin(values: Any) -> Origin:
+    """Reads an origin from its JSON.
+
+    Raises:
+        ValueError: it is none. A word that is not in `LOST` is not accepted, since nobody would
+            know what must not be claimed.
+    """
+    if not isinstance(values, dict) or "source" not in values:
+        raise ValueError("expected an origin with a source")
+    for name, value in values.items():
+        if name not in _ORIGIN_KINDS:
+            raise ValueError(f"expected members of an origin, got {name}")
+        if isinstance(value, bool) or not isinstance(value, _ORIGIN_KINDS[name]):
+            raise ValueError(f"{name} of an origin has a wrong type")
+        if isinstance(value, int) and not 0 <= value < _MOST:
+            raise ValueError(f"{name} of an origin is out of range: {value}")
+    if not _SOURCE.fullmatch(values["source"]):
+        raise ValueError("expected a source of an origin of small letters, digits and hyphens")
+    lost = values.get("lost", ())
+    if unknown := [word for word in lost if word not in get_args(Lost)]:
+        raise ValueError(f"expected lost to have {', '.join(LOST)}, got {unknown[0]!r:.40}")
+    return Origin(**{**values, "lost": tuple(sorted(set(lost)))})
+
+
+def origin_values(origin: Origin) -> dict[str, Any]:
+    """Returns the JSON of an origin, which `read_origin` reads."""
+    return {**asdict(origin), "lost": list(origin.lost)}
 
 
 @frozen
@@ -58,6 +132,25 @@ class Recording:
     """The id of the recording of an outer acp-proxy."""
     note: str | None = None
     """Written by a person."""
+    origin: Origin | None = None
+    """Of an imported recording: what it was made from."""
+
+    def lost(self, what: Lost) -> bool:
+        """Whether it was imported from something that does not have this.
+
+        Whoever claims anything that rests on endings, bytes and so on asks this first.
+        """
+        return self.origin is not None and what in self.origin.lost
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the times of frames are known; otherwise all of them are 0."""
+        return not self.lost("times")
+
+    @property
+    def has_durations(self) -> bool:
+        """Whether the times between frames are known; not if some have no time of their own."""
+        return self.has_times and (self.origin is None or not self.origin.inferred_times)
 
     @property
     def agent_title(self) -> str:

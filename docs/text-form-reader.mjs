@@ -13,6 +13,7 @@ const LIMIT = 1n << 63n;
 const KINDS = { event: 'event', fired: 'fired', stream: 'frame' }; // by a member that only they have
 const BIG = ['wall', 'origin', 'since', 'bytes', 'to-agent', 'to-client', 'stderr'];
 const TOKEN = /[ \t\r\n]*("(?:[^"\\]|\\.)*"|[-+.\w]+|[{}[\],:])/gy;
+const ORIGIN = { lost: [], resolution_ns: null, inferred_directions: 0, inferred_times: 0, skipped: 0 };
 
 const hex = (character) => `\\u${character.charCodeAt().toString(16).padStart(4, '0')}`;
 const plain = (text) => text;
@@ -34,6 +35,7 @@ function fits(schema, value) {
   return types.includes(type)
     && (schema.const ?? value) === value
     && (schema.enum ?? [value]).includes(value)
+    && (type !== 'number' || value >= (schema.minimum ?? value))
     && (type !== 'string' || new RegExp(schema.pattern ?? '').test(value))
     && (type !== 'array' || value.every((one) => fits(schema.items ?? {}, one)))
     && (schema.required ?? []).every((name) => Object.hasOwn(value, name))
@@ -82,7 +84,8 @@ function header(value) {
   const { command: words = [], state = 'complete' } = value.recording;
   const command = typeof words === 'string' ? JSON.parse(words) : words;
   check(fits({ type: 'array', items: { type: 'string' } }, command), 'command is no list of strings');
-  return { recording: { ...value.recording, command, state } };
+  const { origin } = value.recording;
+  return { recording: { ...value.recording, command, state, ...(origin && { origin: { ...ORIGIN, ...origin } }) } };
 }
 
 function frame(value, line) {

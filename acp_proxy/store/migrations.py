@@ -83,3 +83,9 @@ def create_tables(db: Database) -> None:
 def add_note(db: Database) -> None:
     """A person's own words for a recording."""
     db.execute("ALTER TABLE recording ADD COLUMN note TEXT")
+
+
+@migrations(name="0003_origin")
+def add_origin(db: Database) -> None:
+    """What an imported recording was made from, as JSON."""
+    db.execute("ALTER TABLE recording ADD COLUMN origin TEXT")

@@ -1,5 +1,6 @@
 """Rows that wait to be written, and the statements that write them: one transaction a batch."""
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -9,11 +10,13 @@ from attrs import asdict, define, field, frozen
 
 from acp_proxy.protocol.connection_state import Exchange, Turn
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.recording import Recording
+from acp_proxy.recording import Recording, origin_values
 from acp_proxy.store.schema import DELIVERED_CODES, NEWLINE_CODES, STREAM_CODES
 
 _KEPT = {"id", "name", "started_at", "note"}
 """Columns of `recording` that are written once; the rest follows the conversation."""
+_LATER = ("note", "origin")
+"""Columns of `recording` that version 1 did not have."""
 _EXCHANGE_COLUMNS = (
     "id", "direction", "method", "rpc_id", "session",
     "request_seq", "response_seq", "latency_ns", "outcome",
@@ -177,9 +180,11 @@ def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool)
 def _write_recording(connection: sqlite3.Connection, schema: str, recording: Recording) -> None:
     """Writes what is known of the recording, and leaves what a person may edit."""
     row = asdict(recording)
-    # A database of version 1 that may not be written has no such column.
-    if row["note"] is None:
-        del row["note"]
+    row["origin"] = recording.origin and json.dumps(origin_values(recording.origin))
+    # A database of an older version that may not be written has no such columns.
+    for name in _LATER:
+        if row[name] is None:
+            del row[name]
     columns, names = ", ".join(row), ", ".join(f":{name}" for name in row)
     follow = ", ".join(f"{name} = excluded.{name}" for name in row if name not in _KEPT)
     connection.execute(

@@ -14,6 +14,7 @@ from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import DIRECTIONS, Stream
+from acp_proxy.recording import Recording
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_batch import LargeLine, RowBatch, Same
 from acp_proxy.store.schema import (
@@ -205,6 +206,24 @@ class RowWriter:
             raise
         self._written = state.recording
         self._batch = RowBatch()
+
+    def finish(self, recording: Recording) -> None:
+        """Writes what is left, and the row of a recording that is now whole.
+
+        Durations that are not known are removed from the rows of exchanges and turns.
+
+        Args:
+            recording: the row.
+
+        Raises:
+            sqlite3.Error: it could not be written.
+        """
+        self.state.recording = recording
+        self.commit()
+        if not recording.has_durations:
+            for column in ("exchanges SET latency_ns", "turns SET duration_ns"):
+                self.connection.execute(f"UPDATE {self._schema}.{column} = NULL")
+            self.connection.commit()
 
     def _keep_size(self, seq: int, size: int) -> None:
         """Keeps the size of a frame for `mark_undelivered`, which looks at the latest ones."""

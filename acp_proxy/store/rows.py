@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from attrs import fields
 
 from acp_proxy.errors import DamagedRecording
-from acp_proxy.recording import FrameHead, FrameRun, Payload, Recording, read_time
+from acp_proxy.recording import FrameHead, FrameRun, Payload, Recording, read_origin, read_time
 from acp_proxy.store import database
 from acp_proxy.store.batch_members import members_of
 from acp_proxy.store.checked_values import (
@@ -90,6 +90,8 @@ class Rows:
             rows = list(select(self.connection, "SELECT * FROM recording LIMIT 1"))
         for row in rows:
             try:
+                if row.get("origin") is not None:
+                    row["origin"] = read_origin(json.loads(row["origin"]))
                 recording = Recording(**{name: row[name] for name in _COLUMNS if name in row})
                 if not all(isinstance(getattr(recording, n), kind) for n, kind in _KINDS.items()):
                     break

@@ -170,8 +170,7 @@ def read_text_form(
                 rows.commit()
                 committed = lines.bytes_read
         recording = _completed(recording, rows.conversation.state.handshake)
-        rows.state.recording = recording
-        rows.commit()
+        rows.finish(recording)
     return recording
 
 

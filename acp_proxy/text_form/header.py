@@ -7,7 +7,7 @@ import msgspec
 from attrs import NOTHING, asdict, fields
 from msgspec import Struct
 
-from acp_proxy.recording import STATES, Recording, read_time
+from acp_proxy.recording import STATES, Origin, Recording, origin_values, read_origin, read_time
 from acp_proxy.safe_text import visible_json
 from acp_proxy.text_form.values import LIMIT, SAFE, BadLine, reason, short
 
@@ -47,6 +47,8 @@ def write_header(recording: Recording) -> bytes:
     row["command"] = _argv(recording.command)
     if recording.seed is not None and abs(recording.seed) >= SAFE:
         row["seed"] = str(recording.seed)
+    if recording.origin is not None:
+        row["origin"] = origin_values(recording.origin)
     return visible_json(_encode({"acp_proxy": FORMAT, "recording": row}) + b"\n")
 
 
@@ -82,6 +84,8 @@ def _recording(row: dict[str, Any]) -> Recording:
         raise BadLine(f"expected a recording with {', '.join(missing)}")
     if isinstance(row.get("command"), list):
         row["command"] = json.dumps(row["command"], ensure_ascii=False)
+    if row.get("origin") is not None:
+        row["origin"] = _origin(row["origin"])
     for name, value in row.items():
         row[name] = _value(name, value)
     recording = Recording(**{"state": "complete", **row})
@@ -102,6 +106,13 @@ def _value(name: str, value: Any) -> Any:
     if isinstance(value, int) and not -LIMIT <= value < LIMIT:
         raise BadLine(f"{name} is out of range: {value}")
     return value
+
+
+def _origin(value: Any) -> Origin:
+    try:
+        return read_origin(value)
+    except ValueError as e:
+        raise BadLine(str(e)) from None
 
 
 def _check_command(command: str) -> None:

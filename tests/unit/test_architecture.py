@@ -30,7 +30,6 @@ TESTED_BY = {
     "events": "unit/runtime/test_replayer.py",
     "errors": "unit/store/test_reader.py",
     "forms": "unit/test_docs.py",
-    "recording": "unit/test_docs.py",
     "recorded_values": "unit/test_api.py",
     "capture": "unit/cli/test_interruption.py",
     "capture/agent_process": "unit/capture/test_relay.py",

@@ -71,7 +71,7 @@ from acp_proxy.inspection.transcript.values import (
     TranscriptSection,
 )
 from acp_proxy.inspection.waits import PendingRequest, Silence
-from acp_proxy.recording import Recording
+from acp_proxy.recording import LOST, Origin, Recording
 from acp_proxy.store.stored_views import STORED_VIEWS
 from tests.commands import run
 from tests.differing import differing, printed
@@ -398,6 +398,7 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (TextBlock, "Text block"),
         (CutText, "Cut text"),
         (EntryChoice, "Choice"),
+        (Origin, "Origin"),
         (Audit, "inspect audit"),
         (AuditedSession, "Audited session"),
         (AuditedServer, "MCP server"),
@@ -438,6 +439,11 @@ def test_the_members_of_frames_and_events_are_documented() -> None:
 
 
 # The database
+
+
+def test_every_loss_of_an_origin_is_documented() -> None:
+    """The words of `LOST` are on the page of the database, in their order."""
+    assert first_cells(section(page("database.md"), "Origin"))[-len(LOST) :] == list(LOST)
 
 
 @pytest.mark.parametrize(

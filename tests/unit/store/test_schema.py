@@ -32,7 +32,7 @@ CONTRACT = {
     "recording": """
         id name tool_version started_at ended_at state command cwd platform dialect dialect_reason
         client_name client_version agent_name agent_version protocol_version exit_code exit_signal
-        end_reason fault_plan seed redaction connection_id parent note""",
+        end_reason fault_plan seed redaction connection_id parent note origin""",
     "frames": """
         seq channel stream t_ns t_first_ns kind method rpc_id exchange session turn tool_call
         terminal size raw newline parse_error delivered fault masked json rowid""",
@@ -141,14 +141,14 @@ def test_version_1_becomes_this_version(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:
         migrations.apply(Database(connection), stop_before="0002_note")
         connection.execute("PRAGMA user_version = 1")
-        old = CONTRACT["recording"].split()[:-1]
+        old = CONTRACT["recording"].split()[:-2]
         assert [row[1] for row in rows(connection, "PRAGMA table_info(recording)")] == old
         marks = ", ".join("?" * len(old))
         connection.execute(f"INSERT INTO recording VALUES ({marks})", old)
         connection.commit()
         database.migrate(connection)
         assert rows(connection, "PRAGMA user_version") == [(VERSION,)]
-        assert rows(connection, "SELECT * FROM recording") == [(*old, None)]
+        assert rows(connection, "SELECT * FROM recording") == [(*old, None, None)]
 
 
 def test_sqlite_utils_can_query_it(story: sqlite3.Connection) -> None:

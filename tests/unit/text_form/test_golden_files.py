@@ -12,7 +12,7 @@ import fastjsonschema
 import pytest
 
 from acp_proxy.errors import UnreadableRecording
-from acp_proxy.recording import Recording
+from acp_proxy.recording import LOST, Origin, Recording
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.text_form.reader import _Fired, _Line, is_remark
 from acp_proxy.text_form.spelling import Style
@@ -143,4 +143,6 @@ def test_the_schema_has_every_member() -> None:
     assert members == set(_Line.__struct_fields__)
     assert set(found["fired"]["properties"]["fired"]["properties"]) == set(_Fired.__struct_fields__)
     assert list(found["recording"]["properties"]) == [a.name for a in Recording.__attrs_attrs__]
+    assert list(found["origin"]["properties"]) == [a.name for a in Origin.__attrs_attrs__]
+    assert found["origin"]["properties"]["lost"]["items"]["enum"] == list(LOST)
     assert found["frame"]["properties"]["style"]["enum"] == [style.value for style in Style]

@@ -1,0 +1,119 @@
+"""What a recording says of where it came from."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.errors import DamagedRecording, UnreadableRecording
+from acp_proxy.recording import LOST, Origin, Recording, origin_values, read_origin
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.text_import import import_text_form
+from tests.texts import assert_comes_back, rows_of_recording
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ORIGIN = Origin("jetbrains", ("ending", "times"), None, 3, 0, 2)
+EXCHANGE = (
+    {"stream": "to-agent", "message": {"jsonrpc": "2.0", "id": 0, "method": "session/prompt",
+                                       "params": {"sessionId": "s"}}},
+    {"stream": "to-client", "after_ms": 5,
+     "message": {"jsonrpc": "2.0", "id": 0, "result": {"stopReason": "end_turn"}}},
+)  # fmt: skip
+
+
+def a_recording(origin: Origin | None) -> Recording:
+    """A recording with an origin."""
+    return Recording("0", "x", "0", "2025-01-01T00:00:00Z", origin=origin)
+
+
+def imported(tmp_path: Path, **origin: Any) -> Path:
+    """A database of one exchange whose text form has an origin."""
+    row = {"id": "0", "name": "x", "tool_version": "0", "started_at": "2025-01-01T00:00:00Z"}
+    header = {"acp_proxy": 1, "recording": row | {"origin": {"source": "zed", **origin}}}
+    lines = (json.dumps(line).encode() + b"\n" for line in (header, *EXCHANGE))
+    return import_text_form(lines, tmp_path / "x.jsonl", tmp_path)
+
+
+def test_nothing_is_lost_without_an_origin() -> None:
+    """A recording of ours has all there is."""
+    recording = a_recording(None)
+    assert not any(map(recording.lost, LOST))
+    assert recording.has_times
+    assert recording.has_durations
+
+
+def test_what_was_lost_is_lost() -> None:
+    """Without times there are no durations, nor where a time was inferred."""
+    recording = a_recording(ORIGIN)
+    assert [word for word in LOST if recording.lost(word)] == ["ending", "times"]
+    assert not recording.has_times
+    assert not recording.has_durations
+    recording = a_recording(Origin("zed", inferred_times=1))
+    assert recording.has_times
+    assert not recording.has_durations
+
+
+def test_an_origin_is_read_as_it_was_written() -> None:
+    """Also with the defaults left out."""
+    assert read_origin(json.loads(json.dumps(origin_values(ORIGIN)))) == ORIGIN
+    assert read_origin({"source": "zed"}) == Origin("zed")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        {},
+        {"lost": []},
+        {"source": "A shell"},
+        {"source": "zed", "taste": 1},
+        {"source": "zed", "lost": "times"},
+        {"source": "zed", "lost": ["taste"]},
+        {"source": "zed", "lost": [[]]},
+        {"source": "zed", "skipped": -1},
+        {"source": "zed", "skipped": True},
+        {"source": "zed", "resolution_ns": 1 << 53},
+        {"source": "zed", "inferred_times": "1"},
+    ],
+)
+def test_what_is_no_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
+    """In the text form, and as damage in a database."""
+    with pytest.raises(ValueError, match=r"origin|lost"):
+        read_origin(wrong)
+    path = imported(tmp_path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE recording SET origin = ?", (json.dumps(wrong),))
+    with pytest.raises(DamagedRecording), RecordingReader(path) as reader:
+        _ = reader.recording
+    if isinstance(wrong, dict) and "source" in wrong:
+        wrong = {name: value for name, value in wrong.items() if name != "source"}
+        with pytest.raises(UnreadableRecording, match="line 1: "):
+            imported(tmp_path, **({"source": "A shell"} | wrong))
+
+
+def test_an_origin_comes_back(tmp_path: Path) -> None:
+    """The database and the text form have it; it is JSON for other programs."""
+    path = imported(tmp_path, lost=["ending"], resolution_ns=1000, skipped=2)
+    assert_comes_back(path)
+    rows = rows_of_recording(path)
+    assert json.loads(rows["recording"][0]["origin"]) == {
+        "source": "zed", "lost": ["ending"], "resolution_ns": 1000, "inferred_directions": 0,
+        "inferred_times": 0, "skipped": 2,
+    }  # fmt: skip
+    assert rows["exchanges"][0]["latency_ns"] == rows["turns"][0]["duration_ns"] == 5_000_000
+
+
+@pytest.mark.parametrize("lost", [{"lost": ["times"]}, {"inferred_times": 1}], ids=str)
+def test_no_rows_have_durations_that_nobody_knows(tmp_path: Path, lost: dict[str, Any]) -> None:
+    """Also for those who query the database."""
+    path = imported(tmp_path, **lost)
+    assert_comes_back(path)
+    rows = rows_of_recording(path)
+    assert "latency_ns" not in rows["exchanges"][0]
+    assert "duration_ns" not in rows["turns"][0]
