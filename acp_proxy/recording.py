@@ -26,17 +26,21 @@ def read_time(text: str) -> datetime:
 
 
 Lost = Literal[
-    "answers", "bytes", "command", "ending", "middle", "start", "stderr", "times", "zone"
+    "answers", "bytes", "command", "date", "ending", "middle", "parts", "start", "stderr", "times",
+    "values", "zone",
 ]  # fmt: skip
 LOST: dict[Lost, str] = {
     "answers": "what the client answered",
     "bytes": "how messages were spelled",
     "command": "the agent's command and directory",
+    "date": "on which day it was",
     "ending": "how the connection ended",
     "middle": "whether lines are missing in between",
+    "parts": "parts of messages, which somebody has left out",
     "start": "whether lines are missing at the beginning",
     "stderr": "what the agent wrote to stderr",
     "times": "when messages were sent",
+    "values": "some values, which the source writes alike",
     "zone": "the time zone of its times, which are read as UTC",
 }
 """What the source of an imported recording may not have, and what that means."""

@@ -251,7 +251,8 @@ class RecordingReader(Rows):
             self._warn_of_damage(kept[0])
 
     def _open_text(self) -> None:
-        from acp_proxy.store.text_import import new_rows, read_text_form
+        from acp_proxy.store.new_database import new_rows
+        from acp_proxy.store.text_import import read_text_form
 
         try:
             source = self._source or self._files.enter_context(open_plain(self.path))

@@ -4,22 +4,17 @@ The text has what was observed. `RowWriter` finds what follows from it, as for a
 rows are the same. Memory is flat, however many lines there are.
 """
 
-import atexit
-import errno
-import os
+import io
 import re
 import sqlite3
-import tempfile
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from attrs import asdict, evolve
 
-from acp_proxy.capture.files import candidates
 from acp_proxy.errors import NewerRecording, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.protocol import outline
@@ -30,8 +25,8 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.store import database, line_reader
 from acp_proxy.store.indexer_state import IndexerState
+from acp_proxy.store.new_database import new_file, new_rows, place, plain_name
 from acp_proxy.store.row_writer import RowWriter
-from acp_proxy.store.side_files import has_files_beside
 from acp_proxy.text_form.header import FORMAT, NewerFormat, read_header
 from acp_proxy.text_form.reader import (
     EventLine,
@@ -53,10 +48,20 @@ _LONGEST_START, _MOST_REMARKS = 1 << 16, 10_000
 def is_text_form(path: Path) -> bool:
     """Whether a file is the text form of a recording, by its beginning."""
     with suppress(OSError), open_plain(path) as file:
-        for _ in range(_MOST_REMARKS):
-            line = file.readline(_LONGEST_START).removeprefix(BOM_UTF8)
-            if not line or not is_remark(line):
-                return _HEADER.match(line) is not None
+        return _begins_with_header(file)
+    return False
+
+
+def is_text_head(head: bytes) -> bool:
+    """Whether an input is the text form of a recording, by its beginning."""
+    return _begins_with_header(io.BytesIO(head))
+
+
+def _begins_with_header(file: BinaryIO) -> bool:
+    for _ in range(_MOST_REMARKS):
+        line = file.readline(_LONGEST_START).removeprefix(BOM_UTF8)
+        if not line or not is_remark(line):
+            return _HEADER.match(line) is not None
     return False
 
 
@@ -69,31 +74,6 @@ def header_of(path: Path) -> "Recording":
                 return read_header(lines.first())
     except OSError as e:
         raise UnreadableRecording(path, reason(e)) from None
-
-
-def new_rows(where: str | Path = "") -> sqlite3.Connection:
-    """Opens an empty database to fill at one go; without a path a temporary one of our own.
-
-    A failure leaves it unusable, so only a file that no other program can see yet is made this way.
-    """
-    connection = sqlite3.connect(where, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode=MEMORY")
-        connection.execute("PRAGMA synchronous=OFF")
-        _empty().backup(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-@cache
-def _empty() -> sqlite3.Connection:
-    """An empty database; a copy of it takes a fortieth of the time of a new one."""
-    connection = sqlite3.connect(":memory:", check_same_thread=False)
-    atexit.register(connection.close)
-    database.migrate(connection)
-    return connection
 
 
 def import_text_form(
@@ -121,18 +101,10 @@ def import_text_form(
         UnreadableRecording: the text is wrong somewhere. Nothing is left.
         OSError: it cannot be read, or nothing can be made there. Nothing is left.
     """
-    fd, made = tempfile.mkstemp(prefix=".", suffix=".import", dir=directory)
-    os.close(fd)
-    try:
+    with new_file(directory) as made:
         with closing(new_rows(made)) as connection:
             recording = read_text_form(source, path, connection, name=name)
-        return _place(Path(made), directory / f"{stem or _plain(recording.name)}.db")
-    except sqlite3.Error as e:
-        Path(made).unlink(missing_ok=True)
-        raise OSError(errno.EIO, str(e)) from None
-    except BaseException:
-        Path(made).unlink(missing_ok=True)
-        raise
+        return place(made, directory / f"{stem or plain_name(recording.name)}.db")
 
 
 def read_text_form(
@@ -169,13 +141,18 @@ def read_text_form(
             if not count % _BATCH or lines.bytes_read - committed > _BATCH_BYTES:
                 rows.commit()
                 committed = lines.bytes_read
-        recording = _completed(recording, rows.conversation.state.handshake)
+        recording = completed(recording, rows.conversation.state.handshake)
         rows.finish(recording)
     return recording
 
 
-def _completed(recording: "Recording", handshake: Handshake) -> "Recording":
-    """Adds from the frames what a header leaves out of the dialect and the peers' names."""
+def completed(recording: "Recording", handshake: Handshake) -> "Recording":
+    """Adds from the frames what a recording does not say of the dialect and the peers' names.
+
+    Args:
+        recording: the row.
+        handshake: what the frames say.
+    """
     found = asdict(handshake)
     if recording.dialect is not None:
         del found["dialect"], found["dialect_reason"]
@@ -232,7 +209,7 @@ def _add(rows: RowWriter, line: FrameLine | EventLine | FiredLine) -> None:
     if isinstance(line, FrameLine):
         seq, t_ns, lag_ns, stream, raw, newline, delivered, fault, masked = line
         rows.state.next_seq = seq
-        message = _message(stream, raw, newline)
+        message = message_of(stream, raw, newline)
         rows.add_frame(stream, message, newline, t_ns, lag_ns, raw, delivered, fault, masked=masked)
     elif isinstance(line, EventLine):
         rows.state.next_seq = line.seq
@@ -241,8 +218,14 @@ def _add(rows: RowWriter, line: FrameLine | EventLine | FiredLine) -> None:
         rows.add_fired(*line)
 
 
-def _message(stream: Stream, raw: bytes, newline: bytes) -> Message:
-    """Reads a line as the indexer does, by its edges where it is large."""
+def message_of(stream: Stream, raw: bytes, newline: bytes) -> Message:
+    """Reads a line as the indexer does, by its edges where it is large.
+
+    Args:
+        stream: where it was read.
+        raw: the line.
+        newline: what ended it.
+    """
     if stream is Stream.STDERR:
         return Message(Kind.STDERR)
     size = len(raw) + len(newline)
@@ -250,22 +233,3 @@ def _message(stream: Stream, raw: bytes, newline: bytes) -> Message:
         return read(raw)
     edge = outline.EDGE
     return outline.read_outline((raw[:edge] + newline)[:edge], raw[max(0, size - edge) :])
-
-
-def _plain(name: str) -> str:
-    """Turns any name into one that a file may have."""
-    plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
-    return plain.strip("-.")[:60] or "recording"
-
-
-def _place(made: Path, target: Path) -> Path:
-    """Moves a database to a free name."""
-    for candidate in map(Path, candidates(str(target))):
-        if has_files_beside(candidate):
-            continue
-        try:
-            candidate.touch(0o600, exist_ok=False)
-        except FileExistsError:
-            continue
-        return made.replace(candidate)
-    raise FileExistsError(errno.EEXIST, "no free name is left")

@@ -1,24 +1,47 @@
-"""``acp-proxy inspect import``: databases from the text form."""
+"""``acp-proxy inspect import``: databases from the text form, and from logs of other tools."""
 
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import click
+from attrs import frozen
 
 from acp_proxy.capture.files import make_private
 from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.input_head import HeadedInput
 from acp_proxy.cli.options import recording_name
-from acp_proxy.cli.recordings import STDIN, read_stdin
+from acp_proxy.cli.recordings import STDIN
+from acp_proxy.cli.render.imports import import_summary
 from acp_proxy.cli.render.output import progress, say, warn
+from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.errors import NotARecording
+from acp_proxy.foreign_logs.lines import LinePattern, source_of_pattern
+from acp_proxy.foreign_logs.sources import NAMES, source_named, source_of
+from acp_proxy.foreign_logs.values import HEAD, LogFormat
+from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.plain_files import open_plain, reason
-from acp_proxy.store.text_import import import_text_form
+from acp_proxy.store.log_import import ImportOptions, import_log
+from acp_proxy.store.text_import import import_text_form, is_text_head
+
+_TEXT = "text"
+_PIECE = 1 << 20
+
+
+@frozen
+class _Options:
+    output: str | None
+    name: str | None
+    source: str
+    line: str | None
+    log: ImportOptions
 
 
 @click.command(
     "import",
-    short_help="Make a database of a recording's text form.",
+    short_help="Make a database of a text form, or of another tool's log.",
     epilog="""\b
     Examples:
       acp-proxy inspect import hello.jsonl
@@ -29,6 +52,12 @@ from acp_proxy.store.text_import import import_text_form
           where you say
       ssh host acp-proxy inspect export latest | acp-proxy inspect import - --name theirs
           a recording that is elsewhere, as theirs.db
+      acp-proxy inspect import acp-transport.log
+          what a JetBrains IDE has logged
+      acp-proxy inspect import - --name bug --skip-bad
+          an excerpt that you paste, up to Ctrl-D
+      acp-proxy inspect import app.log --line '(?P<direction>in|out) (?P<message>.*)'
+          a log that only you know
     """,
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
@@ -37,31 +66,54 @@ from acp_proxy.store.text_import import import_text_form
 @click.option(
     "--name", metavar="NAME", callback=recording_name, help="A new name for the recording."
 )
-def import_(files: tuple[str, ...], output: str | None, name: str | None) -> None:
-    """Make a database of a recording's text form.
+@click.option("--from", "source", type=click.Choice(["auto", _TEXT, *NAMES]), default="auto",
+              show_default=True, help="What FILE is.")  # fmt: skip
+@click.option("--line", metavar="RE",
+              help="How the lines of a log look: a regular expression with the groups direction, "
+              "time and message.")  # fmt: skip
+@click.option("--skip-bad", is_flag=True,
+              help="Leave out lines of a log that cannot be read, and count them.")  # fmt: skip
+@click.option("--redact", type=click.Choice(["secrets", "private", "none"]), default="secrets",
+              show_default=True, help="What to mask in the recording of a log.")  # fmt: skip
+def import_(
+    files: tuple[str, ...],
+    output: str | None,
+    name: str | None,
+    source: str,
+    line: str | None,
+    skip_bad: bool,
+    redact: str,
+) -> None:
+    """Make a database of a recording's text form, or of a log of another tool.
 
     FILE is what `inspect export` has written, also if a person has edited it since; `-` is
     standard input. Its rows are the same as those of the recording that was exported. The commands
     of `inspect` read the text form as well; a database is quicker, and other programs read it.
 
-    Prints the path of the database. Existing files are never changed: if NAME.db is there, the
-    database is NAME-2.db, and a line on standard error reports it. If the text has an error, its
-    line number is reported and no database is made.
+    FILE may also be the transport log of a JetBrains IDE, what Zed copies from its ACP logs, an
+    export of acp-devtools, a stream of acpx, traffic that agent-shell has saved, or any text with
+    ACP messages in it, such as a bug report. What such a log does not have, for instance times, is
+    not in the recording either, and every command says so. If a client starts several agents, each
+    connection is a recording of its own.
+
+    Prints the path of each database. Existing files are never changed: if NAME.db is there, the
+    database is NAME-2.db, and a line on standard error reports it. If a line cannot be read, its
+    number is reported and no database is made.
     """
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")
+    if line is not None and source not in ("auto", "lines"):
+        raise Refusal(f"expected --from lines with --line, got --from {source}")
+    options = _Options(output, name, source, line, ImportOptions(redact, skip_bad))
     for file in files:
-        expected, made = _import(file, output, name)
-        if expected is not None and made.name != expected:
-            warn(f"{made.with_name(expected)} exists; importing into {made}")
-        say(str(made))
+        _import(file, options)
 
 
-def _import(file: str, output: str | None, name: str | None) -> tuple[str | None, Path]:
-    """Imports one file; returns what the database should be called, if known, and where it is."""
-    stem = name or (None if file == "-" else Path(file).name.removesuffix(".jsonl"))
+def _import(file: str, options: _Options) -> None:
+    """Imports one file, and prints what was made."""
+    stem = options.name or (None if file == "-" else _stem(Path(file).name))
     directory = recordings()
-    if output is not None:
+    if (output := options.output) is not None:
         directory, stem = Path(output).parent, Path(output).name.removesuffix(".db")
         if not stem or stem in (".", "..") or Path(output).is_dir():
             raise Refusal(f"expected the path of a file with --output, got {output!r}")
@@ -69,21 +121,71 @@ def _import(file: str, output: str | None, name: str | None) -> tuple[str | None
     try:
         if output is None:
             make_private(str(directory))
-        with _lines(file) as lines:
-            made = import_text_form(lines, path, directory, stem=stem, name=name)
+        with _opened(file) as opened:
+            if _is_text(opened, options):
+                lines = progress(opened.lines(), label="importing")
+                made = import_text_form(lines, path, directory, stem=stem, name=options.name)
+                _say(made, stem)
+            else:
+                _import_log(opened, path, directory / f"{stem or 'imported'}.db", options)
     except OSError as e:
         raise Refusal(f"cannot make a database in {directory}: {reason(e)}") from None
-    return f"{stem}.db" if stem else None, made
+
+
+def _stem(name: str) -> str:
+    """Returns the name of a file without the suffix of a text or log."""
+    return Path(name).stem if Path(name).stem else name
+
+
+def _is_text(opened: HeadedInput, options: _Options) -> bool:
+    if options.source != "auto" or options.line is not None:
+        return options.source == _TEXT
+    return is_text_head(opened.head) or source_of(opened.head) is None
+
+
+def _import_log(opened: HeadedInput, path: Path, target: Path, options: _Options) -> None:
+    limit = TimeLimit("line ")
+    with limit.running():
+        source = _source(opened.head, options, limit)
+        pieces = progress(opened.lines(_PIECE), label="importing")
+        entries = source.read(pieces, opened.head)
+        made = import_log(entries, opened.head, source, path, target, options.log)
+    warn(import_summary(made, path))
+    for number, one in enumerate(made.connections, 1):
+        _say(one.path, target.stem if number == 1 else None)
+
+
+def _source(head: bytes, options: _Options, limit: TimeLimit) -> LogFormat:
+    if options.line is not None:
+        regex = Pattern(options.line, is_regex=True, ignore_case=False).regex
+        return source_of_pattern(LinePattern(regex, limit.at))
+    found = source_of(head) if options.source == "auto" else source_named(options.source)
+    assert found is not None, "otherwise it is read as text"
+    return found
+
+
+def _say(made: Path, stem: str | None) -> None:
+    if stem is not None and made.name != f"{stem}.db":
+        warn(f"{made.with_name(f'{stem}.db')} exists; importing into {made}")
+    say(str(made))
 
 
 @contextmanager
-def _lines(file: str) -> Iterator[Iterable[bytes]]:
-    if file == "-":
-        yield read_stdin()
-        return
+def _opened(file: str) -> Iterator[HeadedInput]:
     with ExitStack() as files:
-        try:
-            source = files.enter_context(open_plain(Path(file)))
-        except OSError as e:
-            raise NotARecording(Path(file), reason(e)) from None
-        yield progress(source, label="importing")
+        if file == "-":
+            source = _stdin()
+        else:
+            try:
+                source = files.enter_context(open_plain(Path(file)))
+            except OSError as e:
+                raise NotARecording(Path(file), reason(e)) from None
+        yield HeadedInput(source, HEAD)
+
+
+def _stdin() -> BinaryIO:
+    if sys.stdin is None:
+        raise Refusal("expected a recording or log on standard input, got nothing")
+    if sys.stdin.isatty():
+        warn("reading what you paste, up to Ctrl-D")
+    return sys.stdin.buffer

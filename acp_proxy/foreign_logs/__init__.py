@@ -1,0 +1,1 @@
+"""Reads the logs of other tools: lines in, messages with their streams and times out."""

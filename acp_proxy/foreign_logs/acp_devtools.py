@@ -1,0 +1,122 @@
+"""Reads what acp-devtools exports: one JSON object with all messages, or one in each line.
+
+Each message has the line as acp-devtools saw it, as a string, so what is no JSON is kept as well.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from acp_proxy.foreign_logs.json_text import read_message
+from acp_proxy.foreign_logs.pasted_text import remark_kind
+from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter
+from acp_proxy.foreign_logs.times import LATEST_NS
+from acp_proxy.foreign_logs.values import (
+    BROKEN,
+    TOO_LONG,
+    Entry,
+    Facts,
+    LogFormat,
+    LoggedLine,
+    Remark,
+    UnreadLines,
+)
+from acp_proxy.protocol.peers import Stream
+
+_STREAMS = {"editor-to-agent": Stream.TO_AGENT, "agent-to-editor": Stream.TO_CLIENT}
+_DIRECTION = re.compile(rb'"direction"\s*:\s*"(?:editor-to-agent|agent-to-editor)"')
+_MOST_AROUND = 1 << 20
+_MS = 10**6
+
+
+def _recognizes(head: bytes) -> bool:
+    if _DIRECTION.search(head):
+        return True
+    return head.lstrip()[:1] == b"{" and b'"acp-devtools"' in head and b'"messages"' in head
+
+
+def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
+    is_export = b'"messages"' in head[: _first_direction(head)]
+    around = bytearray()
+    last = 1
+    for found in ObjectSplitter(b"{[" if is_export else b"").split(pieces):
+        last = found.last
+        if isinstance(found, FoundObject):
+            yield _message(found)
+            continue
+        around += found.text[: max(0, _MOST_AROUND - len(around))]
+        kind = remark_kind(found.text.strip(b" \t\r\n,"))
+        yield Remark(found.first, found.last, kind)
+    if is_export:
+        yield _facts(bytes(around), last)
+
+
+def _first_direction(head: bytes) -> int:
+    match = _DIRECTION.search(head)
+    return len(head) if match is None else match.start()
+
+
+def _message(found: FoundObject) -> Entry:
+    first, last = found.first, found.last
+    if found.text is None:
+        return UnreadLines(first, last, f"expected a message, got one {TOO_LONG}")
+    if not found.is_whole:
+        return UnreadLines(first, last, "expected a message, got a part of one")
+    read = read_message(found.text)
+    value = read.value if read is not None else None
+    if not isinstance(value, dict):
+        return UnreadLines(first, last, BROKEN)
+    stream, raw, time = (value.get(name) for name in ("direction", "raw", "timestamp"))
+    if not isinstance(stream, str) or stream not in _STREAMS:
+        return UnreadLines(first, last, f"expected direction to be one of {', '.join(_STREAMS)}")
+    if not isinstance(raw, str) or "\n" in raw:
+        return UnreadLines(first, last, "expected raw to be one line")
+    time_ns = None
+    if isinstance(time, int | float) and 0 <= time < LATEST_NS // _MS:
+        time_ns = int(time * _MS)
+    return logged(first, last, stream, raw, time_ns)
+
+
+def logged(first: int, last: int, direction: str, raw: str, time_ns: int | None) -> LoggedLine:
+    """Returns a message of acp-devtools.
+
+    Args:
+        first: its first line.
+        last: its last line.
+        direction: in the words of acp-devtools.
+        raw: the message.
+        time_ns: nanoseconds since 1970.
+
+    Raises:
+        KeyError: the direction is not one of acp-devtools.
+    """
+    return LoggedLine(first, last, _STREAMS[direction], raw.encode("utf-8", "replace"), time_ns)
+
+
+def _facts(around: bytes, last: int) -> Facts:
+    """Returns what stands around the messages of an export."""
+    read = read_message(around)
+    session = read.value.get("session") if read and isinstance(read.value, dict) else None
+    words = session.get("agentCommand") if isinstance(session, dict) else None
+    return Facts(last, last, command=words_of(words))
+
+
+def words_of(command: Any) -> tuple[str, ...] | None:
+    """Splits a command that acp-devtools has joined with spaces; None if it is none."""
+    if not isinstance(command, str) or not command:
+        return None
+    try:
+        return tuple(shlex.split(command))
+    except ValueError:
+        return (command,)
+
+
+SOURCE = LogFormat(
+    name="acp-devtools",
+    title="an export of acp-devtools",
+    lost=("bytes", "command", "ending", "stderr"),
+    resolution_ns=_MS,
+    recognizes=_recognizes,
+    read=_read,
+)

@@ -1,0 +1,59 @@
+"""Reads lines that are messages and nothing else, such as the streams of acpx.
+
+Neither times nor directions are in them; the directions are inferred from the messages.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from acp_proxy.foreign_logs.json_text import read_message
+from acp_proxy.foreign_logs.messages import is_message
+from acp_proxy.foreign_logs.pasted_text import PastedText, remark_kind
+from acp_proxy.foreign_logs.values import (
+    BROKEN,
+    Entry,
+    LogFormat,
+    LoggedLine,
+    Remark,
+    RemarkKind,
+    Repaired,
+    UnreadLines,
+    bad_too_long,
+    numbered,
+)
+
+_FIRST = re.compile(rb"(?:\xef\xbb\xbf)?\s*(\{[^\n]*\})\s*(?:\n|\Z)")
+
+
+def _recognizes(head: bytes) -> bool:
+    match = _FIRST.match(head)
+    found = read_message(match[1]) if match else None
+    return found is not None and is_message(found.value)
+
+
+def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
+    pasted = PastedText(head)
+    for number, line in numbered(pieces):
+        if line is None:
+            yield bad_too_long(number)
+            continue
+        text = pasted.clean(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+        kind = remark_kind(text)
+        found = read_message(text, repairs=True) if kind is RemarkKind.REMARK else None
+        if found is not None and is_message(found.value):
+            entry = LoggedLine(number, number, None, found.raw)
+            yield Repaired(entry) if found.is_elided else entry
+        elif text.lstrip()[:1] in (b"{", b"["):
+            reason = BROKEN if found is None else "expected a message, got other JSON"
+            yield UnreadLines(number, number, reason)
+        else:
+            yield Remark(number, number, kind)
+
+
+SOURCE = LogFormat(
+    name="acpx",
+    title="a stream of messages, one in each line, as acpx keeps it",
+    lost=("bytes", "command", "ending", "stderr", "times"),
+    recognizes=_recognizes,
+    read=_read,
+)

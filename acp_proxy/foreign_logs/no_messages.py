@@ -1,0 +1,17 @@
+"""Names logs in which messages are not to be found, or only in part, and says what to do."""
+
+import re
+
+_KNOWN = (
+    (re.compile(rb"(?m)^\s*(?:-->|<--)\s+\S+\s+\(id="),
+     "it has messages shortened for people to read, as gptme writes them"),
+    (re.compile(rb"\[acp::[a-z_]+\]"), "it is a log of CodeCompanion, which has no messages"),
+    (re.compile(rb"(?m)^(?:INFO|DEBUG|WARN|ERROR)\s+\d{4}-\d\d-\d\dT\S+\s+\+\d+ms\s+service="),
+     "it is a log of opencode, which has no messages"),
+    (re.compile(rb"(?m)^\[acpx\] "), "it is what acpx --verbose prints, which has no messages"),
+)  # fmt: skip
+
+
+def why_without_messages(head: bytes) -> str | None:
+    """Returns what an input is that has no messages; None if it is unknown."""
+    return next((reason for pattern, reason in _KNOWN if pattern.search(head)), None)

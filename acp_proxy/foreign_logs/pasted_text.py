@@ -1,0 +1,45 @@
+"""Takes away what a terminal, a mail or a bug report puts around the lines of a log."""
+
+import re
+
+from acp_proxy.foreign_logs.values import RemarkKind
+
+_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_ARROWS = re.compile(rb"(?m)^\s*<{1,3}\s*[{\[]|^\s*<--|^\s*>>")
+_QUOTE = re.compile(rb"\s{0,3}(?:> ?)+")
+_FENCE = re.compile(rb"\s*(?:`{3,}|~{3,})[^`]*")
+_ELISION = re.compile(
+    rb"[\s/#*;(\[<{]*(?:\.{3,}|\xe2\x80\xa6|snip(?:ped)?|omitted|truncated|elided)[\s\])>}*,.]*",
+    re.IGNORECASE,
+)
+
+
+class PastedText:
+    """Cleans the lines of one input.
+
+    Args:
+        head: its beginning, which decides whether ``>`` is a quotation mark or an arrow.
+    """
+
+    def __init__(self, head: bytes) -> None:
+        self._has_quotes = _ARROWS.search(head) is None
+
+    def clean(self, line: bytes) -> bytes:
+        """Returns a line without colours and marks of quotation."""
+        if b"\x1b" in line:
+            line = _ANSI.sub(b"", line)
+        if self._has_quotes and (match := _QUOTE.match(line)) is not None:
+            return line[match.end() :]
+        return line
+
+
+def is_fence(line: bytes) -> bool:
+    """Whether a line begins or ends a block of code in Markdown."""
+    return _FENCE.fullmatch(line) is not None
+
+
+def remark_kind(line: bytes) -> RemarkKind:
+    """Returns what a line without a message is."""
+    if not line or line.isspace():
+        return RemarkKind.BLANK
+    return RemarkKind.ELISION if _ELISION.fullmatch(line) else RemarkKind.REMARK

@@ -1,0 +1,25 @@
+"""The formats of foreign logs that are read. To add one: a module, and its line here."""
+
+from acp_proxy.foreign_logs import acp_devtools, acpx, agent_shell, jetbrains, lines, zed
+from acp_proxy.foreign_logs.values import LogFormat
+
+SOURCES: tuple[LogFormat, ...] = (
+    acp_devtools.SOURCE,
+    zed.SOURCE,
+    agent_shell.SOURCE,
+    jetbrains.SOURCE,
+    acpx.SOURCE,
+    lines.SOURCE,
+)
+"""In the order in which they are tried: what fits nearly everything comes last."""
+NAMES = tuple(source.name for source in SOURCES)
+
+
+def source_of(head: bytes) -> LogFormat | None:
+    """Returns the format of an input by its beginning; None if nothing in it is a message."""
+    return next((source for source in SOURCES if source.recognizes(head)), None)
+
+
+def source_named(name: str) -> LogFormat:
+    """Returns a format by its name, which is one of `NAMES`."""
+    return next(source for source in SOURCES if source.name == name)

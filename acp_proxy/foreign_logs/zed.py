@@ -1,0 +1,99 @@
+"""Reads what Zed copies from its ACP logs: an array of messages, pretty printed.
+
+Zed writes the params of a request, and in their place the result or the error of an answer.
+Messages are made of that again. What is an error follows from its form alone, so the recording
+says that results and errors are not told apart by the source. An excerpt, and several arrays one
+after the other, are read as well.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from acp_proxy.foreign_logs.json_text import member_texts, read_message
+from acp_proxy.foreign_logs.pasted_text import PastedText, remark_kind
+from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter
+from acp_proxy.foreign_logs.values import (
+    BROKEN,
+    TOO_LONG,
+    Entry,
+    LogFormat,
+    LoggedLine,
+    Remark,
+    Repaired,
+    UnreadLines,
+)
+from acp_proxy.protocol.peers import Stream
+
+_STREAMS = {"outgoing": Stream.TO_AGENT, "incoming": Stream.TO_CLIENT, "stderr": Stream.STDERR}
+
+
+def _recognizes(head: bytes) -> bool:
+    return b'"_direction"' in head and b'"_type"' in head
+
+
+def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
+    pasted = PastedText(head)
+    for found in ObjectSplitter(b"", b"[").split(map(pasted.clean, pieces)):
+        if not isinstance(found, FoundObject):
+            text = found.text.strip(b" \t\r\n[],")
+            yield Remark(found.first, found.last, remark_kind(found.text if text else b""))
+        elif found.text is None:
+            yield UnreadLines(found.first, found.last, f"expected a message, got one {TOO_LONG}")
+        elif not found.is_whole:
+            yield UnreadLines(found.first, found.last, "expected a message, got a part of one")
+        else:
+            yield from _message(found.first, found.last, found.text)
+
+
+def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
+    found = read_message(text, repairs=True)
+    if found is None or not isinstance(found.value, dict):
+        yield UnreadLines(first, last, BROKEN)
+        return
+    value = found.value
+    stream = _STREAMS.get(str(value.get("_direction")))
+    if stream is None:
+        yield UnreadLines(first, last, 'expected "_direction" to be incoming, outgoing or stderr')
+    elif stream is Stream.STDERR:
+        params = value.get("params")
+        words = params if isinstance(params, str) else json.dumps(params)
+        for each in words.split("\n"):
+            yield LoggedLine(first, last, stream, each.encode("utf-8", "replace"))
+    elif (raw := _rebuilt(value, member_texts(found.raw))) is None:
+        expected = "request, response or notification"
+        yield UnreadLines(first, last, f'expected "_type" to be {expected}')
+    else:
+        line = LoggedLine(first, last, stream, raw)
+        yield Repaired(line) if found.is_elided else line
+
+
+def _rebuilt(value: dict[str, Any], texts: dict[str, bytes]) -> bytes | None:
+    """Returns the message that Zed saw; None if its type is unknown."""
+    kind, params = value.get("_type"), texts.get("params", b"null")
+    head = b'{"jsonrpc":"2.0"'
+    if kind in ("request", "response"):
+        head += b',"id":' + texts.get("id", b"null")
+    if kind == "response":
+        name = b"error" if _is_error(value.get("params")) else b"result"
+        return head + b',"' + name + b'":' + params + b"}"
+    if kind not in ("request", "notification"):
+        return None
+    head += b',"method":' + texts.get("method", b"null")
+    return head + (b"}" if params == b"null" else b',"params":' + params + b"}")
+
+
+def _is_error(params: Any) -> bool:
+    if not isinstance(params, dict) or params.keys() - {"code", "message", "data"}:
+        return False
+    code = params.get("code")
+    return type(code) is int and isinstance(params.get("message"), str)
+
+
+SOURCE = LogFormat(
+    name="zed",
+    title="messages copied from the ACP logs of Zed",
+    lost=("bytes", "command", "ending", "times", "values"),
+    recognizes=_recognizes,
+    read=_read,
+)

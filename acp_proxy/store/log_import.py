@@ -1,0 +1,377 @@
+"""Makes recordings of the logs of other tools, masked as the recorder masks, and says what is lost.
+
+`foreign_logs` reads the lines, and `RowWriter` finds what follows from them, as for a recording.
+Memory is flat, however long the log is. A log may have several connections, each of which becomes a
+recording; none is left if a line cannot be read.
+"""
+
+import json
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from attrs import define, evolve, frozen
+
+from acp_proxy import __version__
+from acp_proxy.errors import NotARecording, UnreadableRecording
+from acp_proxy.foreign_logs.connections import ConnectionBegins, Happened, Sent, connections
+from acp_proxy.foreign_logs.no_messages import why_without_messages
+from acp_proxy.foreign_logs.times import EARLIEST_NS, LATEST_NS, as_iso
+from acp_proxy.foreign_logs.values import Entry, Facts, LogFormat, Remark, RemarkKind, UnreadLines
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording import Lost, Origin, Recording
+from acp_proxy.redaction.edits import apply
+from acp_proxy.redaction.markers import KEY_SIZE
+from acp_proxy.redaction.redactor import Redactor, RedactorState
+from acp_proxy.store.indexer_state import IndexerState
+from acp_proxy.store.new_database import new_file, new_rows, place
+from acp_proxy.store.row_writer import RowWriter
+from acp_proxy.store.schema import LARGE
+from acp_proxy.store.text_import import completed, message_of
+
+_BATCH, _BATCH_BYTES = 4096, 4 << 20
+_LOOKAHEAD = 1 << 20
+"""Bytes of the log in which the rest of a text is searched for a secret, as the recorder does."""
+_MOST_CONNECTIONS = 1000
+_MOST_NAMED = 3
+_NEWLINE = b"\n"
+_NO_MESSAGES = "; `acp-proxy record` makes a recording of what an agent and its client send"
+
+
+@define
+class LineCounts:
+    """What the lines of a log were: each is counted once."""
+
+    messages: int = 0
+    stderr: int = 0
+    remarks: int = 0
+    blank: int = 0
+    skipped: int = 0
+    covered: int = 0
+    """The last line that is counted."""
+
+    def count(self, entry: Sent | Remark | UnreadLines | Facts) -> None:
+        """Counts the lines of the next entry that belong to no entry before it."""
+        at = entry.line if isinstance(entry, Sent) else entry
+        lines = max(0, at.last - self.covered)
+        self.covered += lines
+        if isinstance(entry, Sent):
+            if entry.stream is Stream.STDERR:
+                self.stderr += lines
+            else:
+                self.messages += lines
+        elif isinstance(entry, UnreadLines):
+            self.skipped += lines
+        elif isinstance(entry, Remark) and entry.kind is RemarkKind.BLANK:
+            self.blank += lines
+        else:
+            self.remarks += lines
+
+
+@frozen
+class ImportedConnection:
+    """A recording that was made of a log."""
+
+    path: Path
+    frames: int
+    origin: Origin
+
+
+@frozen
+class ImportedLog:
+    """What was made of a log."""
+
+    source: LogFormat
+    lines: LineCounts
+    connections: tuple[ImportedConnection, ...]
+    skipped: tuple[UnreadLines, ...]
+    """The first of the lines that were skipped."""
+
+
+@frozen
+class ImportOptions:
+    """How a log is imported."""
+
+    redaction: str = "secrets"
+    """As the recorder's ``--redact``: secrets, private or none."""
+    skips_bad_lines: bool = False
+
+
+def import_log(
+    entries: Iterable[Entry],
+    head: bytes,
+    source: LogFormat,
+    path: Path,
+    target: Path,
+    options: ImportOptions,
+) -> ImportedLog:
+    """Makes a recording of each connection of a log.
+
+    Args:
+        entries: what the source's reader yields.
+        head: the beginning of the log, for error messages.
+        source: the format of the log.
+        path: where it comes from, for error messages.
+        target: the path of the first database; if it is taken, or for further connections, it is
+            ``NAME-2.db``.
+        options: how it is imported.
+
+    Raises:
+        UnreadableRecording: a line cannot be read, or there is no message. Nothing is left.
+        OSError: the log cannot be read, or nothing can be made there. Nothing is left.
+    """
+    counts = LineCounts()
+    skipped: list[UnreadLines] = []
+    made: list[_Connection] = []
+    masking = _Masking(connections(entries), options.redaction)
+    command: tuple[str, ...] | None = None
+    with ExitStack() as files:
+        current = _Connection(files, source, target.parent, masking)
+        for happened, raw in masking:
+            if isinstance(happened, ConnectionBegins):
+                made.append(current)
+                current.finish()
+                if len(made) == _MOST_CONNECTIONS:
+                    raise UnreadableRecording(path, f"it has more than {len(made)} connections")
+                current = _Connection(files, source, target.parent, masking)
+                continue
+            counts.count(happened)
+            if isinstance(happened, UnreadLines):
+                if not options.skips_bad_lines:
+                    raise UnreadableRecording(path, f"line {happened.first}: {happened.reason}")
+                skipped += [happened] if len(skipped) < _MOST_NAMED else []
+            elif isinstance(happened, Facts):
+                command = happened.command or command
+            current.add(happened, raw)
+        if not current.has_messages:
+            raise NotARecording(path, _why_nothing(head, counts))
+        current.finish(command)
+        made.append(current)
+        placed = tuple(one.placed(target, number) for number, one in enumerate(made, 1))
+    return ImportedLog(source, counts, placed, tuple(skipped))
+
+
+def _why_nothing(head: bytes, counts: LineCounts) -> str:
+    found = why_without_messages(head)
+    if found is None:
+        found = "it is empty" if not counts.covered else "none of its lines is an ACP message"
+    return found + _NO_MESSAGES
+
+
+class _Connection:
+    """A connection of a log, while its rows are written.
+
+    Args:
+        files: closes what is open, and removes the file if it was not placed.
+        source: the format of the log.
+        directory: where the database is made.
+        masking: masks the command.
+    """
+
+    def __init__(
+        self, files: ExitStack, source: LogFormat, directory: Path, masking: "_Masking"
+    ) -> None:
+        self.has_messages = False
+        self._source = source
+        self._masking = masking
+        self._made = files.enter_context(new_file(directory))
+        self._connection = files.enter_context(closing(new_rows(self._made)))
+        self._now = datetime.now(UTC).isoformat(timespec="microseconds")
+        self._recording = Recording(
+            id=os.urandom(6).hex(),
+            name="",
+            tool_version=__version__,
+            started_at=self._now,
+            state="complete",
+            redaction=masking.level,
+        )
+        self._rows = RowWriter(self._connection, IndexerState(), resumable=False)
+        self._lost: set[Lost] = set(source.lost)
+        self._frames = self._waiting = 0
+        self._skipped = self._inferred = self._untimed = 0
+        self._words_follow = False
+        self._start_ns: int | None = None
+        self._t_ns = 0
+
+    def add(self, happened: Sent | Remark | UnreadLines | Facts, raw: "_Masked | None") -> None:
+        """Adds what happened next.
+
+        Args:
+            happened: an entry of the log.
+            raw: of a message, its masked bytes.
+        """
+        if isinstance(happened, Sent) and raw is not None:
+            self._add_frame(happened, raw)
+        elif isinstance(happened, UnreadLines):
+            self._skipped += happened.last - happened.first + 1
+        elif isinstance(happened, Remark) and happened.kind is RemarkKind.ELISION:
+            self._lost.add("middle")
+        elif isinstance(happened, Remark) and happened.kind is RemarkKind.WORDS:
+            self._words_follow = self.has_messages
+
+    def _add_frame(self, sent: Sent, raw: "_Masked") -> None:
+        self._take_time(sent)
+        if sent.stream is not Stream.STDERR:
+            if not self.has_messages and not sent.begins:
+                self._lost.add("start")
+            if self._words_follow:
+                self._lost.add("middle")
+            self.has_messages = True
+        if sent.is_repaired:
+            self._lost.add("parts")
+        self._inferred += sent.line.is_inferred
+        self._frames += 1
+        message = message_of(sent.stream, raw.line, _NEWLINE)
+        self._rows.add_frame(
+            sent.stream,
+            message,
+            _NEWLINE,
+            self._t_ns,
+            0,
+            raw.line,
+            masked=raw.is_masked,
+            received=raw.received,
+        )
+        self._waiting += len(raw.line)
+        if not self._frames % _BATCH or self._waiting > _BATCH_BYTES:
+            self._rows.commit()
+            self._waiting = 0
+
+    def _take_time(self, sent: Sent) -> None:
+        time_ns = sent.line.time_ns
+        if time_ns is None or not 0 <= time_ns < LATEST_NS:
+            self._untimed += 1
+            return
+        if self._start_ns is None:
+            self._start_ns = time_ns
+        if not sent.line.has_zone:
+            self._lost.add("zone")
+        self._t_ns = time_ns - self._start_ns
+
+    def finish(self, command: tuple[str, ...] | None = None) -> None:
+        """Writes the row of the recording, when all has been added.
+
+        Args:
+            command: the words of the agent's command, if the log has it.
+        """
+        lost, recording = self._lost, self._recording
+        if self._start_ns is None:
+            lost.add("times")
+        elif self._start_ns < EARLIEST_NS:
+            lost.add("date")
+        elif (started_at := as_iso(self._start_ns)) is not None:
+            ended_at = as_iso(self._start_ns + max(0, self._t_ns))
+            recording = evolve(recording, started_at=started_at, ended_at=ended_at)
+        if self._skipped:
+            lost.add("middle")
+        if "times" in lost or "date" in lost:
+            lost.discard("zone")
+        words = self._masking.command(command) if command else []
+        self.origin = Origin(
+            self._source.name,
+            lost=tuple(sorted(lost)),
+            resolution_ns=None if "times" in lost else self._source.resolution_ns,
+            inferred_directions=self._inferred,
+            inferred_times=0 if "times" in lost else self._untimed,
+            skipped=self._skipped,
+        )
+        self._recording = evolve(
+            completed(recording, self._rows.conversation.state.handshake),
+            command=json.dumps(words, ensure_ascii=False),
+            origin=self.origin,
+        )
+        self._rows.commit()
+
+    def placed(self, target: Path, number: int) -> ImportedConnection:
+        """Moves the database to its place, or a free name like it.
+
+        Args:
+            target: the place of the first recording of the log.
+            number: which of them this is, from 1.
+        """
+        name = target.stem if number == 1 else f"{target.stem}-{number}"
+        self._rows.finish(evolve(self._recording, name=name))
+        self._connection.close()
+        path = place(self._made, target)
+        return ImportedConnection(path, self._frames, self.origin)
+
+
+class _Masked(NamedTuple):
+    """The bytes of a line, without the secrets in it."""
+
+    line: bytes
+    received: int | None
+    """The size that the line had, if something in it is masked."""
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether something in it is masked."""
+        return self.received is not None
+
+
+class _Masking:
+    """Masks the lines of a log, with a look at those that follow, as a secret may be cut in pieces.
+
+    Args:
+        entries: what happened, in order.
+        level: secrets, private or none.
+    """
+
+    def __init__(self, entries: Iterable[Happened], level: str) -> None:
+        self.level = level
+        self._entries = iter(entries)
+        self._ahead: deque[Happened] = deque()
+        self._bytes_ahead = 0
+        state = RedactorState(os.urandom(KEY_SIZE).hex())
+        is_masking = level != "none"
+        self._redactor = Redactor(state, private=level == "private") if is_masking else None
+
+    def __iter__(self) -> Iterator[tuple[Happened, _Masked | None]]:
+        while (happened := self._next()) is not None:
+            yield happened, self._masked(happened) if isinstance(happened, Sent) else None
+
+    def command(self, words: Iterable[str]) -> list[str]:
+        """Returns the words of a command without the secrets in them."""
+        return list(words) if self._redactor is None else self._redactor.command(list(words))
+
+    def _next(self) -> Happened | None:
+        if not self._ahead:
+            return next(self._entries, None)
+        happened = self._ahead.popleft()
+        self._bytes_ahead -= _size(happened)
+        return happened
+
+    def _masked(self, sent: Sent) -> _Masked:
+        raw = sent.line.raw
+        if self._redactor is None:
+            return _Masked(raw, None)
+        if len(raw) >= LARGE:
+            edits = self._redactor.large(sent.stream, lambda: (raw,))
+        else:
+            message = None if sent.stream is Stream.STDERR else read(raw)
+            edits = self._redactor.line(
+                sent.stream, raw, lambda: self._following(sent.stream), message
+            )
+        return _Masked(apply(raw, edits), len(raw)) if edits else _Masked(raw, None)
+
+    def _following(self, stream: Stream) -> Iterator[bytes]:
+        """Yields the next lines of a stream."""
+        for happened in [*self._ahead]:
+            if isinstance(happened, Sent) and happened.stream is stream:
+                yield happened.line.raw
+        while self._bytes_ahead < _LOOKAHEAD:
+            if (upcoming := next(self._entries, None)) is None:
+                return
+            self._ahead.append(upcoming)
+            self._bytes_ahead += _size(upcoming)
+            if isinstance(upcoming, Sent) and upcoming.stream is stream:
+                yield upcoming.line.raw
+
+
+def _size(happened: Happened) -> int:
+    return len(happened.line.raw) + 100 if isinstance(happened, Sent) else 100

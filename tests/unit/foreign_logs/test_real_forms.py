@@ -1,0 +1,215 @@
+"""Each format of foreign logs is recognized and read, line by line."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.foreign_logs.connections import ConnectionBegins, connections
+from acp_proxy.foreign_logs.connections import Sent as SentMessage
+from acp_proxy.foreign_logs.sources import SOURCES, source_of
+from acp_proxy.foreign_logs.values import (
+    HEAD,
+    Entry,
+    LoggedLine,
+    Remark,
+    RemarkKind,
+    Repaired,
+    UnreadLines,
+)
+from acp_proxy.protocol.peers import Stream
+from tests.foreign_logs import BEGAN_NS, STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent, conversation_of
+from tests.shipped import DIRECTORY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+ANSWER = b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+
+
+def read(text: str | bytes, name: str | None = None) -> tuple[str, list[Entry]]:
+    """The name of the format that a text is recognized as, and its entries; checks the lines."""
+    data = text.encode() if isinstance(text, str) else text
+    source = source_of(data[:HEAD])
+    assert source is not None
+    assert name in (None, source.name)
+    entries = list(source.read(io.BytesIO(data), data[:HEAD]))
+    assert_covered(entries, data)
+    return source.name, entries
+
+
+def assert_covered(entries: list[Entry], data: bytes) -> None:
+    """Asserts that the entries have every line, in order."""
+    covered = 0
+    for entry in entries:
+        at = entry.line if isinstance(entry, Repaired) else entry
+        assert at.first <= covered + 1
+        assert at.first <= at.last
+        covered = max(covered, at.last)
+    assert covered == data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+
+
+def messages(entries: list[Entry]) -> Iterator[LoggedLine]:
+    """The messages among the entries."""
+    for entry in entries:
+        if isinstance(entry, Repaired):
+            yield entry.line
+        elif isinstance(entry, LoggedLine):
+            yield entry
+
+
+def bad(entries: list[Entry]) -> list[tuple[int, int]]:
+    """The numbers of the lines that cannot be read."""
+    return [(entry.first, entry.last) for entry in entries if isinstance(entry, UnreadLines)]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("recording", ["tour", "terminal"])
+def test_a_recording_comes_back_from_every_format(name: str, recording: str) -> None:
+    """Values, directions and times are what was written, or said to be inferred."""
+    writer = WRITERS[name]
+    sent = conversation_of(DIRECTORY / f"{recording}.db")
+    sent = [one for one in sent if one.stream is not STDERR or writer.has_stderr]
+    _, entries = read(writer.write(sent), writer.format)
+    assert bad(entries) == []
+    found = [one for one in connections(entries) if isinstance(one, SentMessage)]
+    assert [one.stream for one in found] == [one.stream for one in sent]
+    assert [one.line.is_inferred for one in found] == [not writer.has_directions] * len(sent)
+    for one, original in zip(found, sent, strict=True):
+        if original.stream is STDERR:
+            assert one.line.raw == original.raw
+        elif writer.has_values:
+            assert json.loads(one.line.raw) == json.loads(original.raw)
+        else:
+            ours, theirs = (_alike(json.loads(raw)) for raw in (one.line.raw, original.raw))
+            assert ours == theirs
+        expected = BEGAN_NS + original.ms * 10**6 if writer.has_times else None
+        assert one.line.time_ns == expected
+
+
+def _alike(value: object) -> object:
+    """A value in which null, false and an empty object are the same."""
+    if isinstance(value, dict):
+        return {name: _alike(each) for name, each in value.items()} or None
+    if isinstance(value, list):
+        return [_alike(each) for each in value]
+    return None if value is False else value
+
+
+def test_formats_are_not_mistaken() -> None:
+    """What one tool writes no other format claims before it."""
+    names = [source.name for source in SOURCES]
+    sent = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
+    for writer in WRITERS.values():
+        data = writer.write(sent).encode()
+        first = next(source.name for source in SOURCES if source.recognizes(data))
+        assert first == writer.format, names
+    assert source_of(b"") is None
+    assert source_of(b"Hello\n{}\nWorld [1]\n") is None
+
+
+def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
+    """An agent may print anything; a stack trace belongs to the log."""
+    text = (
+        "2025-11-14 19:57:12,975 [     34]   INFO - #c.i.idea - starting\n"
+        "\tat java.base/java.lang.Thread.run\n"
+        "2025-11-14 19:57:13,401 [    460]   FINE - AcpTransport - IN: Loading...\n"
+        "\n"
+        "2025-11-14 19:57:13,500 [    560]   FINE - AcpTransport - OUT: " + INITIALIZE.decode()
+    )
+    _, entries = read(text, "jetbrains")
+    found = list(messages(entries))
+    assert [(one.stream, one.raw) for one in found] == [
+        (TO_CLIENT, b"Loading..."),
+        (TO_AGENT, INITIALIZE),
+    ]
+    assert not found[0].has_zone
+    remarks = [entry.kind for entry in entries if isinstance(entry, Remark)]
+    assert remarks == [RemarkKind.REMARK, RemarkKind.REMARK, RemarkKind.BLANK]
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("x AcpTransport - IN: {}\nx AcpTransport - OUT: {\"id\":1,\"meth\n", [(2, 2)]),
+        ('→ {"jsonrpc":"2.0","id":1,"method":"x"}\n← {"jsonrpc":"2.0","id":1,"resu\n', [(2, 2)]),
+        (INITIALIZE.decode() + '\n{"jsonrpc":\n' + ANSWER.decode() + "\n", [(2, 2)]),
+        ('[{"_direction":"incoming",\n"_type":"what"},\n{"_direction":"x"}]', [(1, 2), (3, 3)]),
+        ('{"direction":"editor-to-agent","raw":"{}"}\n{"direction":"agent-to-editor"}', [(2, 2)]),
+        ("(((:direction . incoming) (:object (id . x)))\n", [(1, 1)]),
+    ],
+)  # fmt: skip
+def test_a_line_that_cannot_be_read_is_named(text: str, where: list[tuple[int, int]]) -> None:
+    """With its number, in every format; the others are read."""
+    _, entries = read(text)
+    assert bad(entries) == where
+
+
+def test_a_client_that_starts_again_begins_a_connection() -> None:
+    """A second request ``initialize`` of the client, but not one of the agent."""
+    sent = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, INITIALIZE), Sent(TO_AGENT, INITIALIZE)]
+    _, entries = read(WRITERS["arrows"].write(sent))
+    begun = [isinstance(one, ConnectionBegins) for one in connections(entries)]
+    assert begun == [False, False, True, False]
+
+
+def test_streams_without_a_direction_are_inferred() -> None:
+    """Both peers may use the same id, one after the other."""
+    talk: list[tuple[Stream, dict[str, Any]]] = [
+        (TO_AGENT, {"id": 1, "method": "session/prompt"}),
+        (TO_CLIENT, {"id": 1, "method": "fs/read_text_file"}),
+        (TO_AGENT, {"id": 1, "result": {"content": ""}}),
+        (TO_CLIENT, {"method": "_vendor/progress"}),
+        (TO_CLIENT, {"id": 1, "result": {"stopReason": "end_turn"}}),
+        (TO_AGENT, {"id": 2, "method": "_vendor/ask"}),
+        (TO_CLIENT, {"id": 2, "error": {"code": 1, "message": ""}}),
+        (TO_AGENT, {"method": "session/cancel"}),
+    ]
+    text = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for _, message in talk)
+    _, entries = read(text, "acpx")
+    found = [one.stream for one in connections(entries) if isinstance(one, SentMessage)]
+    assert found == [stream for stream, _ in talk]
+
+
+def test_arrows_of_an_agents_log_are_turned_round() -> None:
+    """If the first methods contradict them; the directions count as inferred."""
+    text = f"received {INITIALIZE.decode()}\nsent {ANSWER.decode()}\n"
+    _, entries = read(text, "lines")
+    found = [(one.stream, one.is_inferred) for one in messages(entries)]
+    assert found == [(TO_AGENT, True), (TO_CLIENT, True)]
+
+
+def test_a_pasted_report_is_read() -> None:
+    """Words, fences, quotation marks, colours, commas and parts that were left out."""
+    text = (
+        "> It hangs, see:\n"
+        "> ```json\n"
+        "> \x1b[32m→\x1b[0m " + INITIALIZE.decode() + ",\n"
+        '> ← {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,...}}\n'
+        "> ...\n"
+        "> → {\n"
+        '>   "jsonrpc": "2.0",\n'
+        '>   "id": 1, "method": "session/new",\n'
+        "> }\n"
+        "> ```\n"
+    )
+    _, entries = read(text, "lines")
+    found = list(messages(entries))
+    assert [one.stream for one in found] == [TO_AGENT, TO_CLIENT, TO_AGENT]
+    assert json.loads(found[1].raw)["result"] == {"protocolVersion": 1, "...": "..."}
+    assert found[2].raw == b'{"jsonrpc":"2.0","id":1,"method":"session/new"}'
+    assert [type(entry).__name__ for entry in entries].count("Repaired") == 1
+    kinds = [entry.kind for entry in entries if isinstance(entry, Remark)]
+    assert kinds.count(RemarkKind.ELISION) == kinds.count(RemarkKind.WORDS) == 1
+
+
+def test_stderr_is_told_apart() -> None:
+    """Where a format has it."""
+    sent = [Sent(STDERR, b"\x1b[2mwarn: x\x1b[0m"), Sent(TO_AGENT, INITIALIZE)]
+    for name in ("zed", "kandev"):
+        _, entries = read(WRITERS[name].write(sent))
+        assert [one.stream for one in messages(entries)] == [Stream.STDERR, TO_AGENT]
