@@ -321,7 +321,7 @@ def path_term(path: str, wanted: str, *, is_pattern: bool = False) -> Filter:
         return fnmatchcase(text, pattern) if is_pattern else text == wanted
 
     def test(row: Row) -> bool:
-        if "raw" not in row:
+        if "raw" not in row or row["kind"] not in MESSAGE_KINDS:
             return False
         try:
             value = json.loads(row["raw"])

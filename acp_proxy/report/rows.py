@@ -166,6 +166,7 @@ class RowReader:
                 "seq": own["seq"],
                 "t_ns": own["t_ns"],
                 **dict(zip(SHARED_COLUMNS, _shared(own, line), strict=False)),
+                "fault": batch["fault"],
                 "size": len(raw),
                 "text": cells[0],
                 "rpc_id": cells[1],

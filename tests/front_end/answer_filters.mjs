@@ -33,7 +33,7 @@ for (const { blocks, filters, searches } of JSON.parse(readFileSync(0, "utf-8"))
     found.filters.push(await applyFilter({ recording }, text).then(numbered, (error) => error.message));
   }
   for (const text of searches) {
-    found.searches.push(numbered((await search({ recording }, text, {})).rows));
+    found.searches.push(numbered(await search({ recording }, text, {})));
   }
   answers.push(found);
 }

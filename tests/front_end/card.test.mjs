@@ -6,7 +6,8 @@ import {CallModel, callsAmong, permissionModel, rowsOfCallAt} from "../../acp_pr
 import {TerminalModel, commandLine, playedPauses} from "../../acp_proxy/report/front_end/cards/terminal.js";
 import {contentBlocks, describedContent} from "../../acp_proxy/report/front_end/detail/blocks.js";
 import {commandFor, faultInWords, mermaidAround} from "../../acp_proxy/report/front_end/detail/detail.js";
-import {chunkOf, joinedChunks, longStrings, planSteps, saidBlocks} from "../../acp_proxy/report/front_end/detail/said.js";
+import {joinedChunks, longStrings, planSteps, saidBlocks} from "../../acp_proxy/report/front_end/detail/said.js";
+import {chunkOf} from "../../acp_proxy/report/front_end/data/values.js";
 import {Recording} from "../../acp_proxy/report/front_end/data/recording.js";
 import {sourceOf} from "./blocks.mjs";
 

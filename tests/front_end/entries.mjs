@@ -6,7 +6,7 @@ import {permissionModel, readCall} from "../../acp_proxy/report/front_end/cards/
 import {TerminalModel, readFrames, rowsOfTerminal} from "../../acp_proxy/report/front_end/cards/terminal.js";
 import {Recording} from "../../acp_proxy/report/front_end/data/recording.js";
 import {joinedChunks, joinedLines, planSteps, saidBlocks} from "../../acp_proxy/report/front_end/detail/said.js";
-import {parsedLine} from "../../acp_proxy/report/front_end/detail/values.js";
+import {parsedLine} from "../../acp_proxy/report/front_end/data/values.js";
 
 const textsOf = (blocks) => blocks.filter((block) => block.form === "text").map((block) => block.text);
 const joined = (recording, {rows, text: whole}) => ({last_seq: recording.numbers("seq")[rows.at(-1)], texts: whole === "" ? [] : [whole]});

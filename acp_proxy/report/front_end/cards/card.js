@@ -1,14 +1,14 @@
 // The card of a tool call: all frames about it as one picture, and the view that lists the cards.
 import {contentBlocks, outputBlocks} from "../detail/blocks.js";
 import {addInParts} from "../detail/hex.js";
-import {isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt} from "../detail/values.js";
+import {isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt} from "../data/values.js";
 import {countInWords, durationInWords, visibleText} from "../shell/words.js";
 import {clear, h, setAttribute} from "../shell/dom.js";
 import {blockElements, readFrames} from "./terminal.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
-/** @typedef {import("../detail/values.js").JsonObject} JsonObject */
+/** @typedef {import("../data/values.js").JsonObject} JsonObject */
 /** @typedef {import("../detail/blocks.js").ContentBlock} ContentBlock */
 /** @typedef {import("./terminal.js").ReadFrame} ReadFrame */
 

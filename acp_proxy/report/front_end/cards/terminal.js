@@ -1,13 +1,13 @@
 // A terminal of any dialect: its command, its end, and its output as it grew, which can be played back.
 import {blockElement, exitInWords} from "../detail/blocks.js";
-import {fromBase64, objectAt, parsedLine, updateOf, wordAt} from "../detail/values.js";
+import {fromBase64, objectAt, parsedLine, updateOf, wordAt} from "../data/values.js";
 import {countInWords, durationInWords, shellWord, visibleText} from "../shell/words.js";
 import {clear, h} from "../shell/dom.js";
 import {ansiLines} from "./ansi.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
-/** @typedef {import("../detail/values.js").JsonObject} JsonObject */
+/** @typedef {import("../data/values.js").JsonObject} JsonObject */
 /** @typedef {{row: number, seq: number, t_ns: number, kind: string, method: string, message: unknown}} ReadFrame */
 /** @typedef {{t_ns: number, seq: number, text: string, isWhole: boolean}} OutputStep */
 

@@ -1,5 +1,5 @@
 // Compares texts line by line, and changed lines word by word; reads diffs of every dialect.
-import {isObject, objectsAt, wordAt} from "../detail/values.js";
+import {isObject, objectsAt, wordAt} from "../data/values.js";
 import {countInWords} from "../shell/words.js";
 
 /** @typedef {{text: string, changed: boolean}} WordPiece */
@@ -200,7 +200,7 @@ export function patchRows(text) {
 
 /**
  * A diff of any dialect: old and new text (v1), changes with a patch (v2), hunks (1.0 draft).
- * @param {import("../detail/values.js").JsonObject} block
+ * @param {import("../data/values.js").JsonObject} block
  * @returns {DiffModel}
  */
 export function diffModel(block) {

@@ -7,6 +7,7 @@ import { pause } from "./source.js";
  * @typedef {{rule: string, action: string, made: boolean, delivered: string | null, base64: string | null, size: number}} FiredFault
  * @typedef {{text: string, rpc_id: string | null, parse_error: string | null, fired: FiredFault[]}} RowCells
  * @typedef {import("./columns.js").IndexBlock} IndexBlock
+ * @typedef {Uint8Array | Uint16Array | Int32Array} Codes
  * @typedef {import("./source.js").Source} Source
  */
 
@@ -34,7 +35,7 @@ export class Recording {
     this.payloadRows = meta.payloads?.map((/** @type {[number, number]} */ [first]) => first) ?? [];
     /** @type {Map<string, Float64Array>} */
     this.decodedNumbers = new Map();
-    /** @type {Map<string, Uint8Array | Uint16Array | Int32Array>} */
+    /** @type {Map<string, Codes>} */
     this.decodedCodes = new Map();
     /** @type {BlockCache<RowCells[]>} */
     this.cellBlocks = new BlockCache(CELL_BLOCKS_KEPT);
@@ -206,16 +207,24 @@ export class Recording {
    */
   async *pieces(row) {
     if (!this.hasPayloads) throw new Error("this report was made without payloads");
-    const first = this.payloadRows[lowerBound(this.payloadRows, row + 1) - 1];
-    let block = lowerBound(this.payloadRows, first);
-    if (this.meta.payloads[block][1] > 1) {
-      const bytes = await this.payloadBlocks.get(`p${block}`, (name) => this.source.bytes(name));
-      let start = 0;
-      for (let before = first; before < row; before++) start += this.lineLength(before);
-      yield bytes.subarray(start, start + this.lineLength(row));
+    const { first, end, names } = this.blocksOf(row);
+    if (end === first + 1) {
+      for (const name of names) yield this.source.bytes(name);
       return;
     }
-    for (; this.payloadRows[block] === first; block++) yield this.source.bytes(`p${block}`);
+    const bytes = await this.payloadBlocks.get(names[0], (name) => this.source.bytes(name));
+    let start = 0;
+    for (let before = first; before < row; before++) start += this.lineLength(before);
+    yield bytes.subarray(start, start + this.lineLength(row));
+  }
+
+  /** The blocks that have the line of a row, and their rows: from the first one on, before `end`. @param {number} row */
+  blocksOf(row) {
+    const first = this.payloadRows[lowerBound(this.payloadRows, row + 1) - 1];
+    const block = lowerBound(this.payloadRows, first);
+    const names = [`p${block}`];
+    while (this.payloadRows[block + names.length] === first) names.push(`p${block + names.length}`);
+    return { first, end: first + this.meta.payloads[block][1], names };
   }
 
   /**

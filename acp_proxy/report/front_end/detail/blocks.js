@@ -2,10 +2,10 @@
 import {diffModel} from "../cards/words.js";
 import {h} from "../shell/dom.js";
 import {addInParts, longText} from "./hex.js";
-import {isObject, wordAt} from "./values.js";
+import {isObject, wordAt} from "../data/values.js";
 import {countInWords, sizeInWords, visibleText} from "../shell/words.js";
 
-/** @typedef {import("./values.js").JsonObject} JsonObject */
+/** @typedef {import("../data/values.js").JsonObject} JsonObject */
 /** @typedef {import("../cards/words.js").DiffModel} DiffModel */
 /** @typedef {{form: "text"|"note"|"diff"|"terminal", text: string, label: string, diff?: DiffModel}} ContentBlock */
 

@@ -1,11 +1,12 @@
 // The pane about one frame or event: its facts, what it says, its JSON, its bytes and the frame beside it.
 import {rowsOfCallAt, seqButton} from "../cards/card.js";
 import {clear, h, setAttribute} from "../shell/dom.js";
+import {messageOf} from "../shell/state.js";
 import {countInWords, durationInWords, shellWord, visibleText} from "../shell/words.js";
 import {showBytes} from "./hex.js";
 import {JsonText, JsonTree} from "./json_tree.js";
 import {saidElements, whyUnread} from "./said.js";
-import {fromBase64} from "./values.js";
+import {fromBase64} from "../data/values.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -212,7 +213,7 @@ export function mountDetail(container, state) {
     try {
       await pane.show(fresh, row, state);
     } catch (error) {
-      fresh.append(h("p", {class: "trouble"}, `This cannot be shown: ${error instanceof Error ? error.message : error}`));
+      fresh.append(h("p", {class: "trouble"}, `This cannot be shown: ${messageOf(error)}`));
     }
     // Another row may have been chosen meanwhile.
     if (mine !== version) return;

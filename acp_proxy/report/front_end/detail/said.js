@@ -4,17 +4,15 @@ import {blockElements, terminalElement} from "../cards/terminal.js";
 import {h} from "../shell/dom.js";
 import {contentBlocks} from "./blocks.js";
 import {longText} from "./hex.js";
-import {isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt} from "./values.js";
+import {chunkOf, isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt} from "../data/values.js";
 import {countInWords, durationInWords, sizeInWords, visibleText} from "../shell/words.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {import("./blocks.js").ContentBlock} ContentBlock */
-/** @typedef {{key: string, text: string}} TextChunk */
 
 // Lines that are read as values; larger ones are shown as bytes.
 const LARGEST_READ = 8_000_000;
-const CHUNK_KINDS = new Set(["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "compaction_summary_chunk"]);
 const MOST_JOINED = 5000;
 const LONG_STRING = 160;
 const MOST_STRINGS = 20;
@@ -29,19 +27,6 @@ export function whyUnread(recording, row) {
   if (!recording.hasPayloads) return "This report was made without payloads (--no-payloads): it has no lines, only a preview of each.";
   const length = recording.lineLength(row);
   return length > LARGEST_READ ? `The line has ${sizeInWords(length)}; Bytes shows it piece by piece.` : "";
-}
-
-/**
- * A piece of a streamed message; null for anything else.
- * @param {unknown} message
- * @returns {TextChunk|null}
- */
-export function chunkOf(message) {
-  const {kind, update} = updateOf(message);
-  const {content} = update;
-  const text = isObject(content) ? (content.type === "text" ? content.text : null) : content;
-  if (!CHUNK_KINDS.has(kind) || typeof text !== "string") return null;
-  return {key: `${kind} ${wordAt(update, "messageId", "compactionId")}`, text};
 }
 
 /**
@@ -73,7 +58,7 @@ export async function joinedChunks(recording, row) {
     for (let at = row + step; at >= 0 && at < recording.rows && chunks.length < MOST_JOINED; at += step) {
       if (isBetweenChunks(recording, at)) continue;
       const chunk = await read(at);
-      if (chunk?.key !== own.key) break;
+      if (chunk?.kind !== own.kind || chunk.id !== own.id) break;
       chunks.push({row: at, text: chunk.text});
     }
   }

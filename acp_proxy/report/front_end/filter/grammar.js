@@ -1,21 +1,25 @@
 // Parses the filter grammar, and points at the column of a mistake.
-import { OWN_STATES, TERMS, BadValue, allOf, anyOf, containsFilter, noneOf, pathFilter, stateFilter, unquoted } from "./terms.js";
+import { BadValue, TERMS, allOf, anyOf, noneOf, unquoted } from "./terms.js";
+import { OWN_STATES, containsFilter, pathFilter, stateFilter } from "./terms.js";
 import { nearestWord, quoted } from "./words.js";
 
-/** @typedef {import("./terms.js").Filter} Filter */
-/** @typedef {import("./terms.js").Known} Known */
+/** @typedef {import("./terms.js").Judge} Judge */
+/** @typedef {(place: number, problem: string, near?: string) => BadFilter} Wrong */
 
 const DEEPEST = 100;
 const SPACE = "[\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const NO_SPACE = SPACE.replace("[", "[^");
-const TOKEN = new RegExp(`${SPACE}*(?:([()])|((?:"(?:[^"\\\\]|\\\\[^\\n])*"|${NO_SPACE.replace("]", '()"]')})+))`, "yu");
+const WORD = `(?:"(?:[^"\\\\]|\\\\[^\\n])*"|${NO_SPACE.replace("]", '()"]')})+`;
+const TOKEN = new RegExp(`${SPACE}*(?:([()])|(${WORD}))`, "yu");
 const TERM = /^([A-Za-z_-]+):(.*)$/s;
-const PATH = new RegExp(`^((?:params|result|error)(?:\\.${NO_SPACE.replace("]", "=.]")}+)*)=(.*)$`, "su");
+const PLACES = `(?:params|result|error)(?:\\.${NO_SPACE.replace("]", "=.]")}+)*`;
+const PATH = new RegExp(`^(${PLACES})=(.*)$`, "su");
 const TRAILING = new RegExp(`${SPACE}+$`, "u");
 const SYNONYMS = new Map(
   Object.entries({
-    duration: "latency", time: "latency", took: "latency", type: "kind", state: "is", direction: "dir", stream: "dir",
-    tool: "call", tool_call: "call", name: "method", length: "size", number: "seq", contains: "text",
+    duration: "latency", time: "latency", took: "latency", type: "kind", state: "is",
+    direction: "dir", stream: "dir", tool: "call", tool_call: "call", name: "method",
+    length: "size", number: "seq", contains: "text",
   }),
 );
 
@@ -25,14 +29,15 @@ export class BadFilter extends Error {}
 /**
  * Parses a filter; an empty one matches everything.
  * @param {string} text
- * @param {Known} known
- * @returns {Filter}
+ * @param {import("./rows.js").FilterRows} rows
+ * @returns {Judge}
  */
-export function parseFilter(text, known) {
-  /** @param {number} place @param {string} problem @param {string} [near] */
+export function parseFilter(text, rows) {
+  /** @type {Wrong} */
   const wrong = (place, problem, near = "") => {
     const column = Array.from(text.slice(0, place)).length + 1;
-    return new BadFilter(`bad filter at column ${column}: ${problem}${near ? `; did you mean ${near}?` : ""}`);
+    const hint = near ? `; did you mean ${near}?` : "";
+    return new BadFilter(`bad filter at column ${column}: ${problem}${hint}`);
   };
   const tokens = tokensOf(text, wrong);
   let next = 0;
@@ -55,19 +60,18 @@ export function parseFilter(text, known) {
     }
     return allOf(parts);
   };
-  /** @returns {Filter} */
+  /** @returns {Judge} */
   const one = () => {
     if (next >= tokens.length) throw wrong(text.length, "expected a term here");
     const { token, place } = tokens[next++];
-    if (token === "not" || token === "(") {
-      depth++;
-      if (depth > DEEPEST) throw wrong(place, `nested more deeply than ${DEEPEST} levels`);
-      const inner = token === "not" ? noneOf(one()) : within(place);
-      depth--;
-      return inner;
+    if ([")", "or", "and"].includes(token)) {
+      throw wrong(place, `expected a term, got ${quoted(token)}`);
     }
-    if ([")", "or", "and"].includes(token)) throw wrong(place, `expected a term, got ${quoted(token)}`);
-    return term(token, place);
+    if (token !== "not" && token !== "(") return termOf(token, place, rows, wrong);
+    if (++depth > DEEPEST) throw wrong(place, `nested more deeply than ${DEEPEST} levels`);
+    const inner = token === "not" ? noneOf(one()) : within(place);
+    depth--;
+    return inner;
   };
   /** @param {number} place */
   const within = (place) => {
@@ -76,36 +80,6 @@ export function parseFilter(text, known) {
     next++;
     return inner;
   };
-  /** @param {string} token @param {number} place @returns {Filter} */
-  const term = (token, place) => {
-    const path = PATH.exec(token);
-    if (path) {
-      const wanted = unquoted(path[2]);
-      return pathFilter(path[1], wanted, wanted.includes("*") && wanted === path[2]);
-    }
-    const match = TERM.exec(token);
-    if (!match) {
-      if (token.includes("=") && token[0] !== '"') {
-        throw wrong(place, `expected params.path=value, got ${quoted(token)}`);
-      }
-      return OWN_STATES.includes(token) ? stateFilter(token) : containsFilter(token);
-    }
-    const [, key, value] = match;
-    const parse = TERMS.get(key);
-    if (!parse) {
-      const keys = [...TERMS.keys()];
-      const near = SYNONYMS.get(key) ?? nearestWord(key, keys);
-      throw wrong(place, `unknown key ${quoted(key)}${near ? "" : `: expected ${keys.join(", ")}`}`, near);
-    }
-    const at = place + key.length + 1;
-    if (!value) throw wrong(at, `expected a value after ${key}:`);
-    try {
-      return parse(value, known);
-    } catch (error) {
-      if (error instanceof BadValue) throw wrong(at, error.message, error.nearest);
-      throw error;
-    }
-  };
 
   const parsed = tokens.length ? either() : allOf([]);
   if (next < tokens.length) throw wrong(tokens[next].place, "a parenthesis that was never opened");
@@ -113,9 +87,42 @@ export function parseFilter(text, known) {
 }
 
 /**
- * @param {string} text
- * @param {(place: number, problem: string) => BadFilter} wrong
+ * @param {string} token
+ * @param {number} place
+ * @param {import("./rows.js").FilterRows} rows
+ * @param {Wrong} wrong
  */
+function termOf(token, place, rows, wrong) {
+  const [, path, value] = PATH.exec(token) ?? [];
+  if (path !== undefined) {
+    const wanted = unquoted(value);
+    return pathFilter(path, wanted, wanted.includes("*") && wanted === value, rows);
+  }
+  const match = TERM.exec(token);
+  if (!match) {
+    if (OWN_STATES.includes(token)) return stateFilter(token, rows);
+    if (!token.includes("=") || token[0] === '"') return containsFilter(token, rows);
+    throw wrong(place, `expected params.path=value, got ${quoted(token)}`);
+  }
+  const [, key, text] = match;
+  const parse = TERMS.get(key);
+  if (!parse) {
+    const keys = [...TERMS.keys()];
+    const near = SYNONYMS.get(key) ?? nearestWord(key, keys);
+    const every = near ? "" : `: expected ${keys.join(", ")}`;
+    throw wrong(place, `unknown key ${quoted(key)}${every}`, near);
+  }
+  const at = place + key.length + 1;
+  if (!text) throw wrong(at, `expected a value after ${key}:`);
+  try {
+    return parse(text, rows);
+  } catch (error) {
+    if (error instanceof BadValue) throw wrong(at, error.message, error.nearest);
+    throw error;
+  }
+}
+
+/** @param {string} text @param {Wrong} wrong */
 function tokensOf(text, wrong) {
   const tokens = [];
   const end = text.replace(TRAILING, "").length;

@@ -12,7 +12,7 @@ import { applyFilter, search } from "../search/search.js";
 import { clear, h, setAttribute } from "./dom.js";
 import { keyTable, listenForKeys } from "./keyboard.js";
 import { followLink, keepLink, readLink } from "./link.js";
-import { State } from "./state.js";
+import { State, messageOf } from "./state.js";
 import { countInWords } from "./words.js";
 
 /**
@@ -143,7 +143,7 @@ class App {
     const [all, shown, { length }] = [state.recording.rows, state.shown.length, state.stops];
     const still = state.error ? "still " : "";
     clear(this.shownCount, still, shown === all ? `${count(all)} rows` : `${count(shown)} of ${count(all)}`);
-    clear(this.hitCount, state.query === "" ? "" : `${countInWords(state.hits, "row")}${state.isSearching ? "…" : ""}`);
+    clear(this.hitCount, state.query === "" ? "" : `${countInWords(state.matched.length, "row")}${state.isSearching ? "…" : ""}`);
     for (const step of this.steps) step.disabled = length === 0;
     const place = state.stops.indexOf(state.row) + 1;
     const noun = state.query === "" ? "finding" : "hit";
@@ -250,7 +250,7 @@ async function startApp() {
     if (link.seq !== null || link.turn !== null) app.arrive();
     await recording.decodeRest();
   } catch (error) {
-    clear(root, h("p", { class: "message" }, `The data of this page cannot be shown: ${error instanceof Error ? error.message : error}`));
+    clear(root, h("p", { class: "message" }, `The data of this page cannot be shown: ${messageOf(error)}`));
     throw error;
   }
 }

@@ -7,9 +7,10 @@ import { lowerBound } from "../data/recording.js";
  * @typedef {"row" | "shown" | "view" | "matched" | "range" | "error" | "times" | "turn"} Change
  * @typedef {"elapsed" | "delta" | "clock"} TimeForm
  * @typedef {object} Services
- * @property {(state: State, text: string) => Promise<Int32Array>} applyFilter rejects with what is wrong in the text
- * @property {(state: State, query: string, options: {onHits: (rows: Int32Array, count: number) => void, signal: AbortSignal}) =>
- *   Promise<{rows: Int32Array, count: number}>} search
+ * @property {(state: State, text: string, signal: AbortSignal) => Promise<Int32Array>} applyFilter
+ *   rejects with what is wrong in the text
+ * @property {(state: State, query: string, options: SearchOptions) => Promise<Int32Array>} search
+ * @typedef {{onHits: (rows: Int32Array) => void, signal: AbortSignal}} SearchOptions
  */
 
 export class State {
@@ -38,17 +39,14 @@ export class State {
     this.shown = this.filtered;
     /** The rows that the search has found. @type {Int32Array} */
     this.matched = new Int32Array(0);
-    /** How many times the searched text was found, more than once in a row maybe. */
-    this.hits = 0;
     this.isSearching = false;
     this.problems = Int32Array.from(recording.problems.keys());
     /** @type {Map<Change, Set<() => void>>} */
     this.listeners = new Map();
     /** What `stops` has found last. @type {{of: Int32Array, within: Int32Array, rows: Int32Array} | null} */
     this.shownStops = null;
-    this.filterNumber = 0;
-    /** @type {AbortController | null} */
-    this.searching = null;
+    this.filtering = new AbortController();
+    this.searching = new AbortController();
   }
 
   /** The number of the frame that is looked at, or null. */
@@ -78,34 +76,38 @@ export class State {
    * @param {string} text
    */
   async setFilter(text) {
+    this.filtering.abort();
+    const { signal } = (this.filtering = new AbortController());
     this.filter = text;
-    const number = ++this.filterNumber;
-    const filtering = text.trim() === "" ? Promise.resolve(this.everyRow) : this.services.applyFilter(this, text);
-    const answer = await filtering.catch((error) => String(error.message));
-    if (number !== this.filterNumber) return;
-    this.setError(typeof answer === "string" ? answer : "");
-    if (typeof answer === "string") return;
-    this.filtered = answer;
-    this.showRange();
+    try {
+      const isAll = text.trim() === "";
+      const rows = isAll ? this.everyRow : await this.services.applyFilter(this, text, signal);
+      if (signal.aborted) return;
+      this.setError("");
+      this.filtered = rows;
+      this.showRange();
+    } catch (error) {
+      if (!signal.aborted) this.setError(messageOf(error));
+    }
   }
 
   /** Searches for a text; hits come in while it runs, and a new search ends an old one. @param {string} query */
   async setQuery(query) {
-    this.searching?.abort();
-    const searching = (this.searching = new AbortController());
+    this.searching.abort();
+    const { signal } = (this.searching = new AbortController());
     this.query = query;
-    const found = (/** @type {Int32Array} */ rows, /** @type {number} */ count, isSearching = true) => {
-      if (searching !== this.searching) return;
-      [this.matched, this.hits, this.isSearching] = [rows, count, isSearching];
+    const onHits = (/** @type {Int32Array} */ rows, isSearching = true) => {
+      if (signal.aborted) return;
+      [this.matched, this.isSearching] = [rows, isSearching];
       this.tell("matched");
     };
-    found(new Int32Array(0), 0, query !== "");
+    onHits(new Int32Array(0), query !== "");
     if (query === "") return;
-    const answer = await this.services.search(this, query, { onHits: found, signal: searching.signal }).catch((error) => String(error.message));
-    if (typeof answer !== "string") found(answer.rows, answer.count, false);
-    else if (searching === this.searching) {
-      found(this.matched, this.hits, false);
-      this.setError(answer);
+    try {
+      onHits(await this.services.search(this, query, { onHits, signal }), false);
+    } catch (error) {
+      onHits(this.matched, false);
+      if (!signal.aborted) this.setError(messageOf(error));
     }
   }
 
@@ -180,6 +182,11 @@ export function neighbour(rows, row, step) {
   if (rows.length === 0) return -1;
   const place = step > 0 ? lowerBound(rows, row + 1) : lowerBound(rows, row) - 1;
   return rows[(place + rows.length) % rows.length];
+}
+
+/** @param {unknown} error */
+export function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** @param {Int32Array} rows @param {Float64Array} times @param {[number, number]} range */

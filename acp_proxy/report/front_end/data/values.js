@@ -62,17 +62,32 @@ export function updateOf(message) {
   return {kind: wordAt(update, "sessionUpdate"), update};
 }
 
-/**
- * A message as values; null if the line is no JSON.
- * @param {Uint8Array} bytes
- * @returns {unknown}
- */
+/** A message as values; null if the line is no JSON. @param {Uint8Array} bytes */
 export function parsedLine(bytes) {
+  return parsedText(new TextDecoder().decode(bytes));
+}
+
+/** @param {string} text @returns {any} null if it is no JSON */
+export function parsedText(text) {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes));
+    return JSON.parse(text);
   } catch {
     return null;
   }
+}
+
+const CHUNK_KINDS = new Set([
+  "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk",
+  "compaction_summary_chunk",
+]);
+
+/** A piece of a streamed message; null for anything else. @param {unknown} message */
+export function chunkOf(message) {
+  const { kind, update } = updateOf(message);
+  const { content } = update;
+  const text = isObject(content) && content.type === "text" ? content.text : content;
+  if (!CHUNK_KINDS.has(kind) || typeof text !== "string") return null;
+  return { kind, id: wordAt(update, "messageId", "compactionId"), text };
 }
 
 /**

@@ -1,0 +1,73 @@
+// The rows of a recording as filters judge them: those of the page and, as further rows, the
+// messages of its batches. What no column holds is a question, for which lines have to be read.
+import { PERHAPS } from "./terms.js";
+
+/**
+ * @typedef {import("../data/recording.js").Recording} Recording
+ * @typedef {import("../data/recording.js").Codes} Codes
+ * @typedef {{kind: "text", wanted: string}
+ *   | {kind: "path", keys: string[], wanted: string, isPattern: boolean}
+ *   | {kind: "id", ids: string[]}
+ *   | {kind: "search", wanted: string, sessions: Codes, calls: Codes, methods: Codes,
+ *     texts: string[]}} Question
+ * @typedef {Question & {answers: Uint8Array}} AskedQuestion with the answer for each row
+ */
+
+const LABELS = ["method", "session", "tool_call", "terminal", "answer_session"];
+
+export class FilterRows {
+  /** @type {AskedQuestion[]} */
+  questions = [];
+
+  /** @param {Recording} recording */
+  constructor(recording) {
+    this.recording = recording;
+    this.lastTurn = recording.meta.last_turn;
+    /** Columns of messages by name; `batch` is the row of the batch. @type {any[]} */
+    this.members = Object.entries(recording.meta.members ?? {}).flatMap(([row, members]) =>
+      members.map((/** @type {any} */ one) => ({ ...one, batch: Number(row) })),
+    );
+    this.count = recording.rows + this.members.length;
+    const texts = this.members.flatMap((one) => Object.values(one)).map(String);
+    this.texts = texts.length > 0 ? [...new Set([...recording.texts, ...texts])] : recording.texts;
+  }
+
+  /** @param {string} name @returns {Codes} of the texts in `texts`, as in a `Recording` */
+  codes(name) {
+    const codes = this.recording.codes(name);
+    if (this.members.length === 0) return codes;
+    const places = new Map(this.texts.map((text, place) => [text, place]));
+    const ofMembers = this.members.map((one) => (places.get(one[name]) ?? -1) + 1);
+    return Int32Array.from([...codes, ...ofMembers]);
+  }
+
+  /** @param {string} name @returns {Float64Array} null is NaN */
+  numbers(name) {
+    const numbers = this.recording.numbers(name);
+    if (this.members.length === 0) return numbers;
+    return Float64Array.from([...numbers, ...this.members.map((one) => one[name] ?? NaN)]);
+  }
+
+  /** @param {Question} question @returns {(row: number) => number} its answer */
+  ask(question) {
+    const asked = { ...question, answers: new Uint8Array(this.count).fill(PERHAPS) };
+    this.questions.push(asked);
+    return (row) => asked.answers[row];
+  }
+
+  /** Whether a method, a session, a tool call or a terminal is called so. @param {string} label */
+  hasLabel(label) {
+    const { recording, members } = this;
+    const code = recording.code(label);
+    if (code > 0 && LABELS.some((name) => recording.codes(name).includes(code))) return true;
+    return members.some((one) => one.session === label && one.exchange !== null);
+  }
+
+  /** The place of a row's line: in the line of a row, maybe in a part of it. @param {number} row */
+  place(row) {
+    const { lineLength, rows } = this.recording;
+    if (row < rows) return { row, offset: 0, length: lineLength(row) };
+    const { batch, offset, length } = this.members[row - rows];
+    return { row: batch, offset, length };
+  }
+}

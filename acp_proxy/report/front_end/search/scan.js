@@ -1,0 +1,111 @@
+// Has questions answered of lines: sends blocks to a worker, one after the other.
+import { pause } from "../data/source.js";
+import { YES } from "../filter/terms.js";
+import { Scanner } from "./scanner.js";
+
+/**
+ * @typedef {import("../filter/rows.js").FilterRows} FilterRows
+ * @typedef {import("../filter/rows.js").AskedQuestion} AskedQuestion
+ * @typedef {import("../data/source.js").Source} Source
+ * @typedef {import("./scanner.js").LineBlock} LineBlock
+ * @typedef {{take: (block: LineBlock) => Promise<number[][]>, stop: () => void}} Scan
+ */
+
+/** The address of the worker's script. @type {Promise<string> | null} */
+let workerUrl = null;
+
+/**
+ * Reads lines and keeps the answers, until it is stopped.
+ * @param {FilterRows} rows
+ * @param {AskedQuestion[]} questions
+ * @param {Int32Array} wanted the rows to read
+ * @param {AbortSignal} [signal]
+ * @param {() => void} [onBlock]
+ */
+export async function readLines(rows, questions, wanted, signal, onBlock) {
+  if (!rows.recording.hasPayloads) {
+    throw new Error("this report was made without payloads, so nothing can be looked up in lines");
+  }
+  if (wanted.length === 0) return;
+  const scan = await startScan(rows.recording.source, questions);
+  try {
+    let coming = nextBlock(rows, wanted, 0);
+    for (let from = 0; from < wanted.length; ) {
+      const block = await coming;
+      from += block.rows.length;
+      const reading = scan.take(block);
+      if (from < wanted.length) coming = nextBlock(rows, wanted, from);
+      const found = await reading;
+      signal?.throwIfAborted();
+      found.forEach((some, n) => some.forEach((row) => (questions[n].answers[row] = YES)));
+      onBlock?.();
+    }
+  } finally {
+    scan.stop();
+  }
+}
+
+/**
+ * A worker with questions; where there can be none, the same code runs beside what the page does.
+ * @param {Source} source
+ * @param {AskedQuestion[]} asked
+ * @returns {Promise<Scan>}
+ */
+async function startScan(source, asked) {
+  const questions = asked.map((question) => ({ ...question, answers: null }));
+  try {
+    workerUrl ??= makeWorkerUrl(source);
+    const url = await workerUrl;
+    const worker = new Worker(url);
+    const ask = (/** @type {object} */ message) => new Promise((resolve, reject) => {
+      worker.onmessage = ({ data }) => resolve(data);
+      worker.onerror = reject;
+      worker.postMessage(message);
+    });
+    await ask(questions);
+    return { take: ask, stop: () => worker.terminate() };
+  } catch {
+    const scanner = new Scanner(questions);
+    return { take: (block) => pause().then(() => scanner.take(block)), stop: () => undefined };
+  }
+}
+
+/** The page's policy allows only blobs of this page as scripts. @param {Source} source */
+async function makeWorkerUrl(source) {
+  const text = new TextDecoder().decode(await source.bytes("worker"));
+  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const types = /** @type {any} */ (window).trustedTypes;
+  if (!types) return url;
+  return types.createPolicy("acp-report-worker", { createScriptURL: () => url }).createScriptURL("");
+}
+
+/**
+ * The next block that has wanted rows.
+ * @param {FilterRows} rows
+ * @param {Int32Array} wanted
+ * @param {number} from place in `wanted`
+ * @returns {Promise<LineBlock>}
+ */
+async function nextBlock(rows, wanted, from) {
+  const { recording } = rows;
+  const { first, end, names } = recording.blocksOf(rows.place(wanted[from]).row);
+  const [starts, ends] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
+  const events = new Map();
+  let [at, start] = [first, 0];
+  for (const row of wanted.subarray(from)) {
+    const place = rows.place(row);
+    if (place.row < at || place.row >= end) break;
+    while (at < place.row) start += recording.lineLength(at++);
+    starts.push(start + place.offset);
+    ends.push(start + place.offset + place.length);
+    if (recording.text("stream", at) !== "event") continue;
+    events.set(row, `${recording.text("kind", at)} ${(await recording.cells(at)).text}`);
+  }
+  return {
+    texts: names.map((name) => recording.source.text(name)),
+    rows: wanted.slice(from, from + ends.length),
+    starts: Int32Array.from(starts),
+    ends: Int32Array.from(ends),
+    events,
+  };
+}

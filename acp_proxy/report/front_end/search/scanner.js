@@ -1,0 +1,121 @@
+// Reads lines block by block, and says in which rows the answers to questions are yes.
+// It runs in the worker.
+import { isObject, parsedText } from "../data/values.js";
+import { jsonText, parseExactly } from "../filter/json.js";
+import { patternTest } from "../filter/patterns.js";
+import { withoutCase } from "../filter/words.js";
+import { decodeBase64, inflate } from "../data/source.js";
+import { TextSearch } from "./matches.js";
+
+/**
+ * @typedef {import("../filter/rows.js").Question} Question
+ * @typedef {object} LineBlock
+ * @property {string[]} texts Base64 of the block
+ * @property {Int32Array} rows those that are to be read
+ * @property {Int32Array} starts where their lines are in the block
+ * @property {Int32Array} ends
+ * @property {Map<number, string>} events what is said of those that are events
+ * @typedef {object} Reader
+ * @property {(line: string, row: number, event: string | undefined, add: (row: number) => void) => void} read
+ * @property {(add: (row: number) => void) => void} [pause] called at the end of a block
+ */
+
+const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const INDEX = /^[0-9]{1,9}$/;
+const MAYBE_NO_STRING = /^(?:[-0-9[{]|true$|false$|null$|NaN$|Infinity$)/;
+const NO_JSON_NUMBER = /("[^"\\]*(?:\\.[^"\\]*)*")|-?\bInfinity\b|\bNaN\b/gs;
+
+export class Scanner {
+  /** @param {Question[]} questions */
+  constructor(questions) {
+    this.readers = questions.map(readerOf);
+  }
+
+  /** @param {LineBlock} block the next one @returns {Promise<number[][]>} the rows of each question */
+  async take({ texts, rows, starts, ends, events }) {
+    const pieces = await Promise.all(texts.map((text) => inflate(decodeBase64(text))));
+    const bytes = pieces.length === 1 ? pieces[0] : await joined(pieces);
+    /** @type {number[][]} */
+    const found = this.readers.map(() => []);
+    const adders = found.map((rows) => (/** @type {number} */ row) => void rows.push(row));
+    const whole = UTF8.decode(bytes);
+    // A character of several bytes is fewer than these in a text, so places differ.
+    const isAscii = whole.length === bytes.length;
+    const textOf = (/** @type {number} */ start, /** @type {number} */ end) =>
+      isAscii ? whole.slice(start, end) : UTF8.decode(bytes.subarray(start, end));
+    rows.forEach((row, at) => {
+      const line = textOf(starts[at], ends[at]);
+      this.readers.forEach((reader, n) => reader.read(line, row, events.get(row), adders[n]));
+    });
+    this.readers.forEach((reader, n) => reader.pause?.(adders[n]));
+    return found;
+  }
+}
+
+/** @param {Uint8Array[]} pieces */
+async function joined(pieces) {
+  return new Uint8Array(await new Blob(/** @type {any} */ (pieces)).arrayBuffer());
+}
+
+/** @param {Question} question @returns {Reader} */
+function readerOf(question) {
+  if (question.kind === "search") return new TextSearch(question);
+  const isTrue = question.kind === "path" ? pathTest(question) : textTest(question);
+  return { read: (line, row, event, add) => isTrue(line, event) && add(row) };
+}
+
+/** @param {any} question @returns {(line: string) => boolean} */
+function textTest(question) {
+  const wanted = withoutCase(question.wanted);
+  return (line) => withoutCase(line).includes(wanted);
+}
+
+/** @param {Question & {kind: "path"}} question @returns {(line: string, event?: string) => boolean} */
+function pathTest({ keys, wanted, isPattern }) {
+  const pattern = patternTest(wanted.replace(/[[?]/g, "[$&]"));
+  const fits = isPattern ? pattern : (/** @type {string} */ text) => text === wanted;
+  const isString = !isPattern && !MAYBE_NO_STRING.test(wanted);
+  // Where nothing is escaped, names are written as they are.
+  const names = [...keys.filter((key) => !INDEX.test(key)), ...(isString ? [wanted] : [])];
+  const parts = names.map((name) => `"${name}"`);
+  return (line, event) => {
+    if (event !== undefined) return false;
+    if (!line.includes("\\") && !parts.every((part) => line.includes(part))) return false;
+    let hasOthers = false;
+    const isFitting = (/** @type {any} */ value) => {
+      hasOthers ||= typeof value !== "string";
+      return typeof value === "string" && fits(value);
+    };
+    const values = valuesOf(line, parsedText);
+    if (values.some((value) => reaches(value, keys, isFitting))) return true;
+    if (!hasOthers || isString) return false;
+    const isFittingExactly = (/** @type {any} */ value) =>
+      fits(typeof value === "string" ? value : jsonText(value));
+    return valuesOf(line, parseExactly).some((value) => reaches(value, keys, isFittingExactly));
+  };
+}
+
+/** @param {string} line @param {(line: string) => any} read @returns {any[]} its messages */
+function valuesOf(line, read) {
+  // Python reads these words as numbers.
+  const quoted = (/** @type {string} */ word, /** @type {string} */ string) => string ?? `"${word}"`;
+  const value = read(/NaN|Infinity/.test(line) ? line.replace(NO_JSON_NUMBER, quoted) : line);
+  return Array.isArray(value) ? value : [value];
+}
+
+/**
+ * Whether a path leads to a matching value; in a list, all items are tried.
+ * @param {any} value
+ * @param {string[]} keys
+ * @param {(value: any) => boolean} fits
+ * @returns {boolean}
+ */
+function reaches(value, keys, fits) {
+  const [key, ...others] = keys;
+  if (Array.isArray(value)) {
+    if (key === undefined || !INDEX.test(key)) return value.some((item) => reaches(item, keys, fits));
+    return Number(key) < value.length && reaches(value[Number(key)], others, fits);
+  }
+  if (key === undefined) return fits(value);
+  return isObject(value) && Object.hasOwn(value, key) && reaches(value[key], others, fits);
+}
