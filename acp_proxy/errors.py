@@ -84,5 +84,12 @@ class BadBaseline(AcpProxyError):
         super().__init__(f"cannot read {path} as known findings: {reason}")
 
 
+class BadResults(AcpProxyError):
+    """Raised when a file of results cannot be read, written or continued."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"cannot use {path} as a results file: {reason}")
+
+
 class LogMoved(Exception):
     """Raised when the recorder has emptied the log, so that the database must be read again."""

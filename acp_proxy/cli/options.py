@@ -170,7 +170,7 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
         }
 
     names = ("order", "timing", "idle_cap", "strict", "stall_timeout")
-    return _collected("playback", value, names, options)
+    return collected("playback", value, names, options)
 
 
 def comparison_options(other: str) -> _Decorator:
@@ -200,10 +200,10 @@ def comparison_options(other: str) -> _Decorator:
     def value(expect: str, ignore: Any, alias: Any, apart: Any) -> DiffOptions:
         return DiffOptions(Expect(expect), ignored=ignore, aliases=alias, apart=apart)
 
-    return _collected("compared", value, ("expect", "ignore", "alias", "apart"), options)
+    return collected("compared", value, ("expect", "ignore", "alias", "apart"), options)
 
 
-def _collected(
+def collected(
     name: str, value: Callable[..., Any], members: tuple[str, ...], options: Sequence[_Decorator]
 ) -> _Decorator:
     """Adds options, some of which become one parameter.

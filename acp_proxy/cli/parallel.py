@@ -27,7 +27,7 @@ def mapped(work: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:
         things: its arguments.
     """
     every = list(things)
-    processes = min(len(os.sched_getaffinity(0)), _MOST) if sys.platform == "linux" else 1
+    processes = min(processors(), _MOST) if sys.platform == "linux" else 1
     if processes == 1 or len(every) < _LEAST:
         yield from map(work, every)
         return
@@ -42,3 +42,8 @@ def mapped(work: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:
         yield from pool.map(work, every, chunksize=_CHUNK)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def processors() -> int:
+    """Returns how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

@@ -210,7 +210,7 @@ STARTS_AGENTS = {
     "swept_agent", "system", "tested_agent", "testing/runs",
 }  # fmt: skip
 """Modules that do not run on Windows, read logs that only others have, or look before they use."""
-LOOKS_FIRST = {"cli/interruption", "cli/time_limit"}
+LOOKS_FIRST = {"batches/job_server", "cli/interruption", "cli/time_limit"}
 
 
 def lacking(tree: ast.AST) -> Iterator[str]:

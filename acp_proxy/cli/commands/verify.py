@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from acp_proxy.batches.words import names_several
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
+from acp_proxy.cli.batch_options import (
+    BatchCommand,
+    BatchOptions,
+    batch_options,
+    option_words,
+    split_words,
+)
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.known_agents import agent_command, complete_agent
 from acp_proxy.cli.options import (
@@ -58,10 +66,11 @@ Examples:
 
 
 @click.command(
+    cls=BatchCommand,
     short_help="Play the recorded client against a live agent and report what changed.",
     epilog=_EXAMPLES,
 )
-@click.argument("recording", shell_complete=complete_recording)
+@click.argument("recording", metavar="RECORDING...", shell_complete=complete_recording)
 @click.argument(
     "command",
     nargs=-1,
@@ -94,8 +103,12 @@ Examples:
               " several times.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Check the new run as well: a rule of the protocol that"
               " the agent breaks is a failure.")  # fmt: skip
-@file_option("-o", "--output", text="Where to record the new run.")
+@file_option("-o", "--output", text="Where to record the new run; of a batch, the directory that"
+             " keeps all of them.")  # fmt: skip
+@batch_options
+@click.pass_context
 def verify(
+    ctx: click.Context,
     recording: str,
     command: tuple[str, ...],
     compared: DiffOptions,
@@ -109,19 +122,26 @@ def verify(
     output: Path | None,
     report: Path | None,
     junit: Path | None,
+    batch: BatchOptions,
 ) -> None:
     """Play the recorded client against a live agent and report what changed.
 
     Starts AGENT, sends the messages of the recorded client in their order, and answers the agent's
     requests with the recorded answers. Only the agent itself reads or writes files and runs
     commands; it works in a fresh directory. The new run is recorded and compared with the old one.
+
+    RECORDING may also be a directory, a quoted pattern, or several words before the --. Then there
+    is one line for each recording whose agent did something else, and a summary.
     """
+    more, command = split_words(ctx, command)
     check_report_files(report, junit)
     if cwd is not None and not cwd.is_dir():
         raise Refusal(f"expected a directory to work in, got {cwd}")
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
     command = agent_command(command)
+    if more or batch.is_given or names_several(recording):
+        sys.exit(_verify_many(ctx, (recording, *more), command, batch))
     with _exit_on_signals(), ExitStack() as stack:
         reader = stack.enter_context(open_recording(recording, unredacted=True))
         if reader.live:
@@ -161,11 +181,28 @@ def verify(
             was_stopped=outcome.was_stopped,
             is_checked=check,
             pauses=outcome.pauses,
+            on_report=ctx.obj,
         )
         known = engine.state.masking.known()
         old, fresh = masked_alike((_masked(reader, stack), fresh), stack, known)
         code = conclude(engine, old, fresh, settings)
     sys.exit(code)
+
+
+def _verify_many(
+    ctx: click.Context, words: tuple[str, ...], command: tuple[str, ...], how: BatchOptions
+) -> int:
+    from acp_proxy.cli.batches import Batch, run_many
+
+    output: Path | None = ctx.params["output"]
+    if ctx.params["report"] is not None or ctx.params["junit"] is not None:
+        raise Refusal(
+            "--report and --junit are about one recording; of a batch, `acp-proxy results merge`"
+            " makes reports of what --results has written"
+        )
+    options = (*option_words(ctx, ("output", "report", "junit")),)
+    batch = Batch("verify", words, options, command, how, output, keeps_clean=output is not None)
+    return run_many(batch)
 
 
 @contextmanager

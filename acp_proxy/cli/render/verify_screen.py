@@ -1,6 +1,6 @@
 """Prints and writes the result of a verification, and chooses the exit code."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,8 @@ class ComparisonSettings:
     """Whether the rules that the agent breaks in the new run count as well."""
     pauses: tuple[tuple[int, int], ...] = ()
     """When a message was held back in vain, in nanoseconds of the monotonic clock."""
+    on_report: "Callable[[VerifyReport], object] | None" = None
+    """Gets the report as well; a batch makes its verdict of it."""
 
 
 @frozen
@@ -149,6 +151,8 @@ def conclude(
         warn(f"the agent was still running after its client had left: {forced}")
     warn(f"{_RESULTS[verdict]}: {plays.headline(played)}; recorded as {new.path}")
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
+    if settings.on_report is not None:
+        settings.on_report(report)
     compared = [] if cases is None else cases.cases
     written = write_reports(
         (settings.report, lambda: json_report(report)),

@@ -15,7 +15,7 @@ HELLO = Path(__file__).parents[4] / "recordings" / "hello.db"
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("verify",), "missing argument 'RECORDING'"),
+        (("verify",), "missing argument 'RECORDING...'"),
         (("verify", HELLO), "missing argument '-- AGENT [ARGS]...'"),
         (("verify", HELLO, "--"), "missing argument '-- AGENT [ARGS]...'"),
         (("verify", HELLO, "--", ""), "expected an agent's command"),

@@ -1,0 +1,136 @@
+"""Finds the recordings that words name: files, directories and patterns; and divides them."""
+
+import hashlib
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from glob import glob
+from pathlib import Path
+from typing import TypeVar
+
+from attrs import frozen
+
+from acp_proxy.batches.results_file import is_results_file
+from acp_proxy.batches.words import names_several
+from acp_proxy.errors import NoSuchRecording
+
+SUFFIXES = (".db", ".jsonl")
+T = TypeVar("T")
+
+
+@frozen
+class SelectedRecording:
+    """One recording of a batch.
+
+    Attributes:
+        name: its path as it was given, or below the directory that was.
+        path: where it is.
+    """
+
+    name: str
+    path: str
+
+
+@frozen
+class Shard:
+    """A part of a batch: every `of`-th recording from the `number`-th on."""
+
+    number: int
+    of: int
+
+    @classmethod
+    def read(cls, word: str) -> "Shard":
+        """Reads a word such as ``3/7``.
+
+        Raises:
+            ValueError: it is none.
+        """
+        number, slash, of = word.partition("/")
+        digits = (number + of).isascii() and number.isdigit() and of.isdigit()
+        if not slash or not digits or not 1 <= int(number) <= int(of):
+            raise ValueError(f"{word!r} is not a shard: expected one such as 3/7")
+        return cls(int(number), int(of))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def part_of(self, every: Sequence[T]) -> Sequence[T]:
+        """Returns what belongs to it."""
+        return every[self.number - 1 :: self.of]
+
+
+def selected(
+    words: Iterable[str],
+    find: Callable[[str], Path],
+    *,
+    without: Collection[Path] = (),
+) -> list[SelectedRecording]:
+    """Finds all recordings, each once, in one order on every machine.
+
+    Args:
+        words: files, directories, patterns, or any names of recordings.
+        find: returns the path of a recording that a word names; it raises what it likes.
+        without: files and directories in which nothing is looked for.
+
+    Raises:
+        NoSuchRecording: a directory or a pattern names no recording.
+    """
+    spared = {os.path.realpath(path) for path in without}
+    found: dict[str, SelectedRecording] = {}
+    for word in words:
+        if names_several(word):
+            names = sorted(_below(word, spared) if Path(word).is_dir() else _like(word, spared))
+            if not names:
+                raise NoSuchRecording(f"no recordings in {word}; expected .db or .jsonl files")
+            several = [SelectedRecording(name, name) for name in names]
+        else:
+            path = str(find(word))
+            several = [SelectedRecording(word if os.path.exists(word) else path, path)]  # noqa: PTH110
+        for one in several:
+            found.setdefault(os.path.abspath(one.path), one)  # noqa: PTH100  links are kept
+    return [*found.values()]
+
+
+def _like(pattern: str, spared: Collection[str]) -> Iterator[str]:
+    for name in glob(pattern, recursive=True):  # noqa: PTH207  as it was given
+        if any(place in spared for place in _places(name)):
+            continue
+        if os.path.isdir(name):  # noqa: PTH112
+            if not pattern.endswith("**"):  # which has named the files in it as well
+                yield from _below(name, spared)
+        elif not pattern.endswith("*") or _is_recording(name, spared):
+            yield name
+
+
+def _places(name: str) -> Iterator[str]:
+    """Yields the real path of a file, and of all directories that it is in."""
+    place = Path(os.path.realpath(name))
+    return map(str, (place, *place.parents))
+
+
+def _below(directory: str, spared: Collection[str]) -> Iterator[str]:
+    for place, below, names in os.walk(directory):
+        kept = (name for name in below if not name.startswith("."))
+        below[:] = [name for name in kept if os.path.realpath(f"{place}/{name}") not in spared]
+        yield from (
+            path
+            for name in names
+            if not name.startswith(".") and _is_recording(path := os.path.join(place, name), spared)  # noqa: PTH118
+        )
+
+
+def _is_recording(name: str, spared: Collection[str]) -> bool:
+    return (
+        name.endswith(SUFFIXES)
+        and os.path.realpath(name) not in spared
+        and not (name.endswith(".jsonl") and is_results_file(Path(name)))
+    )
+
+
+def sha256_of(path: str) -> str:
+    """Returns the SHA-256 of a file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with open(path, "rb") as file:  # noqa: PTH123
+        return hashlib.file_digest(file, "sha256").hexdigest()

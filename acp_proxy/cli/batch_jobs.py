@@ -1,0 +1,241 @@
+"""Runs one job of a batch: the command itself, of which a verdict is made.
+
+This runs in a worker, a process that has no other work and whose output nobody reads: what a
+person would read on a terminal is in the verdict.
+"""
+
+import json
+import os
+import platform
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from attrs import evolve
+
+from acp_proxy.batches.job import Job
+from acp_proxy.batches.results import MOST_FINDINGS, FirstDivergence, JobVerdict, VerdictKind
+from acp_proxy.batches.selection import sha256_of
+from acp_proxy.cli.redaction import without_secrets
+from acp_proxy.errors import AcpProxyError, NoSuchRecording, UnreadableRecording
+from acp_proxy.safe_text import plain
+from acp_proxy.system import SIGKILL
+
+if TYPE_CHECKING:
+    from acp_proxy.cli.render.verify_screen import VerifyReport
+    from acp_proxy.conformance.report import CheckedRecording
+    from acp_proxy.difference.result import Field
+
+_LONGEST = 300
+"""Characters of a text in a verdict."""
+_KEPT = 64
+"""Chunks of what a command has printed on stderr that are kept to look for its reason."""
+_CHUNK = 4096
+_OURS = "acp-proxy: "
+_KILLED = 137
+"""The exit code of a shell or a container whose program was killed."""
+_LONGEST_VALUE = 60
+_NOTHING = "nothing"
+_LAST_WORDS_S = 0.2
+"""Seconds in which the last of what was printed comes."""
+
+
+def prepare(command: str) -> Callable[[Job], JobVerdict]:
+    """Imports what a command needs, and returns the function that runs its jobs.
+
+    Args:
+        command: its name.
+    """
+    if command == "verify":
+        # What the command imports late, all of which each job would import.
+        import acp_proxy.cli.commands.verify
+        import acp_proxy.cli.render.verify_screen
+        import acp_proxy.cli.work_directory
+        import acp_proxy.runtime.verifier  # noqa: F401
+    return perform
+
+
+def perform(job: Job) -> JobVerdict:
+    """Runs a job, and returns its verdict.
+
+    Raises:
+        SystemExit: a signal has stopped it.
+    """
+    start = time.monotonic()
+    found = JobVerdict(job.recording, job.command, job.digest, 2, VerdictKind.REFUSED, 0.0)
+    try:
+        hashed = sha256_of(job.path)
+        found = _verify(job, found)
+    except OSError as e:
+        hashed = None
+        found = evolve(found, kind=VerdictKind.UNREADABLE, error=_line(e.strerror or str(e)))
+    return evolve(
+        found,
+        seconds=round(time.monotonic() - start, 3),
+        sha256=hashed,
+        node=platform.node(),
+        attempt=job.attempt,
+    )
+
+
+def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
+    from acp_proxy.cli.commands.verify import verify
+
+    reports: list[Any] = []
+    words = [*job.options, f"--output={job.output}", _operand(job.path), "--", *job.words]
+    with _captured() as printed:
+        code, kind, error = _exit(verify, words, reports.append)
+    if not reports:
+        if kind is None:
+            kind = VerdictKind.STALLED if code == 3 else VerdictKind.CANNOT_START
+        return evolve(verdict, exit=code, kind=kind, error=error or _reason(printed))
+    (report,) = reports
+    new, kept = Path(report.recorded_as), report.recorded_as
+    if code == 0 and not job.keeps_clean:
+        from acp_proxy.store.library import delete
+
+        kept = None if delete(new) else kept
+    verdict = evolve(
+        verdict,
+        exit=code,
+        kind=VerdictKind.KILLED if _was_killed(report) else VerdictKind(report.verdict),
+        new_recording=kept,
+        first_divergence=_first_divergence(report),
+        error=error,
+    )
+    return verdict if report.check is None else _with_findings(verdict, report.check)
+
+
+def _exit(
+    command: click.Command, words: list[str], collector: Callable[[Any], object]
+) -> tuple[int, VerdictKind | None, str | None]:
+    """Runs a command; returns its exit code, and of an error the kind and one line."""
+    try:
+        command.main(words, prog_name=command.name, standalone_mode=False, obj=collector)
+    except SystemExit as e:
+        code = e.code if isinstance(e.code, int) else 2
+        if code > 3:
+            raise
+        return code, None, None
+    except (NoSuchRecording, UnreadableRecording) as e:
+        return 2, VerdictKind.UNREADABLE, _line(str(e))
+    except AcpProxyError as e:
+        return 2, VerdictKind.REFUSED, _line(str(e))
+    except click.ClickException as e:
+        return 2, VerdictKind.REFUSED, _line(e.format_message())
+    return 0, None, None
+
+
+def _with_findings(verdict: JobVerdict, checked: "CheckedRecording") -> JobVerdict:
+    """Adds what a check has found that is not known, the worst first."""
+    from acp_proxy.conformance.report import worst_first
+    from acp_proxy.forms import converter
+
+    found = worst_first(one for one in checked.findings if not one.known)[:MOST_FINDINGS]
+    listed = tuple(converter.unstructure(one) for one in found)
+    return evolve(verdict, broken=sum(checked.counts.values()), findings=listed)
+
+
+def _was_killed(report: "VerifyReport") -> bool:
+    """Whether an agent that was to live longer was killed, and not by us."""
+    was_killed = report.agent_exit_signal == SIGKILL or report.agent_exit_code == _KILLED
+    if not (was_killed and report.exit_code and report.ending):
+        return False
+    from acp_proxy.store.reader import RecordingReader
+    from acp_proxy.store.recorded_events import events
+
+    with RecordingReader(Path(report.recorded_as), unredacted=True) as new:
+        return all(event.data.get("action") != "sent" for event in events(new, "signal"))
+
+
+def _first_divergence(report: "VerifyReport") -> FirstDivergence | None:
+    """Returns what differs first: in the conversation, else between the recordings."""
+    from acp_proxy.engine.shared.divergence import Rank
+
+    for one in report.conversation.divergences:
+        if one.rank is not Rank.INFO:
+            return FirstDivergence(one.seq, _line(one.summary))
+    for place, fields in (("handshake", report.handshake), ("", ()), ("ending", report.ending)):
+        if fields:
+            first = fields[0]
+            return FirstDivergence(None, _line(f"{place} {_difference(first)}"))
+        if not place and report.entries:
+            entry = report.entries[0]
+            where = f": {_difference(entry.fields[0])}" if entry.fields else ""
+            preview = f": {entry.preview}" if entry.preview and not where else ""
+            text = f"{_CHANGES[entry.change]} {entry.title}{where}{preview}"
+            return FirstDivergence(entry.a, _line(text))
+    return None
+
+
+_CHANGES = {"only-a": "missing:", "only-b": "added:", "changed": "changed:", "moved": "moved:"}
+
+
+def _difference(field: "Field") -> str:
+    """Returns a place in a message, and both values."""
+    a, b = (_NOTHING if field.only == other else _value(value)
+            for other, value in (("b", field.a), ("a", field.b)))  # fmt: skip
+    return f"{field.pointer}: recorded {a}, now {b}"
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+
+
+def _line(text: str) -> str:
+    """Returns text for one line of a verdict, without secrets."""
+    text = plain(" ".join(without_secrets(text).split()))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _reason(printed: "deque[bytes]") -> str | None:
+    """Returns the last thing that acp-proxy itself has printed."""
+    lines = b"".join(printed).decode(errors="replace").splitlines()
+    ours = [line for line in lines if line.startswith(_OURS)]
+    return _line(ours[-1].removeprefix(_OURS)) if ours else None
+
+
+@contextmanager
+def _captured() -> "Iterator[deque[bytes]]":
+    """Takes what is written to the descriptors of stdout and stderr; keeps the end of the latter.
+
+    An agent inherits them and may write without end, so nothing is written to a file.
+    """
+    kept: deque[bytes] = deque(maxlen=_KEPT)
+    reading, writing = os.pipe()
+    before = [os.dup(1), os.dup(2)]
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    sys.stdout.flush()
+    os.dup2(nothing, 1)
+    os.dup2(writing, 2)
+    for fd in (nothing, writing):
+        os.close(fd)
+    reader = threading.Thread(target=_drain, args=(reading, kept), daemon=True)
+    reader.start()
+    try:
+        yield kept
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, fd in enumerate(before, 1):
+            os.dup2(fd, number)
+            os.close(fd)
+        reader.join(_LAST_WORDS_S)  # an agent may have left somebody who holds the other end
+
+
+def _drain(fd: int, kept: "deque[bytes]") -> None:
+    while data := os.read(fd, _CHUNK):
+        kept.append(data)
+    os.close(fd)
+
+
+def _operand(path: str) -> str:
+    """Returns a path that is no option."""
+    return f"./{path}" if path.startswith("-") else path

@@ -1,0 +1,123 @@
+"""The options of a batch, and how the command line that a job repeats is read off a context."""
+
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import frozen
+from click.core import ParameterSource
+
+from acp_proxy.cli.options import collected, file_option, number_option
+
+_RAW = f"{__name__}.raw"
+_MORE = f"{__name__}.more"
+_GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+RETRIES = 2
+
+
+@frozen
+class BatchOptions:
+    """How a batch is run, and where its results go."""
+
+    results: Path | None = None
+    jobs: int | None = None
+    shard: str | None = None
+    fail_fast: bool = False
+    retries: int | None = None
+    executor: str | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether any of them was given, so that even one recording is a batch."""
+        return self != BatchOptions()
+
+
+def batch_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options that commands on many recordings share, as ``batch``: `BatchOptions`."""
+    options = [
+        file_option("--results", text="Write a verdict for each recording as a line of JSON, and"
+                    " continue what such a file has begun."),
+        number_option("--jobs", text="Recordings at once; unless given, as many as there are"
+                      " processors."),
+        click.option("--shard", metavar="I/N", callback=_shard,
+                     help="Only the I-th of N parts of the recordings."),
+        click.option("--fail-fast", is_flag=True,
+                     help="Stop at the first recording that is not clean."),
+        number_option("--retries", least=0, text="How often to try again after a stall, or where"
+                      f" an agent or its process was killed; {RETRIES} unless given."),
+        click.option("--executor", metavar="local|dask=ADDRESS",
+                     help="Where to run: in processes of this machine, or of a Dask cluster."),
+    ]  # fmt: skip
+    names = ("results", "jobs", "shard", "fail_fast", "retries", "executor")
+    return collected("batch", BatchOptions, names, options)(function)
+
+
+OPTION_NAMES = frozenset({"results", "jobs", "shard", "fail_fast", "retries", "executor"})
+
+
+class BatchCommand(click.Command):
+    """A command that takes many recordings.
+
+    With ``--``, all words before it are recordings, and those after it another command's.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads the words, and remembers them as they are.
+
+        Args:
+            ctx: the context of the command.
+            args: what follows its name.
+        """
+        end = args.index("--") if "--" in args else len(args)
+        try:
+            raw, _, _ = self.make_parser(ctx).parse_args([*args[:end]])
+        except click.UsageError:  # which is reported below
+            raw = {}
+        ctx.meta[_RAW] = raw
+        more = raw.get("command")
+        ctx.meta[_MORE] = len(more) if end < len(args) and isinstance(more, tuple | list) else 0
+        return super().parse_args(ctx, args)
+
+
+def split_words(ctx: click.Context, words: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Divides words after the first recording into further recordings, and another command.
+
+    Args:
+        ctx: the context of a `BatchCommand`.
+        words: the value of its last argument.
+    """
+    count: int = ctx.meta[_MORE]
+    return words[:count], words[count:]
+
+
+def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[str]:
+    """Yields the options that were given, on the command line or by variables, as words.
+
+    Args:
+        ctx: the context of a `BatchCommand`.
+        without: names of options to leave out, besides those of a batch.
+    """
+    for option in ctx.command.params:
+        if not isinstance(option, click.Option) or option.name in {*without, *OPTION_NAMES}:
+            continue
+        value, source = option.consume_value(ctx, ctx.meta[_RAW])
+        if source not in _GIVEN or value is None:
+            continue
+        if option.is_flag:
+            is_on = click.BOOL.convert(value, option, ctx)
+            flags = option.opts if is_on else option.secondary_opts
+            yield from flags[-1:]
+        else:
+            flag = max(option.opts, key=len)
+            values = value if option.multiple and not isinstance(value, str) else [value]
+            yield from (f"{flag}={one}" for one in values)
+
+
+def _shard(_ctx: object, _param: object, word: str | None) -> str | None:
+    from acp_proxy.batches.selection import Shard  # late: rarely wanted
+
+    try:
+        return word and str(Shard.read(word))
+    except ValueError as e:
+        raise click.BadParameter(str(e)) from None

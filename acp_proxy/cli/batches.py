@@ -1,0 +1,254 @@
+"""Runs a command on many recordings, prints what is not clean as it comes, and a summary."""
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field, frozen
+
+from acp_proxy import __version__
+from acp_proxy.batches.batch import run_batch
+from acp_proxy.batches.job import Job
+from acp_proxy.batches.local_executor import LocalExecutor, run
+from acp_proxy.batches.results import JobVerdict, ResultsHeader, digest_of, worst_exit
+from acp_proxy.batches.results_file import ResultsFile, read_results
+from acp_proxy.batches.selection import SelectedRecording, Shard, selected, sha256_of
+from acp_proxy.capture.files import fresh_name, make_private
+from acp_proxy.cli.batch_options import RETRIES, BatchOptions
+from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.parallel import processors
+from acp_proxy.cli.recordings import find_recording
+from acp_proxy.cli.redaction import new_redactor
+from acp_proxy.cli.render.batch_screen import BatchScreen
+from acp_proxy.events import STOP_SIGNALS
+from acp_proxy.plain_files import reason
+
+
+@frozen
+class Batch:
+    """One command, and the recordings that it is run on.
+
+    Attributes:
+        command: ``verify``, ``check`` or ``faults sweep``.
+        recordings: words that name them.
+        options: those of the command, as words.
+        words: what follows ``--``.
+        how: the options of the batch.
+        output: where new runs go; None if there are none.
+        keeps_clean: whether new runs are kept in which nothing is wrong.
+        files: contents of files that the options name, by which batches differ as well.
+    """
+
+    command: str
+    recordings: tuple[str, ...]
+    options: tuple[str, ...]
+    words: tuple[str, ...]
+    how: BatchOptions
+    output: Path | None = None
+    keeps_clean: bool = False
+    files: tuple[Path, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Tells it from other batches."""
+        contents = [sha256_of(str(path)) for path in self.files if path.is_file()]
+        return digest_of(self.command, [*self.options, "--", *self.words, *contents])
+
+
+def run_many(batch: Batch) -> int:
+    """Runs a batch, or what is left of it, and returns the exit code.
+
+    Raises:
+        BadResults: the results file cannot be used, or not be written any more.
+        NoSuchRecording: a word names no recording.
+        Refusal: a word cannot be used, or no new run can be recorded.
+    """
+    if "-" in batch.recordings:
+        raise Refusal("a batch reads files: expected no recording on standard input")
+    if batch.output is not None:
+        _make_directory(batch.output)
+    how = batch.how
+    spared = [path for path in (batch.output, how.results) if path is not None]
+    every = selected(batch.recordings, find_recording, without=spared)
+    part = every if how.shard is None else Shard.read(how.shard).part_of(every)
+    digest = batch.digest
+    header = ResultsHeader(
+        version=__version__,
+        command=batch.command,
+        digest=digest,
+        words=tuple(new_redactor().command([*batch.options, "--", *batch.words])),
+        shard=how.shard,
+        recordings=len(part),
+        total=len(every),
+    )
+    with ExitStack() as stack:
+        done = _Done()
+        file = None
+        if how.results is not None:
+            is_stale = _Staleness(part)
+            file = stack.enter_context(ResultsFile(how.results, header, is_stale))
+            for verdict in read_results(how.results):
+                done.add(verdict)
+        screen = BatchScreen(len(part), done.kinds)
+        jobs = _jobs(batch, digest, (one for one in part if one.name not in done.names))
+        return _run(jobs, how, file, screen, done)
+
+
+@define
+class _Done:
+    """What is known of verdicts that were found before and now."""
+
+    names: set[str] = field(factory=set)
+    kinds: Counter[str] = field(factory=Counter)
+    exits: set[int] = field(factory=set)
+
+    def add(self, verdict: JobVerdict) -> None:
+        self.names.add(verdict.recording)
+        self.kinds[verdict.kind] += 1
+        self.exits.add(verdict.exit)
+
+
+class _Staleness:
+    """Whether a verdict is about a recording that has changed, or is no longer part of a batch."""
+
+    def __init__(self, part: Iterable[SelectedRecording]) -> None:
+        self._paths = {one.name: one.path for one in part}
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, verdict: JobVerdict) -> bool:
+        name = verdict.recording
+        if name not in self._known:
+            self._known[name] = name not in self._paths or self._has_changed(verdict)
+        return self._known[name]
+
+    def _has_changed(self, verdict: JobVerdict) -> bool:
+        try:
+            return sha256_of(self._paths[verdict.recording]) != verdict.sha256
+        except OSError:
+            return verdict.sha256 is not None
+
+
+def _run(
+    jobs: Iterator[Job],
+    how: BatchOptions,
+    file: ResultsFile | None,
+    screen: BatchScreen,
+    done: _Done,
+) -> int:
+    executor = executor_of(how.executor, how.jobs)
+    retries = RETRIES if how.retries is None else how.retries
+    is_complete, signum = False, None
+    with _signals() as stopped:
+        try:
+            for verdict in run_batch(jobs, executor, run, retries=retries, fail_fast=how.fail_fast):
+                if file is not None:
+                    file.add(verdict)
+                done.add(verdict)
+                screen.show(verdict)
+            is_complete = len(done.names) == screen.total
+        except _Stopped as e:
+            signum = e.signum
+        finally:
+            screen.clear()
+            stopped.append(True)
+            executor.shutdown(wait=True, cancel_futures=not is_complete)
+    screen.end()
+    return 128 + signum if signum is not None else worst_exit(done.exits)
+
+
+class _Stopped(BaseException):
+    """A signal stops the batch."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.signum = signum
+
+
+@contextmanager
+def _signals() -> Iterator[list[bool]]:
+    """Raises `_Stopped` at the first signal; a second one, or one while we stop, ends us at once.
+
+    The workers end their agents whether we wait for them or not.
+    """
+    stopped: list[bool] = []
+
+    def stop(signum: int, _: object) -> None:
+        if stopped:
+            os._exit(128 + signum)
+        stopped.append(True)
+        raise _Stopped(signum)
+
+    unhandled = (signal.SIG_IGN, None)  # as SIGHUP is with `nohup`
+    signums = [one for one in STOP_SIGNALS if signal.getsignal(one) not in unhandled]
+    before = {signum: signal.signal(signum, stop) for signum in signums}
+    try:
+        yield stopped
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+def executor_of(word: str | None, jobs: int | None) -> Any:
+    """Returns what runs the jobs.
+
+    Args:
+        word: the value of ``--executor``; None is ``local``.
+        jobs: how many run at once; None for as many as there are processors.
+
+    Raises:
+        Refusal: the word names no executor.
+    """
+    if word not in (None, "local"):
+        raise Refusal(f"--executor {word}: expected local")
+    return LocalExecutor(jobs or processors())
+
+
+def _jobs(batch: Batch, digest: str, part: Iterable[SelectedRecording]) -> Iterator[Job]:
+    names = _new_names(batch)
+    for one in part:
+        output = names(one.path) if names else None
+        yield Job(
+            recording=one.name,
+            path=one.path,
+            command=batch.command,
+            options=batch.options,
+            words=batch.words,
+            digest=digest,
+            output=output,
+            keeps_clean=batch.keeps_clean,
+        )
+
+
+def _new_names(batch: Batch) -> Callable[[str], str] | None:
+    """Returns what names new runs, no two alike; None if there are none."""
+    if batch.output is not None:
+        directory, used = batch.output, Counter[str]()
+
+        def beside(path: str) -> str:
+            stem = Path(path).stem
+            used[stem] += 1
+            return str(directory / (f"{stem}.db" if used[stem] == 1 else f"{stem}.{used[stem]}.db"))
+
+        return beside
+    if batch.command != "verify":
+        return None
+    numbers = count(int.from_bytes(os.urandom(2), "big"))
+
+    def fresh(_: str) -> str:
+        name = fresh_name(batch.words, f"{next(numbers) & 0xFFFF:04x}", time.time_ns())
+        return str(recordings() / f"{name}.db")
+
+    return fresh
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        make_private(str(path.absolute()))
+    except OSError as e:
+        raise Refusal(f"cannot make {path}: {reason(e)}") from None

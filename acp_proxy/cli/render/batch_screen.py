@@ -1,0 +1,129 @@
+"""What a person sees of a batch: a line for each recording that is not clean, and a summary."""
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from acp_proxy.batches.results import JobVerdict, VerdictKind
+from acp_proxy.cli.render.output import say, show_status
+from acp_proxy.cli.render.styled_text import pad
+from acp_proxy.safe_text import plain
+from acp_proxy.wording import counted, duration
+
+_WORDS = {
+    VerdictKind.CLEAN: "clean",
+    VerdictKind.DIFFERS: "differ",
+    VerdictKind.BROKEN_RULES: "broke rules",
+    VerdictKind.FINDINGS: "have findings",
+    VerdictKind.FAILED: "failed",
+    VerdictKind.INCOMPLETE: "incomplete",
+    VerdictKind.STALLED: "stalled",
+    VerdictKind.KILLED: "killed",
+    VerdictKind.LOST: "lost",
+    VerdictKind.CANNOT_START: "could not start",
+    VerdictKind.UNREADABLE: "unreadable",
+    VerdictKind.UNTESTED: "tested nothing",
+    VerdictKind.REFUSED: "refused",
+}
+_COLORS = {1: "yellow", 2: "red", 3: "red"}
+_LONGEST = max(map(len, VerdictKind))
+_REDRAW_S = 0.2
+_BAR = 24
+_PATIENCE_S = 1.0
+
+
+class BatchScreen:
+    """Prints the verdicts of one batch.
+
+    Args:
+        total: how many recordings it has.
+        before: the verdicts that were found before, by kind.
+        clock: seconds, from any origin.
+
+    Attributes:
+        total: the same.
+    """
+
+    def __init__(
+        self, total: int, before: Mapping[str, int], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.total = total
+        self._kinds = Counter(before)
+        self._before = self._kinds.total()
+        self._clock = clock
+        self._start = self._drawn = clock()
+        self._is_shown = False
+
+    def show(self, verdict: JobVerdict) -> None:
+        """Prints a verdict, unless it is clean, and how far the batch is, on a terminal."""
+        self._kinds[verdict.kind] += 1
+        if verdict.kind is not VerdictKind.CLEAN:
+            self.clear()
+            say(line(verdict), fg=_COLORS.get(verdict.exit))
+        if sys.stderr.isatty():
+            self._draw()
+
+    def clear(self) -> None:
+        """Removes the bar."""
+        if self._is_shown:
+            show_status("")
+            self._is_shown = False
+
+    def end(self) -> None:
+        """Prints the summary."""
+        self.clear()
+        say(self.summary())
+
+    def summary(self) -> str:
+        """Returns how many recordings there are of each kind, and how long it took."""
+        done = self._kinds.total()
+        kinds = [
+            f"{self._kinds[kind]:,} {word}" for kind, word in _WORDS.items() if self._kinds[kind]
+        ]
+        if done < self.total:
+            kinds.append(f"{self.total - done:,} not done")
+        took = duration(int((self._clock() - self._start) * 1e9))
+        before = f" ({self._before:,} of them before)" if self._before else ""
+        every = counted(self.total, "recording")
+        return f"{every}{before}: {', '.join(kinds) or 'nothing to do'}; {took}"
+
+    def _draw(self) -> None:
+        now = self._clock()
+        if now - self._start < _PATIENCE_S or now - self._drawn < _REDRAW_S:
+            return
+        done = self._kinds.total()
+        fresh, left = done - self._before, self.total - done
+        bad = done - self._kinds[VerdictKind.CLEAN]
+        bar = "#" * (_BAR * done // max(1, self.total))
+        rest = duration(int((now - self._start) / max(1, fresh) * left * 1e9))
+        is_bad = f", {bad:,} not clean" if bad else ""
+        show_status(f"[{bar:-<{_BAR}}] {done:,}/{self.total:,}{is_bad}, about {rest} left")
+        self._drawn, self._is_shown = now, True
+
+
+def line(verdict: JobVerdict) -> str:
+    """Returns a verdict in one line."""
+    first = verdict.first_divergence
+    texts = []
+    if verdict.error is not None:
+        texts.append(verdict.error)
+    elif first is not None:
+        texts.append(first.text if first.seq is None else f"#{first.seq} {first.text}")
+    elif verdict.findings:
+        texts.append(_finding(verdict))
+    if verdict.attempt > 1:
+        texts.append(f"(attempt {verdict.attempt})")
+    return f"{pad(verdict.kind, _LONGEST)}  {plain(verdict.recording)}  {'  '.join(texts)}".rstrip()
+
+
+def _finding(verdict: JobVerdict) -> str:
+    """Returns the worst finding, and how many more there are."""
+    assert verdict.findings
+    worst = verdict.findings[0]
+    if "rule" not in worst:
+        runs = (f"{one['plan'] or '(no faults)'}: {one['outcome']}" for one in verdict.findings)
+        return ", ".join(runs)
+    more = (verdict.broken or 1) - 1
+    others = f", and {more:,} more" if more else ""
+    return f"#{worst['seq']} {worst['rule']}: {worst['text']}{others}"

@@ -1,0 +1,112 @@
+"""Which recordings words name, and which shard they belong to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from acp_proxy.batches.results import ResultsHeader, line_of
+from acp_proxy.batches.selection import Shard, selected
+from acp_proxy.batches.words import names_several
+from acp_proxy.errors import NoSuchRecording
+
+FILES = ("b.db", "a.jsonl", "sub/c.db", "sub/deep/d.db", "x[1].db", "note.txt", "b.db.log")
+HIDDEN = (".hidden.db", ".git/e.db", "sub/.f.jsonl")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, with recordings in ``recs``."""
+    for name in (*FILES, *HIDDEN):
+        path = tmp_path / "recs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    (tmp_path / "recs" / "results.jsonl").write_bytes(line_of(ResultsHeader("", "", "", ())))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def names(*words: str, without: tuple[Path, ...] = ()) -> list[str]:
+    """The names of what is selected."""
+    return [one.name for one in selected(words, Path, without=without)]
+
+
+ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs/x[1].db"]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["recs"], ALL),
+        (["recs/"], ALL),
+        (["./recs"], [f"./{name}" for name in ALL]),
+        (["recs/sub", "recs"], ["recs/sub/c.db", "recs/sub/deep/d.db", *ALL[:2], ALL[4]]),
+        (["recs/*.db"], ["recs/b.db", "recs/x[1].db"]),
+        (["recs/**/*.db"], ["recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs/x[1].db"]),
+        (["recs/**"], ALL),
+        (["recs/*"], ALL),
+        (["recs/s*"], ["recs/sub/c.db", "recs/sub/deep/d.db"]),
+        (["recs/x[1].db"], ["recs/x[1].db"]),
+        (["recs/b.db", "recs/*.db", "recs/b.db"], ["recs/b.db", "recs/x[1].db"]),
+        (["recs/note.txt"], ["recs/note.txt"]),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_words_name_recordings(words: list[str], found: list[str]) -> None:
+    """Each once, sorted by the name within a word; hidden files and results are passed over."""
+    assert names(*words) == found
+
+
+def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
+    """And a name of a recording, its path."""
+    assert names(str(here / "recs")) == [str(here / name) for name in ALL]
+    (found,) = selected(["run"], lambda word: here / f"{word}.db")
+    assert found.name == str(here / "run.db")
+
+
+def test_files_and_directories_can_be_left_out(here: Path) -> None:
+    """Such as those that the batch itself writes."""
+    assert names("recs", without=(here / "recs" / "sub", Path("recs/b.db"))) == [ALL[0], ALL[4]]
+    for pattern in ("recs/**", "recs/[sb]*", "recs/*"):
+        assert not [name for name in names("recs/b.db", pattern, without=(here / "recs" / "sub",))
+                    if "sub" in name]  # fmt: skip
+
+
+@pytest.mark.parametrize("word", ["empty", "recs/*.none", "recs/.git/*.none"])
+def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
+    """A gate that tests nothing must not pass."""
+    (here / "empty").mkdir()
+    with pytest.raises(NoSuchRecording, match="no recordings in"):
+        names(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "several"),
+    [("recs", True), ("no/*.db", True), ("recs/x[1].db", False), ("latest", False), ("-", False)],
+)
+@pytest.mark.usefixtures("here")
+def test_directories_and_patterns_name_several(word: str, several: bool) -> None:
+    """A file whose name looks like a pattern is that file."""
+    assert names_several(word) is several
+
+
+@pytest.mark.parametrize("count", [0, 1, 6, 7, 200])
+def test_shards_are_parts_of_a_whole(count: int) -> None:
+    """Each recording is in one of them, and none has two more than another."""
+    every = range(count)
+    parts = [Shard(number, 7).part_of(every) for number in range(1, 8)]
+    assert sorted(one for part in parts for one in part) == [*every]
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize("word", ["", "1", "0/3", "4/3", "-1/3", "a/b", "1/0", "1/2/3", "١/٢"])
+def test_what_is_no_shard_is_refused(word: str) -> None:
+    """In words that show one."""
+    with pytest.raises(ValueError, match="expected one such as 3/7"):
+        Shard.read(word)
+
+
+def test_a_shard_is_written_as_it_is_read() -> None:
+    """It stands in the header of results."""
+    assert str(Shard.read("3/7")) == "3/7"
