@@ -114,10 +114,10 @@ def judge(
         gap_ms: the time between two messages.
     """
     told = [line for line in lines if not line.startswith(" ")]
-    before = _before(after)
-    found = check_lines([*before, *told], gap_ms)
+    earlier = before(after)
+    found = check_lines([*earlier, *told], gap_ms)
     written: list[str] = []
-    seq = len(before)
+    seq = len(earlier)
     for line in told:
         seq += len(_rows(line))
         written.append(line)
@@ -127,7 +127,7 @@ def judge(
                 severity = "" if one.severity == own else f" ({one.severity.value})"
                 written.append(f"   {one.rule} by {one.by}{severity}")
     for one in found.findings:
-        if one.seq <= len(before):
+        if one.seq <= len(earlier):
             written.append(f"   before it: {one.rule} by {one.by}")
     return written
 
@@ -162,7 +162,8 @@ def frames_of(line: str) -> int:
     return len(_rows(line))
 
 
-def _before(after: str) -> list[str]:
+def before(after: str) -> list[str]:
+    """Returns the lines of what an example comes after, such as ``a v1 handshake, session s``."""
     if not after:
         return []
     handshake, *parts = after.split(", ")

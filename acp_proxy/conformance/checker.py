@@ -14,6 +14,7 @@ from acp_proxy.conformance.registry import ANY, Condition, Registered
 from acp_proxy.conformance.rules import load
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.session_record import EndedTurn
+from acp_proxy.conformance.unknowable import unchecked_rules
 from acp_proxy.conformance.unpaired_messages import follow_odd
 from acp_proxy.conformance.values import (
     SEVERITIES,
@@ -23,21 +24,24 @@ from acp_proxy.conformance.values import (
     Rule,
     RuleCount,
     Severity,
+    UncheckedRules,
 )
 from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import WaitTracker
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import PROMPT, V1
+from acp_proxy.protocol.json_text import has_elisions
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
-from acp_proxy.recording import FrameRun, RecordedEvent
+from acp_proxy.recording import FrameRun, RecordedEvent, Recording
 from acp_proxy.safe_text import plain
 from acp_proxy.store.fired_faults import touched_frames
 from acp_proxy.store.frame_queries import stderr_lines_with, unterminated_frames
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import events as read_events
 from acp_proxy.store.recorded_events import is_agent_leaving, is_client_ending
+from acp_proxy.wording import counted
 
 _MOST = 1_000
 """Findings of a rule that are kept one by one; all are counted."""
@@ -86,10 +90,18 @@ class Checker:
         self._events = [*read_events(reader)]
         self._waits = WaitTracker(self._messages.connection)
         self._touched = touched_frames(reader)
+        unchecked = unchecked_rules(recording.origin)
+        skipped = {*chain.from_iterable(one.rules for one in unchecked)}
+        lost = () if recording.origin is None else recording.origin.lost
+        if not {"start", "middle"}.isdisjoint(lost):
+            self._conversation.begin_partially()
+        self._has_elisions, self._is_elided = "parts" in lost, False
+        self._has_ending = "ending" not in lost
+        held = [rule for rule in catalogue().values() if _holds(rule, self._dialect)]
         self._rules = {
             rule.id: rule
-            for rule in catalogue().values()
-            if (chosen is None or rule.id in chosen) and _holds(rule, self._dialect)
+            for rule in held
+            if (chosen is None or rule.id in chosen) and rule.id not in skipped
         }
         registry = load()
         self._by_trigger = {
@@ -102,6 +114,8 @@ class Checker:
         self._result = ConformanceResult(
             self._dialect,
             "forced by --dialect" if dialect else recording.dialect_reason,
+            notes=_unchecked_note(recording, unchecked, sum(rule.id in skipped for rule in held)),
+            unchecked=unchecked,
         )
         self._counts: dict[tuple[str, str], RuleCount] = {}
 
@@ -170,6 +184,7 @@ class Checker:
         if run.raw is None and len(self._result.unread) < _MOST:
             self._result.unread.append(run.seq)
         line = checked(run.seq, run.t_ns, direction, message, done)
+        self._is_elided = self._has_elisions and has_elisions(line.value)
         if message.kind not in _MESSAGES:
             self._apply(line, self._plan("odd line", ANY))
         self._apply(line, self._plan("line", ANY))
@@ -241,6 +256,8 @@ class Checker:
             if has_gap and not entry.is_alone:
                 continue
             for breach in entry.function(seen, self._conversation) or ():
+                if self._is_elided:
+                    continue  # what was left out may explain it
                 if breach.place is not None:
                     seen.broken.append(breach.place)
                 self._add(entry.rule, breach, seen)
@@ -255,6 +272,7 @@ class Checker:
     def _end(self, last_ns: int) -> None:
         talk, recording = self._conversation, self._reader.recording
         is_over = not self._reader.live and recording.state != "incomplete"
+        is_over = is_over and self._has_ending
         talk.end(self._hung(last_ns), is_over=is_over)
         if (note := note_of(talk.client.announced or {})) is not None:
             self._result.notes.append(note)
@@ -277,6 +295,8 @@ class Checker:
         prompts = [one.seq for one in talk.open_at_leaving if one.method == PROMPT]
         is_explained = any(one.seq in charged for one in talk.open_at_leaving)
         if talk.left == AGENT or not prompts or is_explained:
+            return None
+        if self._reader.recording.origin is not None:
             return None
         when = "was not answered" if talk.is_over else "is not answered yet"
         return (
@@ -333,6 +353,16 @@ class Checker:
 def _holds(rule: Rule, dialect: str | None) -> bool:
     """Whether a rule holds in a dialect; while that is not known, those of v1 do."""
     return V1 in rule.dialects if dialect is None else dialect in rule.dialects
+
+
+def _unchecked_note(
+    recording: Recording, unchecked: Sequence[UncheckedRules], count: int
+) -> list[str]:
+    if recording.origin is None or not count:
+        return []
+    reasons = ", ".join(one.reason for one in unchecked)
+    what = f"{counted(count, 'rule')} cannot be checked, since {reasons}"
+    return [f"imported from {recording.origin.source}: {what}"]
 
 
 def _planned(entries: Iterable[Registered]) -> RulePlan:

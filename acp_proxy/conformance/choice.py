@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from acp_proxy.conformance.catalogue import left_out, rules
+from acp_proxy.conformance.values import UncheckedRules
 from acp_proxy.errors import NoSuchRule
 from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import did_you_mean
@@ -23,16 +24,19 @@ def chosen_rules(wanted: Collection[str], ignored: Collection[str]) -> frozenset
     return chosen - frozenset(_named(ignored))
 
 
-def looked_at(chosen: Collection[str], dialect: str | None) -> list[str]:
+def looked_at(
+    chosen: Collection[str], dialect: str | None, unchecked: Iterable[UncheckedRules] = ()
+) -> list[str]:
     """Returns the rules that a recording was checked for, in the order of the catalogue.
 
     Args:
         chosen: those that are to be reported.
         dialect: that of the recording; None if it is not known, when the rules of v1 hold.
+        unchecked: those that it could not be checked for.
     """
     from acp_proxy.conformance.rules import load  # late: it takes a while, and names need no rule
 
-    found = {*load().ids()}
+    found = {*load().ids()} - {name for one in unchecked for name in one.rules}
     return [
         rule.id
         for rule in rules().values()

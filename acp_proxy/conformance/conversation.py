@@ -101,6 +101,8 @@ class Conversation:
     """Whether a login has succeeded, and no logout has followed."""
     auth_required: CheckedMessage | None = None
     """The latest answer that asked for a login, until one is tried."""
+    is_partial: bool = False
+    """Whether messages before the first one, or between others, may be missing."""
     has_gap: bool = False
     """Whether something passed that was not recorded, so that nothing missing can be judged."""
     left: str | None = None
@@ -212,6 +214,13 @@ class Conversation:
         return self.asked.get(exchange.id)
 
     # What passes
+
+    def begin_partially(self) -> None:
+        """Notes that messages may be missing, so that what is not known may have been there."""
+        self.is_partial = True
+        self.sessions.has_forgotten = self.terminals.has_forgotten = True
+        for table in (self.listed, self.cursors, *self.answered.values()):
+            table.has_forgotten = True
 
     def settle(self, exchange: int) -> CheckedMessage | None:
         """Takes a request for answered, and returns it; None if it was not open."""

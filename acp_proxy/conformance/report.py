@@ -14,6 +14,7 @@ from acp_proxy.conformance.values import (
     ConformanceResult,
     RuleCount,
     Severity,
+    UncheckedRules,
 )
 from acp_proxy.recording import Recording
 from acp_proxy.store.frame_queries import labels_of_frames
@@ -68,6 +69,8 @@ class CheckedRecording:
     by_faults: int
     unread: list[int]
     notes: list[str]
+    unchecked: list[UncheckedRules] = field(factory=list)
+    """The rules that an imported recording cannot show to be broken."""
 
 
 @define
@@ -147,7 +150,7 @@ def reported(
         live=reader.live,
         dialect=result.dialect,
         dialect_reason=result.dialect_reason,
-        rules=len(looked_at(chosen, result.dialect)),
+        rules=len(looked_at(chosen, result.dialect, result.unchecked)),
         frames=result.frames,
         findings=listed,
         broken=broken,
@@ -156,6 +159,7 @@ def reported(
         by_faults=result.by_faults,
         unread=result.unread,
         notes=result.notes,
+        unchecked=result.unchecked,
     )
 
 

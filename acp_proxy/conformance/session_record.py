@@ -163,6 +163,18 @@ class SessionRecord:
     past_message_ids: Remembered[str, None] = field(factory=lambda: Remembered[str, None](1_000))
     """The ids of messages that another one has followed, each with its kind before it."""
 
+    @classmethod
+    def of_unseen(cls, name: str, seq: int) -> "SessionRecord":
+        """Returns a session whose opening may be missing, and what was said of it since then.
+
+        Args:
+            name: its id.
+            seq: the first message that names it.
+        """
+        session = cls(name, "", seq, is_readable=False, had_prompt=True)
+        session.calls.has_forgotten = True
+        return session
+
     @property
     def may_be_running(self) -> bool:
         """v2: Whether it is at work, or may be, since its state is not known."""

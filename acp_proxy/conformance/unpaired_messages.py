@@ -14,8 +14,9 @@ from acp_proxy.conformance.mistaken_pairs import (
     retyped_id,
     token_of,
 )
+from acp_proxy.conformance.session_record import SessionRecord
 from acp_proxy.conformance.terminal_record import TerminalRecord
-from acp_proxy.protocol.dialects import FORK, OPENING, PROMPT, V2
+from acp_proxy.protocol.dialects import CLOSING, FORK, OPENING, PROMPT, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
 
@@ -64,6 +65,8 @@ def learn(talk: Conversation, seen: CheckedMessage) -> None:
     name = name if isinstance(name, str) and method not in OPENING else None
     if name is not None and seen.direction is _TO_CLIENT and talk.opening:
         name = None  # it may be the one that is being opened
+    if name is not None and talk.is_partial and method not in CLOSING and name not in talk.sessions:
+        talk.sessions.add(name, SessionRecord.of_unseen(name, seen.seq))
     if name is not None and talk.sessions.lacks(name) and talk.listed.lacks(name):
         talk.listed.add(name, seen.seq)
         talk.pairs.use_excuse(SESSION)
@@ -101,7 +104,7 @@ def meant_for(talk: Conversation, seen: CheckedMessage) -> CheckedMessage | None
         seen: the answer.
     """
     direction, token = seen.direction.other, seen.message.rpc_id or "null"
-    if token in talk.answered[direction] or talk.pairs.explains(seen):
+    if token in talk.answered[direction] or talk.pairs.explains(seen) or talk.is_partial:
         return None
     retyped = talk.connection.oldest(direction, retyped_id(token) or "null")
     if retyped is not None:

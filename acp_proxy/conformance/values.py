@@ -112,6 +112,16 @@ class RuleCount:
     count: int
 
 
+@frozen
+class UncheckedRules:
+    """Rules that were not checked in an imported recording."""
+
+    reason: str
+    """What its source had lost, as a clause to follow "since"."""
+    rules: tuple[str, ...]
+    """In the order of the catalogue; none that an earlier reason names."""
+
+
 @define
 class ConformanceResult:
     """What a check of one recording found."""
@@ -130,3 +140,5 @@ class ConformanceResult:
     """Findings that are left out, since a fault made up, changed or kept back their frame."""
     notes: list[str] = field(factory=list)
     """What limits the check, in words: a gap in the recording, a protocol that is not ACP."""
+    unchecked: list[UncheckedRules] = field(factory=list)
+    """The rules that an imported recording cannot show to be broken."""

@@ -7,8 +7,7 @@ tokens are dropped. Nothing is guessed: what was left out stays out.
 
 import re
 
-DOTS = "..."
-"""The name of the member, and the value, that stand for what was left out."""
+from acp_proxy.protocol.json_text import ELIDED
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -19,7 +18,7 @@ _TOKEN = re.compile(
     |\Z)""",
     re.VERBOSE,
 )
-_VALUE = f'"{DOTS}"'
+_VALUE = f'"{ELIDED}"'
 _MEMBER = f"{_VALUE}:{_VALUE}"
 _DEEPEST = 500
 _KEY, _COLON, _ITEM, _COMMA, _END = "key", "colon", "item", "comma", "end"

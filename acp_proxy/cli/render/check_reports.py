@@ -88,7 +88,7 @@ def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -
     counts: dict[str, int] = {}
     for count in one.broken:
         counts[count.rule] = counts.get(count.rule, 0) + count.count
-    for rule in looked_at(chosen, one.dialect):
+    for rule in looked_at(chosen, one.dialect, one.unchecked):
         findings = by_rule.get(rule, [])
         failing = [f for f in findings if not f.known and is_failing(f.severity, report.fail_on)]
         lines = [_line(finding) for finding in findings[:_MOST_LINES]]

@@ -76,7 +76,8 @@ def remember_early_updates(seen: CheckedMessage, talk: Conversation) -> None:
     name = seen.params.get("sessionId")
     if not isinstance(name, str) or name in talk.memory.early_updates:
         return
-    if not _is_known(name, seen, talk) and _is_any_new_open(talk):
+    is_seen = name in talk.sessions or name in talk.listed or talk.is_opening(name, *OPENING)
+    if not is_seen and _is_any_new_open(talk):
         talk.memory.early_updates.add(name, seen.seq)
 
 

@@ -7,27 +7,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.foreign_logs.elisions import DOTS, mend_elisions
+from acp_proxy.foreign_logs.elisions import mend_elisions
+from acp_proxy.protocol.json_text import ELIDED, has_elisions
 
-_DOTS = {DOTS: DOTS}
+_DOTS = {ELIDED: ELIDED}
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
     [
         ("{...}", _DOTS),
-        ("[...]", [DOTS]),
-        ("[1, …]", [1, DOTS]),
+        ("[...]", [ELIDED]),
+        ("[1, …]", [1, ELIDED]),
         ('{"id":2,"method":"session/new",...}', {"id": 2, "method": "session/new", **_DOTS}),
         ('{"v":1,"caps":{...},"info":{"name":"a",...}}',
          {"v": 1, "caps": _DOTS, "info": {"name": "a", **_DOTS}}),
-        ('{"params": ..., "id": 3}', {"params": DOTS, "id": 3}),
+        ('{"params": ..., "id": 3}', {"params": ELIDED, "id": 3}),
         ('{"a":1 ...}', {"a": 1, **_DOTS}),
         ('{"a":1...}', {"a": 1, **_DOTS}),
         ('{... "a":1}', {"a": 1, **_DOTS}),
         ('{...,"a":1,...,"b":2,...}', {"a": 1, "b": 2, **_DOTS}),
-        ("[...,1,...]", [DOTS, 1]),
-        ('{\n  "a": [\n    ...\n  ],\n  ......\n}\n', {"a": [DOTS], **_DOTS}),
+        ("[...,1,...]", [ELIDED, 1]),
+        ('{\n  "a": [\n    ...\n  ],\n  ......\n}\n', {"a": [ELIDED], **_DOTS}),
     ],
 )  # fmt: skip
 def test_dots_stay_to_be_seen(text: str, value: Any) -> None:
@@ -36,6 +37,7 @@ def test_dots_stay_to_be_seen(text: str, value: Any) -> None:
 
     assert mended is not None
     assert json.loads(mended, object_pairs_hook=_without_twins) == value
+    assert has_elisions(value)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,7 @@ _VALUES = st.recursive(
 )  # fmt: skip
 
 
-@given(st.dictionaries(st.text().filter(lambda name: name != DOTS), _VALUES))
+@given(st.dictionaries(st.text().filter(lambda name: name != ELIDED), _VALUES))
 def test_the_rest_of_an_object_is_kept(value: dict[str, Any]) -> None:
     """All that stands beside the dots is read as it is written."""
     text = json.dumps(value, indent=1)

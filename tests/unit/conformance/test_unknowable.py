@@ -1,0 +1,138 @@
+"""What an imported recording cannot show to be broken is not claimed, and is listed."""
+
+from __future__ import annotations
+
+import json
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.conformance.catalogue import rules
+from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.choice import looked_at
+from acp_proxy.conformance.examples import examples
+from acp_proxy.conformance.report import reported
+from acp_proxy.conformance.unknowable import unchecked_rules
+from acp_proxy.protocol.dialects import V1
+from acp_proxy.recording import Origin
+from acp_proxy.store.reader import RecordingReader
+from tests.judged import before, text_form_of
+
+if TYPE_CHECKING:
+    from acp_proxy.conformance.examples import Example
+    from acp_proxy.conformance.values import ConformanceResult
+
+GROUPS = sorted({rule.group for rule in rules().values()})
+_CUTS = ("start", "middle", "ending", "all")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_missing_lines_are_nobodys_fault(group: str) -> None:
+    """Nothing is found in a part of a conversation that keeps a rule."""
+    legal = [example for example in examples(group) if not example.is_broken]
+    for cut, example in zip(cycle(_CUTS), legal, strict=False):
+        _judge_parts(example, cut, every=False)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("cut", _CUTS)
+def test_no_missing_line_is_a_fault(cut: str) -> None:
+    """Wherever a conversation is cut, nothing is found that is not in the whole one."""
+    for group in GROUPS:
+        for example in examples(group):
+            _judge_parts(example, cut, every=True)
+
+
+def test_rules_are_named_once_with_the_first_reason() -> None:
+    """A recording of ours is checked for everything; an import says what it is not checked for."""
+    assert unchecked_rules(None) == []
+
+    found = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))
+
+    assert [one.reason for one in found] == [
+        "its beginning may be missing", "lines in between may be missing",
+        "how it ended is not known", "times are not known",
+    ]  # fmt: skip
+    names = [name for one in found for name in one.rules]
+    assert len({*names}) == len(names)
+    assert {*names} <= {*rules()}
+
+
+def test_inferred_directions_break_no_rule() -> None:
+    """Who may call a method is no finding where the method has told who called it."""
+    found = unchecked_rules(Origin("acpx", (), inferred_directions=3))
+    assert [one.rules for one in found] == [("rpc.wrong-direction",)]
+
+
+def test_what_was_left_out_breaks_no_rule() -> None:
+    """A message of which a person left something out is followed, and not judged."""
+    result = _check(
+        ['-> {"id":1,"method":"initialize","params":{"protocolVersion":1,"...":"..."}}',
+         '<- {"id":1,"result":{"protocolVersion":1,"agentCapabilities":{"...":"..."}}}',
+         '-> {"id":2,"method":"session/new","...":"..."}',
+         '<- {"id":2,"result":{"sessionId":"s","...":"..."}}',
+         '-> {"id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":"hello"}}'],
+        ("parts", "ending"),
+    )  # fmt: skip
+    assert [(one.rule, one.seq) for one in result.findings] == [("rpc.schema-params", 5)]
+
+
+def test_a_session_is_known_though_its_opening_is_missing() -> None:
+    """What two messages show holds without the beginning: a call that is announced twice."""
+    call = '{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run"}}'
+    line = f'<- {{"jsonrpc":"2.0","method":"session/update","params":{call}}}'
+    result = _check([line, line], ("start", "middle", "ending"))
+    assert [(one.rule, one.by, one.seq) for one in result.findings] == [
+        ("tool.id-reused", "agent", 2)
+    ]
+
+
+def test_a_report_counts_and_lists_what_was_not_checked() -> None:
+    """The number of rules is that of those that were looked at."""
+    rows = text_form_of(['<- {"jsonrpc":"2.0","id":7,"result":{}}'])
+    with RecordingReader(Path("cut.jsonl"), iter([_head(rows, ("start",)), *rows[1:]])) as reader:
+        one = reported(reader, check(reader), rules())
+    assert one.findings == []
+    assert [each.reason for each in one.unchecked] == ["its beginning may be missing"]
+    assert one.rules == len(looked_at(rules(), None)) - len(one.unchecked[0].rules)
+
+
+def _judge_parts(example: Example, cut: str, *, every: bool) -> None:
+    told = [line for line in example.lines if not line.startswith(" ")]
+    lines = [*before(example.after), *told]
+    if any("|" in line[:10] for line in lines):
+        return  # lines that are no messages
+    rows = text_form_of(lines)
+    written = [line.split() for line in example.lines if line.startswith(" ")]
+    known = {word for words in written for word in words}
+    for at in range(1, len(rows) - 1) if every else [len(rows) // 2]:
+        kept = {
+            "start": range(at + 1, len(rows)),
+            "middle": (row for row in range(1, len(rows)) if row != at + 1),
+            "ending": range(1, at + 1),
+            "all": (row for row in range(1, len(rows)) if row % 3 != at % 3),
+        }
+        lost = ("start", "middle", "ending") if cut == "all" else (cut,)
+        part = _result(rows, lost, [*kept[cut]])
+        if (part.dialect or V1) in (example.after or V1):  # else it cannot be seen any more
+            assert {one.rule for one in part.findings} <= known, (example, cut, at)
+
+
+def _result(rows: list[bytes], lost: tuple[str, ...], kept: list[int]) -> ConformanceResult:
+    lines = [_head(rows, lost) if lost else rows[0], *(rows[row] for row in kept)]
+    with RecordingReader(Path("cut.jsonl"), iter(lines)) as reader:
+        return check(reader)
+
+
+def _check(lines: list[str], lost: tuple[str, ...]) -> ConformanceResult:
+    rows = text_form_of(lines)
+    return _result(rows, lost, [*range(1, len(rows))])
+
+
+def _head(rows: list[bytes], lost: tuple[str, ...]) -> bytes:
+    head = json.loads(rows[0])
+    origin = {"source": "lines", "lost": [*lost]}
+    head["recording"]["origin"] = origin
+    return json.dumps(head).encode() + b"\n"
