@@ -67,31 +67,28 @@ def _message(found: FoundObject) -> Entry:
     value = read.value if read is not None else None
     if not isinstance(value, dict):
         return UnreadLines(first, last, BROKEN)
-    stream, raw, time = (value.get(name) for name in ("direction", "raw", "timestamp"))
-    if not isinstance(stream, str) or stream not in _STREAMS:
-        return UnreadLines(first, last, f"expected direction to be one of {', '.join(_STREAMS)}")
-    if not isinstance(raw, str) or "\n" in raw:
-        return UnreadLines(first, last, "expected raw to be one line")
-    time_ns = None
-    if isinstance(time, int | float) and 0 <= time < LATEST_NS // _MS:
-        time_ns = int(time * _MS)
-    return logged(first, last, stream, raw, time_ns)
+    return captured(first, last, *(value.get(name) for name in ("direction", "raw", "timestamp")))
 
 
-def logged(first: int, last: int, direction: str, raw: str, time_ns: int | None) -> LoggedLine:
-    """Returns a message of acp-devtools.
+def captured(first: int, last: int, direction: Any, raw: Any, time: Any) -> Entry:
+    """Returns the entry of a message of acp-devtools, whose values may be anything.
 
     Args:
         first: its first line.
         last: its last line.
         direction: in the words of acp-devtools.
-        raw: the message.
-        time_ns: nanoseconds since 1970.
-
-    Raises:
-        KeyError: the direction is not one of acp-devtools.
+        raw: the message, as text or bytes.
+        time: milliseconds since 1970.
     """
-    return LoggedLine(first, last, _STREAMS[direction], raw.encode("utf-8", "replace"), time_ns)
+    if not isinstance(direction, str) or direction not in _STREAMS:
+        return UnreadLines(first, last, f"expected direction to be one of {', '.join(_STREAMS)}")
+    text = raw.encode("utf-8", "replace") if isinstance(raw, str) else raw
+    if not isinstance(text, bytes) or b"\n" in text:
+        return UnreadLines(first, last, "expected raw to be one line")
+    time_ns = None
+    if isinstance(time, int | float) and 0 <= time < LATEST_NS // _MS:
+        time_ns = int(time * _MS)
+    return LoggedLine(first, last, _STREAMS[direction], text, time_ns)
 
 
 def _facts(around: bytes, last: int) -> Facts:

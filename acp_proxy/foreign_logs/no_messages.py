@@ -12,6 +12,21 @@ _KNOWN = (
 )  # fmt: skip
 
 
+_INSTEAD = "; `acp-proxy record` makes a recording of what a client and an agent send"
+
+
+def nothing_in(head: bytes) -> str:
+    """Returns why nothing of an input can be imported, and what to do instead.
+
+    Args:
+        head: its beginning.
+    """
+    found = why_without_messages(head)
+    if found is None:
+        found = "none of its lines is an ACP message"
+    return found + _INSTEAD
+
+
 def why_without_messages(head: bytes) -> str | None:
     """Returns what an input is that has no messages; None if it is unknown."""
     return next((reason for pattern, reason in _KNOWN if pattern.search(head)), None)

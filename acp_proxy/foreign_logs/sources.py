@@ -20,6 +20,18 @@ def source_of(head: bytes) -> LogFormat | None:
     return next((source for source in SOURCES if source.recognizes(head)), None)
 
 
+def import_hint(head: bytes) -> str:
+    """Returns what to do with a file that is no recording, as the end of an error message.
+
+    Args:
+        head: its beginning.
+    """
+    found = source_of(head)
+    if found is None:
+        return ""
+    return f"; it looks like {found.title}: `acp-proxy inspect import` makes a recording of it"
+
+
 def source_named(name: str) -> LogFormat:
     """Returns a format by its name, which is one of `NAMES`."""
     return next(source for source in SOURCES if source.name == name)

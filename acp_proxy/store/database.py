@@ -16,6 +16,7 @@ from acp_proxy.errors import (
     UnreadableRecording,
 )
 from acp_proxy.plain_files import open_plain, reason
+from acp_proxy.store import devtools_database
 from acp_proxy.store.checked_values import HELD, LONGEST_TEXT, LineTooLarge, is_too_large
 from acp_proxy.store.schema import APPLICATION_ID, VERSION, check_tables
 from acp_proxy.store.side_files import (
@@ -35,6 +36,8 @@ BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 """What reading a foreign or damaged file raises."""
 MAGIC = b"SQLite format 3\0"
 """The beginning of a database file."""
+_HEAD = 64 << 10
+"""Bytes by which a log of another tool is recognized."""
 _STEPS = 100_000
 """Instructions of SQLite's virtual machine between two looks for Ctrl-C; about 2 ms."""
 
@@ -148,7 +151,7 @@ def fold(path: Path) -> None:
 
 
 def open_readonly(
-    path: Path, *, immutable: bool = False, in_use: bool = False
+    path: Path, *, immutable: bool = False, in_use: bool = False, is_foreign: bool = False
 ) -> sqlite3.Connection:
     """Opens a recording's database to read it; nothing in the file can write or call anything.
 
@@ -159,6 +162,7 @@ def open_readonly(
         path: the database.
         immutable: whether to open no file beside it; used by itself where none can be made.
         in_use: whether its recorder, or a reader that finishes it, may be writing to it.
+        is_foreign: whether it is a database of another program, whose tables the caller checks.
 
     Raises:
         NotARecording: it is no SQLite file, or not one of ours.
@@ -188,15 +192,18 @@ def open_readonly(
         connection.close()
         if _is_interrupted_write(e) and (in_use or has_journal(real)):
             if _roll_back(real):
-                return open_readonly(path, immutable=immutable, in_use=in_use)
+                return open_readonly(
+                    path, immutable=immutable, in_use=in_use, is_foreign=is_foreign
+                )
         elif not (immutable or in_use) and _is_refused(real, e):
-            return open_readonly(path, immutable=True)
+            return open_readonly(path, immutable=True, is_foreign=is_foreign)
         raise unreadable(path, e) from None
-    if empty:
+    if empty or is_foreign:
         return connection
     if ours != APPLICATION_ID:
+        hint = devtools_database.import_hint(connection)
         connection.close()
-        raise NotARecording(path, "it is a SQLite database of something else")
+        raise NotARecording(path, "it is a SQLite database of something else" + hint)
     if version > VERSION:
         connection.close()
         raise NewerRecording(path, version, VERSION)
@@ -283,7 +290,10 @@ def _check_header(path: Path) -> None:
     try:
         with open_plain(path) as file:
             start = file.read(len(MAGIC))
+            head = start + file.read(_HEAD) if start and start != MAGIC else start
     except OSError as e:
         raise NotARecording(path, reason(e)) from None
-    if start and start != MAGIC:
-        raise NotARecording(path, "it is not a SQLite database")
+    if head != start:
+        from acp_proxy.foreign_logs.sources import import_hint
+
+        raise NotARecording(path, "it is not a SQLite database" + import_hint(head))

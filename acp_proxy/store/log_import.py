@@ -7,9 +7,10 @@ recording; none is left if a line cannot be read.
 
 import json
 import os
+import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -17,9 +18,9 @@ from typing import NamedTuple
 from attrs import define, evolve, frozen
 
 from acp_proxy import __version__
-from acp_proxy.errors import NotARecording, UnreadableRecording
+from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
 from acp_proxy.foreign_logs.connections import ConnectionBegins, Happened, Sent, connections
-from acp_proxy.foreign_logs.no_messages import why_without_messages
+from acp_proxy.foreign_logs.no_messages import nothing_in
 from acp_proxy.foreign_logs.times import EARLIEST_NS, LATEST_NS, as_iso
 from acp_proxy.foreign_logs.values import Entry, Facts, LogFormat, Remark, RemarkKind, UnreadLines
 from acp_proxy.protocol.jsonrpc import read
@@ -28,6 +29,8 @@ from acp_proxy.recording import Lost, Origin, Recording
 from acp_proxy.redaction.edits import apply
 from acp_proxy.redaction.markers import KEY_SIZE
 from acp_proxy.redaction.redactor import Redactor, RedactorState
+from acp_proxy.store import database, devtools_database
+from acp_proxy.store.devtools_database import CapturedSession
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.new_database import new_file, new_rows, place
 from acp_proxy.store.row_writer import RowWriter
@@ -40,7 +43,6 @@ _LOOKAHEAD = 1 << 20
 _MOST_CONNECTIONS = 1000
 _MOST_NAMED = 3
 _NEWLINE = b"\n"
-_NO_MESSAGES = "; `acp-proxy record` makes a recording of what an agent and its client send"
 
 
 @define
@@ -149,18 +151,53 @@ def import_log(
                 command = happened.command or command
             current.add(happened, raw)
         if not current.has_messages:
-            raise NotARecording(path, _why_nothing(head, counts))
+            raise NotARecording(path, nothing_in(head))
         current.finish(command)
         made.append(current)
         placed = tuple(one.placed(target, number) for number, one in enumerate(made, 1))
     return ImportedLog(source, counts, placed, tuple(skipped))
 
 
-def _why_nothing(head: bytes, counts: LineCounts) -> str:
-    found = why_without_messages(head)
-    if found is None:
-        found = "it is empty" if not counts.covered else "none of its lines is an ACP message"
-    return found + _NO_MESSAGES
+@contextmanager
+def captures(path: Path) -> Iterator["Captures | None"]:
+    """Opens the database of acp-devtools; None if it is another database.
+
+    Args:
+        path: the database.
+
+    Raises:
+        UnreadableRecording: it is damaged further on, or a file beside it is in the way.
+    """
+    try:
+        opened = database.open_readonly(path, is_foreign=True)
+    except DamagedRecording:
+        yield None
+        return
+    with closing(opened) as connection:
+        try:
+            is_known = devtools_database.is_devtools(connection)
+            yield Captures(connection) if is_known else None
+        except (sqlite3.Error, UnicodeDecodeError) as e:
+            raise database.unreadable(path, e) from None
+
+
+class Captures:
+    """The database of acp-devtools.
+
+    Args:
+        connection: the database.
+
+    Attributes:
+        sessions: its sessions, the latest last.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.sessions = devtools_database.sessions_of(connection)
+
+    def entries(self, session: CapturedSession) -> Iterator[Entry]:
+        """Returns the messages of a session, each as a line of its own."""
+        return devtools_database.entries_of(self._connection, session)
 
 
 class _Connection:

@@ -26,6 +26,8 @@ from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.side_files import check_plain, check_side_files, real_path
 
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+_HEAD = 64 << 10
+"""Bytes by which a log of another tool is recognized."""
 _BATCH = 1 << 20
 _NO_LOCKS = (
     "it was not finished, and this system has no locks to tell whether its recorder still runs; "
@@ -112,7 +114,7 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
     try:
         log = LogReader(fd)
     except (ValueError, OSError) as e:
-        raise NotARecording(log_path, str(e)) from None
+        raise NotARecording(log_path, str(e) + _import_hint(fd)) from None
     if path.exists() and path.stat().st_size:
         return log
     if log.end < log.base + HEADER_SIZE:
@@ -125,6 +127,16 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
             why = f"it is damaged at byte {BASE_SIZE:,}, so {why}"
         raise UnreadableRecording(log_path, why)
     return log
+
+
+def _import_hint(fd: int) -> str:
+    """Says what to do if a log is one of another tool."""
+    from acp_proxy.foreign_logs.sources import import_hint
+
+    try:
+        return import_hint(os.pread(fd, _HEAD, 0))
+    except OSError:
+        return ""
 
 
 def check_unfinished(path: Path) -> bool:

@@ -10,6 +10,7 @@ import sqlite3
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 _BATCH, _BATCH_BYTES = 4096, 4 << 20
 _HEADER = re.compile(rb'\s*\{\s*"acp_proxy"\s*:')
-_LONGEST_START, _MOST_REMARKS = 1 << 16, 10_000
+_LONGEST_START, _MOST_REMARKS, _MOST_SEEN = 1 << 16, 10_000, 20
 
 
 def is_text_form(path: Path) -> bool:
@@ -167,6 +168,7 @@ class _TextLines:
         self._source = iter(source)
         self._number = 0
         self._has_begun = False
+        self._first = b""
 
     def first(self) -> bytes:
         """Returns the first line that is no remark."""
@@ -176,6 +178,7 @@ class _TextLines:
             text = line.removeprefix(BOM_UTF8) if self._number == 1 else line
             if not is_remark(text):
                 self._has_begun = _HEADER.match(text) is not None
+                self._first = line
                 if text.startswith(database.MAGIC):
                     raise BadLine("expected the text form of a recording, got a database")
                 return text
@@ -190,6 +193,12 @@ class _TextLines:
             if not is_remark(line):
                 yield read_line(line)
 
+    def _import_hint(self) -> str:
+        """Says what to do if the text is a log of another tool."""
+        from acp_proxy.foreign_logs.sources import import_hint
+
+        return import_hint(b"".join([self._first, *islice(self._source, _MOST_SEEN)]))
+
     @contextmanager
     def errors_located(self, path: Path) -> Iterator[None]:
         """Adds to an error the file and the line in which it occurred."""
@@ -198,8 +207,10 @@ class _TextLines:
         except NewerFormat as e:
             raise NewerRecording(path, e.version, FORMAT) from None
         except BadLine as e:
-            kind = UnreadableRecording if self._has_begun else NotARecording
-            raise kind(path, f"line {max(1, self._number)}: {e}") from None
+            where = f"line {max(1, self._number)}: {e}"
+            if self._has_begun:
+                raise UnreadableRecording(path, where) from None
+            raise NotARecording(path, where + self._import_hint()) from None
         except OverflowError:
             problem = f"line {self._number}: its time is too far from the others"
             raise UnreadableRecording(path, problem) from None

@@ -19,12 +19,15 @@ from acp_proxy.cli.render.output import progress, say, warn
 from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.errors import NotARecording
 from acp_proxy.foreign_logs.lines import LinePattern, source_of_pattern
+from acp_proxy.foreign_logs.no_messages import nothing_in, why_without_messages
 from acp_proxy.foreign_logs.sources import NAMES, source_named, source_of
 from acp_proxy.foreign_logs.values import HEAD, LogFormat
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.plain_files import open_plain, reason
-from acp_proxy.store.log_import import ImportOptions, import_log
+from acp_proxy.store.database import MAGIC
+from acp_proxy.store.log_import import ImportedLog, ImportOptions, captures, import_log
 from acp_proxy.store.text_import import import_text_form, is_text_head
+from acp_proxy.wording import listed
 
 _TEXT = "text"
 _PIECE = 1 << 20
@@ -36,6 +39,7 @@ class _Options:
     name: str | None
     source: str
     line: str | None
+    session: int | None
     log: ImportOptions
 
 
@@ -73,6 +77,8 @@ class _Options:
               "time and message.")  # fmt: skip
 @click.option("--skip-bad", is_flag=True,
               help="Leave out lines of a log that cannot be read, and count them.")  # fmt: skip
+@click.option("--session", type=click.IntRange(min=1), metavar="N",
+              help="Which session of the database of acp-devtools, if not the latest.")  # fmt: skip
 @click.option("--redact", type=click.Choice(["secrets", "private", "none"]), default="secrets",
               show_default=True, help="What to mask in the recording of a log.")  # fmt: skip
 def import_(
@@ -82,6 +88,7 @@ def import_(
     source: str,
     line: str | None,
     skip_bad: bool,
+    session: int | None,
     redact: str,
 ) -> None:
     """Make a database of a recording's text form, or of a log of another tool.
@@ -104,7 +111,7 @@ def import_(
         raise Refusal("expected one file with --output or --name, got several")
     if line is not None and source not in ("auto", "lines"):
         raise Refusal(f"expected --from lines with --line, got --from {source}")
-    options = _Options(output, name, source, line, ImportOptions(redact, skip_bad))
+    options = _Options(output, name, source, line, session, ImportOptions(redact, skip_bad))
     for file in files:
         _import(file, options)
 
@@ -122,12 +129,15 @@ def _import(file: str, options: _Options) -> None:
         if output is None:
             make_private(str(directory))
         with _opened(file) as opened:
-            if _is_text(opened, options):
+            target = directory / f"{stem or 'imported'}.db"
+            if file != "-" and _import_captures(opened.head, path, target, options):
+                return
+            if _is_text(opened, path, options):
                 lines = progress(opened.lines(), label="importing")
                 made = import_text_form(lines, path, directory, stem=stem, name=options.name)
                 _say(made, stem)
             else:
-                _import_log(opened, path, directory / f"{stem or 'imported'}.db", options)
+                _import_log(opened, path, target, options)
     except OSError as e:
         raise Refusal(f"cannot make a database in {directory}: {reason(e)}") from None
 
@@ -137,10 +147,16 @@ def _stem(name: str) -> str:
     return Path(name).stem if Path(name).stem else name
 
 
-def _is_text(opened: HeadedInput, options: _Options) -> bool:
+def _is_text(opened: HeadedInput, path: Path, options: _Options) -> bool:
     if options.source != "auto" or options.line is not None:
         return options.source == _TEXT
-    return is_text_head(opened.head) or source_of(opened.head) is None
+    if is_text_head(opened.head):
+        return True
+    if source_of(opened.head) is not None:
+        return False
+    if why_without_messages(opened.head) is not None:
+        raise NotARecording(path, nothing_in(opened.head))
+    return True  # what is expected of a text form is said then
 
 
 def _import_log(opened: HeadedInput, path: Path, target: Path, options: _Options) -> None:
@@ -150,6 +166,32 @@ def _import_log(opened: HeadedInput, path: Path, target: Path, options: _Options
         pieces = progress(opened.lines(_PIECE), label="importing")
         entries = source.read(pieces, opened.head)
         made = import_log(entries, opened.head, source, path, target, options.log)
+    _say_made(made, path, target)
+
+
+def _import_captures(head: bytes, path: Path, target: Path, options: _Options) -> bool:
+    """Imports a session of acp-devtools; returns False if the file is not a database of it."""
+    if not head.startswith(MAGIC):
+        return False
+    with captures(path) as found:
+        if found is None:
+            return False
+        known = {one.id: one for one in found.sessions}
+        if not known:
+            raise NotARecording(path, "it has no sessions")
+        number = max(known) if options.session is None else options.session
+        if number not in known:
+            among = listed([str(each) for each in known], 10)
+            raise Refusal(f"expected --session to be one of {among}, got {number}")
+        if options.session is None and len(known) > 1:
+            warn(f"{path} has {len(known)} sessions; importing {number}, the latest")
+        entries = progress(found.entries(known[number]), known[number].messages, label="importing")
+        made = import_log(entries, b"", source_named("acp-devtools"), path, target, options.log)
+    _say_made(made, path, target)
+    return True
+
+
+def _say_made(made: ImportedLog, path: Path, target: Path) -> None:
     warn(import_summary(made, path))
     for number, one in enumerate(made.connections, 1):
         _say(one.path, target.stem if number == 1 else None)

@@ -1,0 +1,265 @@
+"""``acp-proxy inspect import`` of other tools' logs: recordings, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.cli import time_limit
+from acp_proxy.foreign_logs.sources import NAMES
+from acp_proxy.store.reader import RecordingReader
+from tests.commands import complaint, run
+from tests.foreign_logs import (
+    BEGAN_NS,
+    STDERR,
+    TO_AGENT,
+    TO_CLIENT,
+    WRITERS,
+    Sent,
+    conversation_of,
+)
+from tests.shipped import DIRECTORY
+from tests.texts import run_with
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from acp_proxy.recording import Recording
+
+SENT = [one for one in conversation_of(DIRECTORY / "tour.db") if one.stream is not STDERR]
+INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+ANSWER = b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The recordings directory, which is not there yet."""
+    return tmp_path / "home"
+
+
+def imported(path: Path) -> tuple[Recording, list[Any]]:
+    """The row of a recording, and its frames."""
+    with RecordingReader(path, unredacted=True) as reader:
+        rows = reader.connection.execute("SELECT stream, raw, t_ns FROM frames ORDER BY seq")
+        return reader.recording, rows.fetchall()
+
+
+def refused(text: str, *arguments: str, home: Path) -> str:
+    """The one line on stderr about a text on standard input."""
+    result = run_with(text.encode(), *arguments, home=home)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+    return result.stderr.removeprefix("acp-proxy: ").rstrip("\n")
+
+
+def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> None:
+    """Stderr counts its lines and says what is not known; the times are those of the log."""
+    log = tmp_path / "acp-transport.log"
+    log.write_text(WRITERS["jetbrains"].write(SENT) + "\n")
+    result = run("inspect", "import", log, home=home)
+    assert (result.exit_code, result.stdout) == (0, f"{home / 'acp-transport.db'}\n")
+    lines = f"{len(SENT) + 1} lines: {len(SENT)} messages, 1 blank"
+    assert f"acp-proxy: {log}: a transport log of a JetBrains IDE; {lines}; not known: " in (
+        result.stderr
+    )
+    recording, frames = imported(home / "acp-transport.db")
+    assert (recording.name, recording.state) == ("acp-transport", "complete")
+    assert recording.started_at == "2026-01-02T03:04:05.002000+00:00"
+    assert recording.redaction == "secrets"
+    assert recording.agent_name == "demo-agent"
+    assert [(stream, raw) for stream, raw, _ in frames] == [one[:2] for one in SENT]
+    assert [t_ns for *_, t_ns in frames] == [(one.ms - SENT[0].ms) * 10**6 for one in SENT]
+    origin = recording.origin
+    assert origin is not None
+    assert (origin.source, origin.resolution_ns) == ("jetbrains", 10**6)
+    assert origin.lost == ("bytes", "command", "ending", "stderr", "zone")
+    assert (origin.inferred_directions, origin.inferred_times, origin.skipped) == (0, 0, 0)
+    assert run("inspect", "show", "acp-transport", home=home).exit_code == 0
+
+
+def test_an_excerpt_is_pasted(home: Path) -> None:
+    """From standard input, without times; what is inferred is counted."""
+    text = f"It says:\n```\n{INITIALIZE.decode()}\n...\n{ANSWER.decode()}\n```\n"
+    result = run_with(text.encode(), "inspect", "import", "-", "--name", "bug", home=home)
+    assert (result.exit_code, result.stdout) == (0, f"{home / 'bug.db'}\n")
+    assert "6 lines: 2 messages, 4 remarks; 2 directions inferred; not known: " in result.stderr
+    recording, frames = imported(home / "bug.db")
+    assert [t_ns for *_, t_ns in frames] == [0, 0]
+    assert recording.origin is not None
+    assert {"times", "middle"} <= set(recording.origin.lost)
+    assert "start" not in recording.origin.lost
+    assert recording.origin.inferred_directions == 2
+
+
+def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home: Path) -> None:
+    """One line names it, and nothing is made; with --skip-bad the recording says how many."""
+    log = tmp_path / "a.log"
+    log.write_bytes(b"OUT: " + INITIALIZE + b'\nIN: {"jsonrpc":"2.0","id":0,"res\n')
+    assert complaint("inspect", "import", log, home=home) == (
+        f"cannot read {log} as a recording: line 2: expected a message, got JSON that is broken or"
+        " cut off"
+    )
+    assert list(home.iterdir()) == []
+    result = run("inspect", "import", log, "--skip-bad", home=home)
+    assert "1 messages, 1 skipped" in result.stderr
+    assert "skipped line 2: expected a message" in result.stderr
+    recording, _ = imported(home / "a.db")
+    assert recording.origin is not None
+    assert recording.origin.skipped == 1
+    assert "middle" in recording.origin.lost
+
+
+def test_each_connection_is_a_recording(tmp_path: Path, home: Path) -> None:
+    """A client that introduces itself again has started another agent."""
+    talk = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
+    log = tmp_path / "a.log"
+    log.write_text(WRITERS["arrows"].write([*talk[1:], *talk, *talk]))
+    result = run("inspect", "import", log, home=home)
+    assert result.stdout.split() == [str(home / f"a{n}.db") for n in ("", "-2", "-3")]
+    assert "3 connections, each a recording" in result.stderr
+    found = [imported(home / f"a{n}.db") for n in ("", "-2", "-3")]
+    assert [len(frames) for _, frames in found] == [1, 2, 2]
+    assert [recording.name for recording, _ in found] == ["a", "a-2", "a-3"]
+    starts = [recording.origin and "start" in recording.origin.lost for recording, _ in found]
+    assert starts == [True, False, False]
+
+
+@pytest.mark.parametrize("level", ["secrets", "private", "none"])
+def test_secrets_are_masked(tmp_path: Path, home: Path, level: str) -> None:
+    """Also one that is cut in two pieces of a message, which come one after the other."""
+    update = (
+        '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{'
+        '"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}'
+    )
+    pieces = [f"use {KEY}", f"or {KEY[:20]}", f"{KEY[20:]} then"]
+    talk = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
+    talk += [Sent(TO_CLIENT, (update % text).encode()) for text in pieces]
+    log = tmp_path / "a.log"
+    log.write_text(WRITERS["acpx"].write(talk))
+    assert run("inspect", "import", log, "--redact", level, home=home).exit_code == 0
+    recording, frames = imported(home / "a.db")
+    assert recording.redaction == level
+    text = b"".join(raw for _, raw, _ in frames).decode()
+    assert (KEY in text, KEY[20:] in text) == ((level == "none"),) * 2
+    assert ("[redacted:" in text) == (level == "secrets")
+    assert ("then" in text) == (level != "private")
+
+
+def test_a_pattern_says_how_lines_look(home: Path) -> None:
+    """Its groups are the direction, the time and the message; other lines do not count."""
+    text = (
+        f"1767323045.5 tx | {INITIALIZE.decode()}\n{ANSWER.decode()}\n1767323046 rx | {{\n"
+        '"jsonrpc":"2.0","id":0,"result":{}}\n'
+    )
+    pattern = r"^(?P<time>[\d.]+) (?P<direction>\w+) \| (?P<message>.*)"
+    args = ("inspect", "import", "-", "--name", "x", "--line", pattern)
+    assert run_with(text.encode(), *args, home=home).exit_code == 0
+    recording, frames = imported(home / "x.db")
+    assert frames == [
+        ("to-agent", INITIALIZE, 0),
+        ("to-client", b'{"jsonrpc":"2.0","id":0,"result":{}}', 500_000_000),
+    ]
+    assert recording.started_at == "2026-01-02T03:04:05.500000+00:00"
+
+
+def test_a_pattern_that_backtracks_is_given_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names the line; a pattern that is none is refused."""
+    monkeypatch.setattr(time_limit, "_TICK_S", 0.05)
+    text = "a" * 60 + "!\n"
+    args = ("inspect", "import", "-", "--line")
+    said = refused(text, *args, "^(a+)+$", home=home)
+    assert said.startswith("bad pattern: given up at line 1, which took more than 0.05 s")
+    assert "bad pattern" in refused(text, *args, "(", home=home)
+    said = refused(text, *args, "x", "--from", "zed", home=home)
+    assert said == "expected --from lines with --line, got --from zed"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[acpx] starting\n", "it is what acpx --verbose prints, which has no messages"),
+        ('--> initialize (id=0) params={"prot\n', "it has messages shortened for people"),
+        ("INFO  2025-11-03T04:26:01 +372ms service=default x\n", "it is a log of opencode"),
+        ("Hello\n[acp::handle_rpc_message] Error: {\n", "it is a log of CodeCompanion"),
+    ],
+)
+def test_logs_without_messages_are_refused(home: Path, text: str, expected: str) -> None:
+    """One line says what it is, and names what records messages."""
+    said = refused(text, "inspect", "import", "-", home=home)
+    assert expected in said
+    assert "; `acp-proxy record` makes a recording" in said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
+    """Where nothing is a message, the error says so."""
+    said = refused("hello\n", "inspect", "import", "-", "--from", name, home=home)
+    assert "none of its lines is an ACP message" in said
+
+
+def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
+    """Where they are given such a log, under any name."""
+    for name in ("a.log", "a.jsonl", "a.txt"):
+        log = tmp_path / name
+        log.write_text(WRITERS["jetbrains"].write(SENT[:3]))
+        said = complaint("inspect", "show", log, home=home)
+        assert said.endswith("; it looks like a transport log of a JetBrains IDE: "
+                             "`acp-proxy inspect import` makes a recording of it")  # fmt: skip
+
+
+def captured(path: Path, *sessions: list[Sent]) -> None:
+    """Makes a database of acp-devtools."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "CREATE TABLE sessions (id INTEGER PRIMARY KEY, agent_command TEXT, started_at INTEGER)"
+        )
+        connection.execute(
+            "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id INTEGER, seq INTEGER,"
+            " timestamp INTEGER, direction TEXT, raw TEXT)"
+        )
+        for number, sent in enumerate(sessions, 1):
+            connection.execute("INSERT INTO sessions VALUES (?, 'npx agent', 0)", (number,))
+            rows = [
+                (number, n, BEGAN_NS // 10**6 + one.ms,
+                 "editor-to-agent" if one.stream is TO_AGENT else "agent-to-editor",
+                 one.raw.decode())
+                for n, one in enumerate(sent)
+            ]  # fmt: skip
+            connection.executemany(
+                "INSERT INTO messages (session_id, seq, timestamp, direction, raw)"
+                " VALUES (?, ?, ?, ?, ?)",
+                rows,
+            )
+        connection.execute("PRAGMA user_version=4")
+        connection.commit()
+
+
+def test_the_database_of_acp_devtools_is_read(tmp_path: Path, home: Path) -> None:
+    """Its latest session, or the one that is named; other commands name the import."""
+    path = tmp_path / "captures.db"
+    captured(path, SENT[:2], SENT, [])
+    result = run("inspect", "import", path, "--session", "2", home=home)
+    assert result.stdout == f"{home / 'captures.db'}\n"
+    recording, frames = imported(home / "captures.db")
+    assert [(stream, raw) for stream, raw, _ in frames] == [one[:2] for one in SENT]
+    assert json.loads(recording.command) == ["npx", "agent"]
+    result = run("inspect", "import", path, home=home)
+    assert "has 3 sessions; importing 3, the latest\n" in result.stderr
+    assert "none of its lines is an ACP message" in result.stderr
+    said = complaint("inspect", "import", path, "--session", "7", home=home)
+    assert said == "expected --session to be one of 1, 2, 3, got 7"
+    said = complaint("inspect", "show", path, home=home)
+    assert said.endswith("`acp-proxy inspect import` makes a recording of it")
+    hostile = tmp_path / "hostile.db"
+    with closing(sqlite3.connect(hostile)) as connection:
+        connection.execute("CREATE TABLE sessions (id, agent_command, started_at)")
+        connection.execute(
+            "CREATE VIEW messages AS SELECT 1 AS id, 1 AS session_id, 1 AS seq, 1 AS timestamp,"
+            " 'x' AS direction, 'x' AS raw"
+        )
+    assert "expected the text form" in complaint("inspect", "import", hostile, home=home)
