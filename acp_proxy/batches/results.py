@@ -6,6 +6,7 @@ members that it does not know, so that a later version can add some.
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
@@ -132,15 +133,12 @@ def header_of(line: bytes) -> ResultsHeader:
         raise ValueError("expected a header, with the member acp_proxy_results")
     if number > FORMAT:
         raise ValueError(f"it has format {number}, and this is format {FORMAT}; upgrade acp-proxy")
-    shards = members.get("shards") or []
+    if "words" in members:
+        members["words"] = _listed(members["words"], str, "words")
+    shards = _listed(members.get("shards", []), dict, "shards")
+    members["shards"] = tuple(_made(ShardCount, one) for one in shards)
     found: ResultsHeader = _made(ResultsHeader, members)
-    return ResultsHeader(
-        **{
-            **asdict(found, recurse=False),
-            "words": tuple(found.words),
-            "shards": tuple(_made(ShardCount, one) for one in shards),
-        }
-    )
+    return found
 
 
 def verdict_of(line: bytes) -> JobVerdict:
@@ -158,11 +156,19 @@ def verdict_of(line: bytes) -> JobVerdict:
         if divergence is not None:
             members["first_divergence"] = _made(FirstDivergence, divergence)
         if findings is not None:
-            members["findings"] = tuple(map(dict, findings))
+            members["findings"] = _listed(findings, dict, "findings")
         found: JobVerdict = _made(JobVerdict, members)
-    except (KeyError, TypeError) as e:
+        if not math.isfinite(found.seconds):
+            raise ValueError(f"expected seconds, got {found.seconds}")
+    except (KeyError, TypeError, OverflowError) as e:
         raise ValueError(f"expected a verdict: {e}") from None
     return found
+
+
+def _listed(value: object, kind: type, name: str) -> tuple[Any, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, kind) for one in value):
+        raise ValueError(f"expected a list for {name}, got {value!r:.40}")
+    return tuple(value)
 
 
 def _object(line: bytes) -> dict[str, Any]:

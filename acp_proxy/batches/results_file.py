@@ -24,6 +24,8 @@ from acp_proxy.batches.results import (
 from acp_proxy.errors import BadResults
 from acp_proxy.plain_files import reason
 
+LONGEST_LINE = 16 << 20
+"""Bytes."""
 _BEGINNING = b'{"acp_proxy_results":'
 
 
@@ -51,7 +53,7 @@ class ResultsReader:
         self.path = path
         self.is_cut = False
         with _opened(path) as file:
-            line = file.readline()
+            line = next(_lines(path, file), b"")
         if not line.endswith(b"\n"):
             raise BadResults(path, "it is empty" if not line else "its first line is cut off")
         self.header: ResultsHeader = _parsed(path, 1, line, header_of)
@@ -59,7 +61,7 @@ class ResultsReader:
     def __iter__(self) -> Iterator[JobVerdict]:
         """Yields the verdicts."""
         with _opened(self.path) as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(_lines(self.path, file), 1):
                 if not line.endswith(b"\n"):
                     self.is_cut = True
                 elif number > 1:
@@ -134,7 +136,8 @@ class ResultsFile:
         """Writes the header, or brings what is there to a state that can be continued."""
         self._end = 0
         with _opened(self.path) as file:
-            first = file.readline()
+            lines = _lines(self.path, file)
+            first = next(lines, b"")
             is_cut = not first.endswith(b"\n")
             if is_cut and first[: len(_BEGINNING)] == _BEGINNING[: len(first)]:
                 os.ftruncate(self._fd, 0)
@@ -143,7 +146,7 @@ class ResultsFile:
             before: ResultsHeader = _parsed(self.path, 1, first, header_of)
             _expect_same(self.path, before, header)
             is_changed, end, number = before != header, len(first), 1
-            for line in file:
+            for line in lines:
                 number += 1
                 if line.endswith(b"\n"):
                     end += len(line)
@@ -169,6 +172,16 @@ class ResultsFile:
         os.close(self._fd)
         self._fd = fd
         return os.fstat(fd).st_size
+
+
+def _lines(path: Path, file: BinaryIO) -> Iterator[bytes]:
+    """Yields the lines; raises BadResults if one is longer than any that we write."""
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise BadResults(path, f"line {number}: expected at most {LONGEST_LINE} bytes")
+        yield line
 
 
 def _parsed(path: Path, number: int, line: bytes, read: Callable[[bytes], Any]) -> Any:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import run
+from tests.verdicts import EXITS, FINDING, header, verdict, write
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = sorted((ROOT / "recordings").glob("*.db"))
@@ -35,6 +36,7 @@ _SCHEMA = """
     </xs:sequence>
     <xs:attribute name="classname" type="xs:string" use="required"/>
     <xs:attribute name="name" type="xs:string" use="required"/>
+    <xs:attribute name="time" type="xs:decimal"/>
   </xs:complexType></xs:element>
 </xs:schema>
 """
@@ -47,17 +49,34 @@ validateXML({ xml: [{ fileName: 'junit.xml', contents }], schema: [schema] }).th
 """
 
 
+def merge_verdicts(directory: Path, command: str, *options: str | Path) -> None:
+    """Merges a file of verdicts of all kinds, with text that is hard to write."""
+    text = "a\x00\ud800]]> <b>&"
+    findings = ({**FINDING, "text": text}, {**FINDING, "severity": "warning"})
+    members = {"findings": findings, "broken": 5} if command == "check" else {}
+    each = [
+        verdict(f"r {n}/{text}.db", kind, text, command=command, error=text, **members)
+        for n, kind in enumerate(EXITS)
+    ]
+    first = header("1/3", 99, command=command)
+    assert (
+        run("results", "merge", write(directory / command, first, *each), *options).exit_code == 2
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(_PLATFORM is None, reason="expected Linux or macOS")
 def test_sarif_is_valid(tmp_path: Path, npm_packages: Path) -> None:
     """Microsoft's validator finds no error and nothing to warn of, with a baseline or without."""
     tool = npm_packages / f"@microsoft/sarif-multitool-{_PLATFORM}/Sarif.Multitool"
     tool.chmod(0o755)
-    logs = [tmp_path / f"{name}.sarif" for name in ("plain", "known")]
+    logs = [tmp_path / f"{name}.sarif" for name in ("plain", "known", "verify", "check")]
     known = tmp_path / "known.json"
     assert run("check", *RECORDINGS, "--sarif", logs[0]).exit_code == 1
     assert run("check", RECORDINGS[0], "--baseline", known, "--update-baseline").exit_code == 0
     assert run("check", *RECORDINGS, "--baseline", known, "--sarif", logs[1]).exit_code == 1
+    merge_verdicts(tmp_path, "verify", "--sarif", logs[2])
+    merge_verdicts(tmp_path, "check", "--sarif", logs[3])
     found = tmp_path / "validated.sarif"
     levels = ["--level", "Error;Warning", "--rule-kind", "Sarif;Ghas"]
     subprocess.run(
@@ -76,13 +95,14 @@ def test_sarif_is_valid(tmp_path: Path, npm_packages: Path) -> None:
 @pytest.mark.slow
 def test_junit_passes_xmllint(tmp_path: Path, npm_packages: Path) -> None:
     """It is well-formed, and has the elements and attributes that test runners read."""
-    report = tmp_path / "junit.xml"
+    report, merged = tmp_path / "junit.xml", tmp_path / "merged.xml"
     assert run("check", *RECORDINGS, "--junit", report).exit_code == 1
+    merge_verdicts(tmp_path, "verify", "--junit", merged)
     schema, wrong = tmp_path / "junit.xsd", tmp_path / "wrong.xml"
     schema.write_text(_SCHEMA, encoding="utf-8")
     wrong.write_text("<testsuite/>", encoding="utf-8")
     lint = ["node", "-e", _LINT, str(npm_packages / "xmllint-wasm")]
-    for path, is_valid in ((report, True), (wrong, False)):
+    for path, is_valid in ((report, True), (merged, True), (wrong, False)):
         done = subprocess.run([*lint, str(path), str(schema)], check=True, capture_output=True)
         valid, errors = json.loads(done.stdout)
         assert valid is is_valid, errors

@@ -17,6 +17,7 @@ from attrs import fields
 from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils
 
+from acp_proxy.batches.merged import MissingPart, ResultsSummary
 from acp_proxy.capture.options import RECORD
 from acp_proxy.cli.commands.inspect import INSPECT
 from acp_proxy.cli.main import cli
@@ -142,7 +143,7 @@ def variables() -> dict[str, str]:
     """Returns the variable of every option, with how the option is written."""
     found = {option.variable: option.flag for option in RECORD}
     for name, command in COMMANDS.items():
-        if re.match("acp-proxy (inspect |replay|verify|faults )", name):
+        if re.match("acp-proxy (inspect |replay|verify|faults |results )", name):
             words = name.removeprefix("acp-proxy ").split()
             for option in options(command):
                 if not option.allow_from_autoenv:
@@ -418,6 +419,8 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (CoverageSection, "Coverage section"),
         (CoverageItem, "Coverage item"),
         (FirstPlace, "First place"),
+        (ResultsSummary, "results merge"),
+        (MissingPart, "Missing part"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )

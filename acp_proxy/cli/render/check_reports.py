@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from acp_proxy.cli.render.annotations import annotation
 from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.choice import looked_at
@@ -15,9 +16,9 @@ from acp_proxy.conformance.report import (
     worst_first,
 )
 from acp_proxy.conformance.values import Severity
-from acp_proxy.safe_text import visible
 
-_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+"""What annotations call the severities."""
 _MOST_LINES = 100
 """Findings of a case that are listed."""
 _MOST_ANNOTATIONS = 1_000
@@ -47,19 +48,32 @@ def annotations(report: CheckReport) -> Iterator[str]:
             if shown == _MOST_ANNOTATIONS:
                 return
             shown += 1
-            values = {"file": file, "title": f"{finding.rule} by the {finding.by}"}
-            if finding.line is not None:
-                values["line"] = str(finding.line)
-            members = ",".join(f"{name}={_value(text)}" for name, text in values.items())
-            yield f"::{_COMMANDS[finding.severity]} {members}::{_message(sentence(finding))}"
+            yield finding_annotation(finding, file)
+
+
+def finding_annotation(finding: ReportedFinding, file: str) -> str:
+    """Returns the annotation of a finding.
+
+    Args:
+        finding: what was found.
+        file: the path of the text form.
+    """
+    return annotation(
+        LEVELS[finding.severity],
+        sentence(finding),
+        file=file,
+        title=f"{finding.rule} by the {finding.by}",
+        line=None if finding.line is None else str(finding.line),
+    )
 
 
 def sentence(finding: ReportedFinding) -> str:
     """Returns a finding in a line: the frame, what happened, and what the rule asks."""
     method = f" {finding.method}" if finding.method else ""
     see = f" (see {', '.join(f'#{seq}' for seq in finding.related)})" if finding.related else ""
-    text = rules()[finding.rule].text.rstrip(".")
-    return f"#{finding.seq}{method}: {finding.text}{see}. {text}."
+    rule = rules().get(finding.rule)  # another version may know more of them
+    asks = f" {rule.text.rstrip('.')}." if rule else ""
+    return f"#{finding.seq}{method}: {finding.text}{see}.{asks}"
 
 
 def place_of(one: CheckedRecording) -> str:
@@ -105,12 +119,3 @@ def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -
 def _line(finding: ReportedFinding) -> str:
     known = " (known)" if finding.known else ""
     return f"{finding.severity.value}{known}: by the {finding.by}: {sentence(finding)}"
-
-
-def _message(text: str) -> str:
-    text = visible(text)
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _value(text: str) -> str:
-    return _message(text).replace(":", "%3A").replace(",", "%2C")

@@ -3,7 +3,7 @@
 A recording stands for its text form, whose lines are those of the results.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -37,31 +37,69 @@ def sarif(report: CheckReport, *, has_baseline: bool = False) -> dict[str, Any]:
         report: of the check.
         has_baseline: whether some findings may be known.
     """
-    every = [(one, finding) for one in report.recordings for finding in one.findings]
-    order = {id(f): n for n, f in enumerate(worst_first([finding for _, finding in every]))}
-    every.sort(key=lambda pair: (pair[1].known, order[id(pair[1])]))
-    shown = every[:MOST]
-    broken = [*dict.fromkeys(finding.rule for _, finding in shown)]
+    every = [(place_of(one), finding) for one in report.recordings for finding in one.findings]
     total = sum(count.count for one in report.recordings for count in one.broken)
     notes = [text for one in report.recordings for text in _notes(one)]
+    found = finding_results(every, total, notes, has_baseline=has_baseline)
+    return log_of("inspect check", *found, notes, is_done=report.exit != _UNREADABLE)
+
+
+def finding_results(
+    every: Sequence[tuple[str, ReportedFinding]],
+    total: int,
+    notes: list[str],
+    *,
+    has_baseline: bool = False,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Returns descriptions of rules, and the results that name them, the worst first.
+
+    Args:
+        every: findings, each with the path of its text form.
+        total: how many were found.
+        notes: gets one more, if these are more than the results.
+        has_baseline: whether some findings may be known.
+    """
+    order = {id(f): n for n, f in enumerate(worst_first([finding for _, finding in every]))}
+    shown = sorted(every, key=lambda pair: (pair[1].known, order[id(pair[1])]))[:MOST]
+    broken = {name: at for at, name in enumerate(dict.fromkeys(f.rule for _, f in shown))}
     if total > len(shown):
         notes.append(f"{counted(total, 'finding')}, of which the worst {len(shown):,} are results")
-    results = [_result(one, finding, broken, has_baseline) for one, finding in shown]
+    results = [_result(place, finding, broken, has_baseline) for place, finding in shown]
+    return [_rule(name) for name in broken], results
+
+
+def log_of(
+    command: str,
+    descriptions: Sequence[Mapping[str, Any]],
+    results: Sequence[Mapping[str, Any]],
+    notes: Sequence[str],
+    *,
+    is_done: bool,
+) -> dict[str, Any]:
+    """Returns a log with one run.
+
+    Args:
+        command: of acp-proxy.
+        descriptions: of rules.
+        results: each with the number of its rule.
+        notes: sentences on all of it.
+        is_done: whether everything could be read.
+    """
     run = {
         "tool": {
             "driver": {
                 "name": "acp-proxy",
-                "fullName": "acp-proxy inspect check",
+                "fullName": f"acp-proxy {command}",
                 "version": __version__,
                 "informationUri": _SITE,
-                "rules": [_rule(rules()[name]) for name in broken],
+                "rules": descriptions,
             }
         },
         "invocations": [
             {
-                "executionSuccessful": report.exit != _UNREADABLE,
+                "executionSuccessful": is_done,
                 "toolExecutionNotifications": [
-                    {"level": "note", "message": {"text": _ended(text)}} for text in notes
+                    {"level": "note", "message": {"text": ended(text)}} for text in notes
                 ],
             }
         ],
@@ -71,13 +109,34 @@ def sarif(report: CheckReport, *, has_baseline: bool = False) -> dict[str, Any]:
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
+def location(place: str, line: int | None) -> dict[str, Any]:
+    """Returns the place of a result.
+
+    Args:
+        place: the path of a text form.
+        line: in it; None for all of it.
+    """
+    path = PurePosixPath(Path(place).as_posix())
+    uri = f"file://{quote(str(path))}" if path.is_absolute() else quote(str(path))
+    region = {"region": {"startLine": line}} if line is not None else {}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, **region}}
+
+
+def ended(text: str) -> str:
+    """Returns a sentence with its full stop."""
+    return text if text.endswith(".") else f"{text}."
+
+
+def _rule(name: str) -> dict[str, Any]:
+    rule = rules().get(name)
+    if rule is None:  # another version may know more of them
+        return {"id": name, "shortDescription": {"text": ended(name)}, "help": {"text": name}}
     addresses = [url for source in rule.source if (url := address_of(source)) is not None]
     found: dict[str, Any] = {
         "id": rule.id,
         "name": _name(rule.id),
-        "shortDescription": {"text": _ended(rule.text)},
-        "fullDescription": {"text": _ended(f"{rule.text.rstrip('.')}. Found by: {rule.detection}")},
+        "shortDescription": {"text": ended(rule.text)},
+        "fullDescription": {"text": ended(f"{rule.text.rstrip('.')}. Found by: {rule.detection}")},
         "help": {"text": "\n".join(_help(rule))},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": ["acp", rule.group, *rule.dialects]},
@@ -88,7 +147,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _help(rule: Rule) -> list[str]:
-    lines = [_ended(rule.text), "", f"Source: {'; '.join(rule.source)}."]
+    lines = [ended(rule.text), "", f"Source: {'; '.join(rule.source)}."]
     for one in examples_of(rule.id):
         after = f", after {one.after}" if one.after else ""
         lines += ["", f"{'Breaks' if one.is_broken else 'Keeps'} it{after}:", "", *one.lines]
@@ -96,7 +155,7 @@ def _help(rule: Rule) -> list[str]:
 
 
 def _result(
-    one: CheckedRecording, finding: ReportedFinding, broken: Sequence[str], has_baseline: bool
+    place: str, finding: ReportedFinding, broken: Mapping[str, int], has_baseline: bool
 ) -> dict[str, Any]:
     method = f" {finding.method}" if finding.method else ""
     see = f" (see {', '.join(f'#{seq}' for seq in finding.related[:_MOST_RELATED])})"
@@ -104,10 +163,10 @@ def _result(
     text = f"By the {finding.by}, at frame {finding.seq}{method}: {finding.text}{related}"
     found: dict[str, Any] = {
         "ruleId": finding.rule,
-        "ruleIndex": broken.index(finding.rule),
+        "ruleIndex": broken[finding.rule],
         "level": _LEVELS[finding.severity],
-        "message": {"text": _ended(text)},
-        "locations": [_location(one, finding.line)],
+        "message": {"text": ended(text)},
+        "locations": [location(place, finding.line)],
         "partialFingerprints": {_FINGERPRINT: finding.fingerprint},
         "properties": {
             "by": finding.by,
@@ -124,14 +183,6 @@ def _result(
     return found
 
 
-def _location(one: CheckedRecording, line: int | None) -> dict[str, Any]:
-    place = place_of(one)
-    path = PurePosixPath(Path(place).as_posix())
-    uri = f"file://{quote(str(path))}" if path.is_absolute() else quote(str(path))
-    region = {"region": {"startLine": line}} if line is not None else {}
-    return {"physicalLocation": {"artifactLocation": {"uri": uri}, **region}}
-
-
 def _notes(one: CheckedRecording) -> list[str]:
     texts = [*one.notes]
     if one.unread:
@@ -141,7 +192,3 @@ def _notes(one: CheckedRecording) -> list[str]:
 
 def _name(rule: str) -> str:
     return "".join(word.capitalize() for word in rule.replace(".", "-").split("-"))
-
-
-def _ended(text: str) -> str:
-    return text if text.endswith(".") else f"{text}."

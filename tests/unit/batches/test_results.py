@@ -68,8 +68,8 @@ def test_members_of_a_later_version_are_passed_over() -> None:
         ({"seconds": "x"}, "expected float for seconds, got 'x'"),
         ({"first_divergence": [1]}, "expected an object, got \\[1\\]"),
         ({"first_divergence": {}}, "expected these members as well: 'seq' and 'text'"),
-        ({"findings": 3}, "expected a verdict"),
-        ({"findings": [3]}, "expected a verdict"),
+        ({"findings": 3}, "expected a list for findings, got 3"),
+        ({"findings": [3]}, "expected a list for findings, got \\[3\\]"),
     ],
 )
 def test_a_bad_verdict_says_what_was_expected(changed: dict[str, Any], words: str) -> None:

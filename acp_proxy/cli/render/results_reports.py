@@ -1,0 +1,180 @@
+"""Merged results in the forms of other programs: JUnit XML, annotations of GitHub, and SARIF."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.batches.merged import CHECK, MergedResults, MissingPart, missing_text
+from acp_proxy.batches.results import JobVerdict, VerdictKind
+from acp_proxy.cli.render.annotations import annotation
+from acp_proxy.cli.render.check_reports import finding_annotation, sentence
+from acp_proxy.cli.render.junit import Case, Failure, suite
+from acp_proxy.cli.render.results_rows import (
+    WORDS,
+    listed_findings,
+    reason,
+    remarks,
+    runs,
+)
+from acp_proxy.cli.render.sarif import ended, finding_results, location, log_of
+from acp_proxy.conformance.report import ReportedFinding
+from acp_proxy.conformance.values import SEVERITIES
+from acp_proxy.safe_text import visible
+from acp_proxy.wording import counted
+
+MOST_ANNOTATIONS = 10
+"""Of one level that GitHub shows for a step; the last one counts the others."""
+MOST_RESULTS = 1_000
+_UNREADABLE = 2
+_MOST_LINES = 100
+_LONGEST_S = 1e9
+_DATABASE = re.compile(r"\.db$")
+
+
+def place_in_repository(recording: str) -> str:
+    """Returns the path of a recording's text form; databases have no lines that can be shown."""
+    return _DATABASE.sub(".jsonl", visible(recording))
+
+
+def junit(merged: MergedResults) -> str:
+    """Returns a suite with a case for each recording, and one for each part that is missing."""
+    command = merged.header.command
+    cases = [_case(command, one.verdict, one.others) for one in merged.recordings]
+    missing = [_missing_case(command, part) for part in merged.missing]
+    return suite(f"acp-proxy {command}", [*cases, *missing])
+
+
+def _case(command: str, verdict: JobVerdict, others: tuple[JobVerdict, ...]) -> Case:
+    failure = None
+    if verdict.kind is not VerdictKind.CLEAN:
+        why = reason(verdict)
+        message = f"{WORDS[verdict.kind]}: {why}" if why else WORDS[verdict.kind]
+        failure = Failure(verdict.kind.value, message, [*_lines(verdict, others)])
+    seconds = verdict.seconds if 0 <= verdict.seconds < _LONGEST_S else None
+    return Case(f"acp-proxy.{command}", verdict.recording, failure, seconds)
+
+
+def _lines(verdict: JobVerdict, others: tuple[JobVerdict, ...]) -> Iterator[str]:
+    if (first := verdict.first_divergence) is not None:
+        yield from first.text.splitlines()[:_MOST_LINES]
+    if verdict.error:
+        yield verdict.error
+    listed = listed_findings(verdict)
+    for finding in listed[:_MOST_LINES]:
+        yield f"{finding.severity.value}: by the {finding.by}: {sentence(finding)}"
+    if listed and (more := (verdict.broken or 0) - min(len(listed), _MOST_LINES)) > 0:
+        yield f"and {more:,} more"
+    yield from runs(verdict)
+    if verdict.attempt > 1:
+        yield f"after {verdict.attempt:,} attempts"
+    for other in others:
+        yield f"in another file: {WORDS[other.kind]}: {reason(other)}"
+
+
+def _missing_case(command: str, part: MissingPart) -> Case:
+    (text,) = missing_text([part])
+    name = "all" if part.shard is None else f"shard {part.shard}"
+    return Case(f"acp-proxy.{command}", name, Failure("missing", text))
+
+
+def annotations(merged: MergedResults) -> Iterator[str]:
+    """Yields commands of GitHub's workflows, as many as it shows for a step, the worst first."""
+    lines = [annotation("error", text) for text in remarks(merged)]
+    if merged.header.command == CHECK:
+        found = sorted(_findings(merged), key=lambda pair: SEVERITIES.index(pair[1].severity))
+        lines += [finding_annotation(finding, place) for place, finding in found]
+        total = len(lines) - len(found) + max(_all_findings(merged), len(found))
+        rest = [one for one in merged.failed if not listed_findings(one)]
+    else:
+        rest, total = merged.failed, len(lines)
+    lines += [_annotation(merged.header.command, verdict) for verdict in rest]
+    total += len(rest)
+    shown = lines if len(lines) == total <= MOST_ANNOTATIONS else lines[: MOST_ANNOTATIONS - 1]
+    yield from shown
+    if more := total - len(shown):
+        yield annotation("error", f"acp-proxy: {more:,} more; the report has all")
+
+
+def _annotation(command: str, verdict: JobVerdict) -> str:
+    title = f"{command}: {WORDS[verdict.kind]}"
+    place = place_in_repository(verdict.recording)
+    return annotation("error", reason(verdict) or WORDS[verdict.kind], file=place, title=title)
+
+
+def _findings(merged: MergedResults) -> list[tuple[str, ReportedFinding]]:
+    return [
+        (place_in_repository(one.verdict.recording), finding)
+        for one in merged.recordings
+        for finding in listed_findings(one.verdict)
+    ]
+
+
+def _all_findings(merged: MergedResults) -> int:
+    return sum(one.verdict.broken or 0 for one in merged.recordings)
+
+
+def sarif(merged: MergedResults) -> dict[str, Any]:
+    """Returns a log with one run: the findings of checks, or what is not clean otherwise."""
+    notes = [*remarks(merged)]
+    if merged.header.command == CHECK:
+        every = _findings(merged)
+        notes += [f"{visible(one.recording)}: {reason(one)}" for one in merged.failed if one.error]
+        descriptions, results = finding_results(
+            every, max(_all_findings(merged), len(every)), notes
+        )
+    else:
+        descriptions, results = _verdict_results(merged, notes)
+    is_done = merged.exit != _UNREADABLE
+    return log_of(merged.header.command, descriptions, results, notes, is_done=is_done)
+
+
+def _verdict_results(
+    merged: MergedResults, notes: list[str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    command = merged.header.command.replace(" ", "-")
+    failed = merged.failed
+    shown = failed[:MOST_RESULTS]
+    kinds = [*dict.fromkeys(one.kind for one in shown)]
+    descriptions = [
+        {
+            "id": f"{command}.{kind.value}",
+            "name": f"{kind.value.title().replace('-', '')}",
+            "shortDescription": {"text": ended(_ASKS[kind])},
+            "fullDescription": {"text": ended(_ASKS[kind])},
+            "help": {"text": f"{_ASKS[kind]}. Run acp-proxy {command} --help for more."},
+            "defaultConfiguration": {"level": "error"},
+            "properties": {"tags": ["acp", command]},
+        }
+        for kind in kinds
+    ]
+    if len(failed) > len(shown):
+        notes.append(f"{counted(len(failed), 'recording')}, of which {len(shown):,} are results")
+    return descriptions, [
+        {
+            "ruleId": f"{command}.{one.kind.value}",
+            "ruleIndex": kinds.index(one.kind),
+            "level": "error",
+            "message": {"text": ended(f"{WORDS[one.kind].capitalize()}: {reason(one)}")},
+            "locations": [location(place_in_repository(one.recording), 1)],
+            "properties": {"attempt": one.attempt, "kind": one.kind.value},
+        }
+        for one in shown
+    ]
+
+
+_ASKS = {
+    VerdictKind.CLEAN: "Nothing is wrong",
+    VerdictKind.DIFFERS: "The agent does what it did when the conversation was recorded",
+    VerdictKind.BROKEN_RULES: "The agent keeps the rules of the protocol",
+    VerdictKind.FINDINGS: "Client and agent keep the rules of the protocol",
+    VerdictKind.FAILED: "The client neither hangs nor crashes if its agent misbehaves",
+    VerdictKind.INCOMPLETE: "The recording is complete",
+    VerdictKind.STALLED: "The agent answers in time",
+    VerdictKind.KILLED: "The agent runs until its client leaves",
+    VerdictKind.LOST: "Each recording has a verdict",
+    VerdictKind.CANNOT_START: "The agent can be started",
+    VerdictKind.UNREADABLE: "The recording can be read",
+    VerdictKind.UNTESTED: "The client starts its agent and talks to it",
+    VerdictKind.REFUSED: "The command can be used with the recording",
+}
+"""What is expected where a recording came to something else."""

@@ -1,0 +1,137 @@
+"""The words in which the screen and the reports of merged results say what happened."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import evolve
+
+from acp_proxy.batches.merged import MergedResults, findings_of, missing_text
+from acp_proxy.batches.results import JobVerdict, VerdictKind
+from acp_proxy.cli.render.check_reports import sentence
+from acp_proxy.conformance.report import ReportedFinding, worst_first
+from acp_proxy.safe_text import LONGEST, plain, visible
+from acp_proxy.wording import counted
+
+WORDS: Mapping[VerdictKind, str] = {
+    VerdictKind.CLEAN: "clean",
+    VerdictKind.DIFFERS: "differs",
+    VerdictKind.BROKEN_RULES: "breaks rules",
+    VerdictKind.FINDINGS: "breaks rules",
+    VerdictKind.FAILED: "hung or crashed",
+    VerdictKind.INCOMPLETE: "incomplete recording",
+    VerdictKind.STALLED: "stalled",
+    VerdictKind.KILLED: "killed",
+    VerdictKind.LOST: "lost",
+    VerdictKind.CANNOT_START: "cannot start",
+    VerdictKind.UNREADABLE: "unreadable",
+    VerdictKind.UNTESTED: "untested",
+    VerdictKind.REFUSED: "refused",
+}
+"""What a recording came to."""
+_UNSURE = {VerdictKind.INCOMPLETE, VerdictKind.STALLED, VerdictKind.KILLED, VerdictKind.LOST}
+_MOST_CONFLICTS = 20
+_LONGEST_QUOTE = 200
+CLEAN_MARK, FAILED_MARK, UNSURE_MARK = "✓✗!"
+
+
+def mark(kind: VerdictKind) -> str:
+    """Returns the sign before a verdict."""
+    if kind is VerdictKind.CLEAN:
+        return CLEAN_MARK
+    return UNSURE_MARK if kind in _UNSURE else FAILED_MARK
+
+
+def reason(verdict: JobVerdict) -> str:
+    """Returns in one line why a verdict is not clean; empty if nothing more is known."""
+    if (first := verdict.first_divergence) is not None:
+        at = "" if first.seq is None else f"#{first.seq}: "
+        return plain(at + " ".join(first.text[:LONGEST].split()))
+    if verdict.error:
+        return plain(verdict.error)
+    if listed := listed_findings(verdict):
+        more = (verdict.broken or len(listed)) - 1
+        first_one = f"by the {listed[0].by}: {sentence(listed[0])}"
+        return plain(f"{first_one} And {more:,} more" if more > 0 else first_one)
+    return plain("; ".join(runs(verdict)))
+
+
+def runs(verdict: JobVerdict) -> list[str]:
+    """Returns how the client handled the plans of a sweep, those alone that went wrong."""
+    found = []
+    for run in verdict.findings or ():
+        plan, outcome = run.get("plan"), run.get("outcome")
+        if "plan" in run and outcome in ("hung", "crashed"):
+            found.append(f"{plan or 'without faults'}: {outcome}")
+    return found
+
+
+def listed_findings(verdict: JobVerdict) -> list[ReportedFinding]:
+    """Returns the findings that a verdict lists and that are not known, with printable text."""
+    found = [one for one in findings_of(verdict) if not one.known]
+    return [
+        evolve(
+            one,
+            rule=visible(one.rule),
+            by=visible(one.by),
+            text=visible(one.text),
+            method=visible(one.method) if one.method else None,
+        )
+        for one in worst_first(found)
+    ]
+
+
+def headline(merged: MergedResults) -> str:
+    """Returns in one line how all of it went."""
+    every, failed = len(merged.recordings), len(merged.failed)
+    if not every:
+        return "no verdicts"
+    of = counted(every, "recording")
+    if failed:
+        verb = "is" if failed == 1 else "are"
+        return f"{failed:,} of {of} {verb} not clean"
+    return f"{of}, all clean" if every > 1 else "1 recording, clean"
+
+
+def remarks(merged: MergedResults, quote: Callable[[str], str] = plain) -> list[str]:
+    """Returns what limits the results, in sentences without a full stop.
+
+    Args:
+        merged: the results.
+        quote: writes text that is not ours.
+    """
+    lines = missing_text(merged.missing)
+    conflicts = merged.conflicts
+    for one in conflicts[:_MOST_CONFLICTS]:
+        counts = _said(one.verdict, quote)
+        others = ", ".join(_said(other, quote) for other in one.others)
+        name = quote(one.verdict.recording[:_LONGEST_QUOTE])
+        lines.append(f"{name} has different verdicts: {counts} counts, not {others}")
+    if len(conflicts) > _MOST_CONFLICTS:
+        more = len(conflicts) - _MOST_CONFLICTS
+        lines.append(f"{counted(more, 'more recording')} with different verdicts")
+    return lines
+
+
+def _said(verdict: JobVerdict, quote: Callable[[str], str]) -> str:
+    why = reason(verdict)[:_LONGEST_QUOTE]
+    return f"{WORDS[verdict.kind]} ({quote(why)})" if why else WORDS[verdict.kind]
+
+
+def grouped(verdicts: Sequence[JobVerdict]) -> list[tuple[JobVerdict, list[str]]]:
+    """Returns verdicts that are alike in groups, the largest first.
+
+    Args:
+        verdicts: those that are not clean.
+
+    Returns:
+        The first verdict of each group, and the names of all its recordings.
+    """
+    groups: dict[tuple[VerdictKind, str], list[JobVerdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault((verdict.kind, _subject(verdict)), []).append(verdict)
+    found = [(ones[0], [one.recording for one in ones]) for ones in groups.values()]
+    return sorted(found, key=lambda group: -len(group[1]))
+
+
+def _subject(verdict: JobVerdict) -> str:
+    first = verdict.first_divergence
+    return reason(verdict) if first is None else first.text

@@ -1,0 +1,156 @@
+"""Merged results are written for JUnit, GitHub and SARIF, with what is missing."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from acp_proxy.batches.merged import MergedResults, ResultsMerger
+from acp_proxy.batches.results import JobVerdict, ResultsHeader, VerdictKind
+from acp_proxy.cli.render import results_reports
+from acp_proxy.cli.render.results_reports import junit, sarif
+from acp_proxy.cli.render.results_rows import reason
+from tests.verdicts import EXITS, FINDING, header, verdict
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def merged(*verdicts: JobVerdict, first: ResultsHeader | None = None) -> MergedResults:
+    """Merges a file."""
+    merger = ResultsMerger()
+    merger.begin("x.jsonl", first or header(None, len(verdicts), command=verdicts[0].command))
+    for one in verdicts:
+        merger.add(one)
+    return merger.merged()
+
+
+def checked(name: str, *findings: dict[str, Any], broken: int | None = None) -> JobVerdict:
+    """Returns the verdict of a check."""
+    broken = broken or len(findings)
+    return verdict(name, VerdictKind.FINDINGS, command="check", findings=findings, broken=broken)
+
+
+def test_junit_has_a_case_for_each_recording() -> None:
+    """And one for each part that is missing."""
+    results = merged(
+        verdict("a.db"),
+        verdict("b.db", VerdictKind.DIFFERS, "end_turn →\n  max_tokens", attempt=2),
+        first=header("1/2", 2),
+    )
+    suite = ET.fromstring(junit(results).encode())
+    cases = {case.get("name"): case.find("failure") for case in suite}
+    assert [*cases] == ["a.db", "b.db", "shard 2/2"]
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
+    assert cases["a.db"] is None
+    assert (failure := cases["b.db"]) is not None
+    assert failure.attrib == {"type": "differs", "message": "differs: #13: end_turn → max_tokens"}
+    assert failure.text == "end_turn →\n  max_tokens\nafter 2 attempts"
+    assert (failure := cases["shard 2/2"]) is not None
+    assert failure.get("type") == "missing"
+
+
+def test_a_case_lists_findings_runs_and_other_verdicts() -> None:
+    """Whatever says why it failed."""
+    one = checked("a.db", FINDING | {"severity": "warning"}, FINDING, broken=7)
+    other = verdict("a.db", VerdictKind.UNREADABLE, command="check", error="not there")
+    failure = ET.fromstring(junit(merged(one, other)).encode()).find("testcase/failure")
+    assert failure is not None
+    assert failure.get("message") == "unreadable: not there"
+    assert failure.text == (
+        "not there\nin another file: breaks rules: by the agent: #6 session/prompt: the agent ended"
+        " before it answered session/prompt. Every request gets a response. And 6 more"
+    )
+    failure = ET.fromstring(junit(merged(one)).encode()).find("testcase/failure")
+    assert failure is not None
+    assert [line.partition(":")[0] for line in (failure.text or "").splitlines()] == [
+        "error", "warning", "and 5 more",
+    ]  # fmt: skip
+    runs = ({"plan": "", "outcome": "finished"}, {"plan": "@drop", "outcome": "hung"}, {"x": 1})
+    swept = verdict("a.db", VerdictKind.FAILED, command="faults sweep", findings=runs)
+    assert "@drop: hung" in junit(merged(swept))
+
+
+def test_there_are_ten_annotations() -> None:
+    """As many as GitHub shows; the last one counts the others."""
+    ten = [verdict(f"{n:02}.db", VerdictKind.DIFFERS, "x, y: 50%\n::error::z") for n in range(10)]
+    lines = [*results_reports.annotations(merged(*ten))]
+    assert len(lines) == 10
+    expected = "::error file=00.jsonl,title=verify%3A differs::#13: x, y: 50%25 ::error::z"
+    assert lines[0] == expected
+    lines = [
+        *results_reports.annotations(
+            merged(*ten, verdict("x.db", VerdictKind.DIFFERS, "x"), first=header("1/9", 11))
+        )
+    ]
+    assert len(lines) == 10
+    assert lines[0].startswith("::error::shards 2/9, 3/9")
+    assert lines[-1] == "::error::acp-proxy: 3 more; the report has all"
+
+
+def test_findings_are_annotated_at_their_lines() -> None:
+    """The worst first; those that the verdict does not list are counted."""
+    warning = FINDING | {"severity": "warning"}
+    lines = [
+        *results_reports.annotations(merged(checked("a.db", warning), checked("b.jsonl", FINDING)))
+    ]
+    assert [line.partition("::#6")[0] for line in lines] == [
+        "::error file=b.jsonl,title=rpc.unanswered by the agent,line=7",
+        "::warning file=a.jsonl,title=rpc.unanswered by the agent,line=7",
+    ]
+    known = FINDING | {"known": True}
+    assert (
+        len([*results_reports.annotations(merged(checked("a.db", FINDING, known, broken=1)))]) == 1
+    )
+    for count in (2, 12):
+        lines = [
+            *results_reports.annotations(merged(checked("a.db", *[FINDING] * count, broken=40)))
+        ]
+        assert len(lines) == min(count, 9) + 1
+        assert lines[-1] == f"::error::acp-proxy: {41 - len(lines)} more; the report has all"
+
+
+def test_sarif_has_the_findings_of_checks() -> None:
+    """With relative paths, the line of each, and its rule; notes say what is missing."""
+    unknown = FINDING | {"rule": "rpc.of-tomorrow", "line": None}
+    log = sarif(
+        merged(checked("r/a b.db", FINDING, unknown), first=header("1/2", 1, command="check"))
+    )
+    (run,) = log["runs"]
+    places = [one["locations"][0]["physicalLocation"] for one in run["results"]]
+    uri = {"artifactLocation": {"uri": "r/a%20b.jsonl"}}
+    assert places == [uri | {"region": {"startLine": 7}}, uri]
+    assert [one["id"] for one in run["tool"]["driver"]["rules"]] == [
+        "rpc.unanswered",
+        "rpc.of-tomorrow",
+    ]
+    assert run["tool"]["driver"]["fullName"] == "acp-proxy check"
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["message"]["text"] == "shard 2/2 is not among the files."
+
+
+def test_sarif_has_what_is_not_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of commands that find no rules broken: a result for each recording, capped."""
+    verdicts = [verdict(f"{n}.db", kind, "\ud800 x") for n, kind in enumerate(EXITS)]
+    log = sarif(merged(*verdicts))
+    (run,) = log["runs"]
+    assert len(run["results"]) == len(EXITS) - 1
+    assert run["results"][0]["ruleId"] == "verify.differs"
+    assert run["results"][0]["message"]["text"] == "Differs: #13: \\ud800 x."
+    assert not run["invocations"][0]["executionSuccessful"]  # one could not be read
+    monkeypatch.setattr(results_reports, "MOST_RESULTS", 2)
+    (run,) = sarif(merged(*verdicts))["runs"]
+    assert len(run["results"]) == 2
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["message"]["text"] == "6 recordings, of which 2 are results."
+
+
+def test_a_reason_is_one_printable_line() -> None:
+    """Whatever a verdict says."""
+    one = verdict("a", VerdictKind.DIFFERS, "a\n\tb\x1b[2J" + "x" * 5000)
+    assert reason(one).startswith("#13: a b\\x1b[2Jxxx")
+    assert len(reason(one)) <= 2000
+    assert reason(evolve(one, first_divergence=None, error="\u202ex")) == "\\u202ex"
+    assert reason(evolve(one, first_divergence=None)) == ""

@@ -1,0 +1,99 @@
+"""Verdicts on recordings, and files of them, as a batch writes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from acp_proxy.batches.results import (
+    FirstDivergence,
+    JobVerdict,
+    ResultsHeader,
+    VerdictKind,
+    line_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+EXITS = {
+    VerdictKind.CLEAN: 0,
+    VerdictKind.DIFFERS: 1,
+    VerdictKind.FINDINGS: 1,
+    VerdictKind.FAILED: 1,
+    VerdictKind.STALLED: 3,
+    VerdictKind.LOST: 3,
+    VerdictKind.UNREADABLE: 2,
+}
+FINDING: dict[str, Any] = {
+    "rule": "rpc.unanswered",
+    "severity": "error",
+    "by": "agent",
+    "seq": 6,
+    "related": [],
+    "place": None,
+    "text": "the agent ended before it answered session/prompt",
+    "method": "session/prompt",
+    "session": "s-1",
+    "turn": 1,
+    "source": ["documentation: Overview/Communication Model"],
+    "line": 7,
+    "fingerprint": "0123456789abcdef",
+    "known": False,
+}
+"""What a check found, as a verdict lists it."""
+
+
+def verdict(
+    recording: str, kind: VerdictKind = VerdictKind.CLEAN, text: str | None = None, **members: Any
+) -> JobVerdict:
+    """Returns a verdict.
+
+    Args:
+        recording: its name.
+        kind: what it came to.
+        text: of the first divergence, if there is one.
+        **members: other members.
+    """
+    given = {"command": "verify", "digest": "d", "exit": EXITS[kind], "seconds": 1.5, **members}
+    first = None if text is None else FirstDivergence(13, text)
+    return JobVerdict(recording=recording, kind=kind, first_divergence=first, **given)
+
+
+def header(shard: str | None = None, recordings: int | None = 2, **members: Any) -> ResultsHeader:
+    """Returns the first line of a file.
+
+    Args:
+        shard: such as ``3/7``.
+        recordings: how many it has.
+        **members: other members.
+    """
+    given: dict[str, Any] = {
+        "version": "0.1.0",
+        "command": "verify",
+        "digest": "d",
+        "words": ("--", "./my-agent"),
+    }
+    return ResultsHeader(shard=shard, recordings=recordings, **given | members)
+
+
+def lines(first: ResultsHeader, verdicts: Iterable[JobVerdict]) -> bytes:
+    """Returns the text of a file.
+
+    Args:
+        first: its first line.
+        verdicts: the others.
+    """
+    return b"".join([line_of(first), *map(line_of, verdicts)])
+
+
+def write(path: Path, first: ResultsHeader, *verdicts: JobVerdict) -> Path:
+    """Writes a file and returns its path.
+
+    Args:
+        path: where it goes.
+        first: its first line.
+        *verdicts: the others.
+    """
+    path.write_bytes(lines(first, verdicts))
+    return path
