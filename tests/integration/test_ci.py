@@ -1,0 +1,398 @@
+"""The gates for GitHub, GitLab and pre-commit run, as shell, and pass on what acp-proxy says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from acp_proxy.batches.results import VerdictKind
+from tests.commands import run
+from tests.verdicts import header, verdict, write
+from tests.workflow_steps import ActionRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "action.yml").read_text("utf-8")
+ACTION: dict[str, Any] = yaml.safe_load(TEXT)
+STEPS: dict[str, dict[str, Any]] = {one.get("id", ""): one for one in ACTION["runs"]["steps"]}
+GITLAB: dict[str, dict[str, Any]] = yaml.safe_load(
+    (ROOT / "ci/gitlab/acp-proxy.yml").read_text("utf-8")
+)
+HOOKS: list[dict[str, str]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+PAGE = (ROOT / "docs/ci.md").read_text("utf-8")
+BLOCKS = [yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```", PAGE, re.M | re.S)]
+PROGRAMS = str(Path(sys.executable).parent)
+HOSTILE = 'a\'b "$(touch pwned)" `touch pwned`;touch pwned #\n-x\n\n  *.db'
+"""As recordings; no part of it may be run."""
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="expected bash")
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Callable[..., ActionRun]:
+    """Makes a use of the action, with programs of its own before acp-proxy."""
+    for name in ("workspace", "runner"):
+        (tmp_path / name).mkdir()
+
+    def make(**inputs: str) -> ActionRun:
+        given = {name.replace("_", "-"): value for name, value in inputs.items()}
+        path = f"{tmp_path / 'programs'}{os.pathsep}{PROGRAMS}"
+        return ActionRun(ACTION, given, tmp_path / "workspace", tmp_path / "runner", path)
+
+    return make
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[[str, str], None]:
+    """Puts a shell script in the place of a program."""
+
+    def make(name: str, text: str) -> None:
+        path = tmp_path / "programs" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n", "utf-8")
+        path.chmod(0o755)
+
+    return make
+
+
+RECORDER = """
+case "$*" in
+  results*--json*) echo '{"verdict":"failed"}' ;;
+  results*) ;;
+  *) printf '%s\\n' "$@" >>"$ARGUMENTS"; exit "$CODE" ;;
+esac"""
+"""In place of acp-proxy: writes its arguments down."""
+
+
+def recorded(program: Callable[[str, str], None], tmp_path: Path, code: int) -> Path:
+    """Puts such a program in place, which exits with a code; returns the file of its arguments."""
+    path = tmp_path / "arguments"
+    quoted = shlex.quote(str(path))
+    program("acp-proxy", f"ARGUMENTS={quoted} CODE={code}{RECORDER}")
+    return path
+
+
+# What the files say
+
+
+def test_no_input_becomes_part_of_a_script() -> None:
+    """They reach the shell through the environment, and other actions as their inputs."""
+    for step in STEPS.values():
+        assert "${{" not in step.get("run", "")
+        assert {*step} <= {"id", "if", "shell", "env", "run", "uses", "with"}
+
+
+def test_other_actions_are_pinned() -> None:
+    """By the same commits as in our own workflows, with the version beside them."""
+    workflows = "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml"))
+    used = re.findall(r"uses: (.*)$", TEXT + PAGE, re.M)
+    others = {one for one in used if f"uses: {one}\n" not in workflows}
+    assert others == {
+        "OWNER/acp-proxy@COMMIT",
+        "github/codeql-action/upload-sarif@v4 # pin the commit",
+    }
+
+
+@pytest.mark.parametrize("kind", ["inputs", "outputs"])
+def test_what_goes_in_and_comes_out_is_documented(kind: str) -> None:
+    """Each has its row on the page, and there is no row for another."""
+    section = PAGE.partition("## The action")[2].partition(f"| {kind[:-1]} | |")[2]
+    rows = [line.split("|")[1] for line in section.split("\n\n")[0].splitlines()[2:]]
+    assert {name for row in rows for name in re.findall("`(.+?)`", row)} == {*ACTION[kind]}
+
+
+def test_the_page_uses_what_there_is() -> None:
+    """Inputs of the action, hooks, and variables of the template."""
+    workflows = [block for block in BLOCKS if "jobs" in block]
+    steps = [step for one in workflows for job in one["jobs"].values() for step in job["steps"]]
+    ours = [step["with"] for step in steps if step.get("uses") == "OWNER/acp-proxy@COMMIT"]
+    assert len(ours) == 5
+    assert all({*given} <= {*ACTION["inputs"]} for given in ours)
+    assert all("${{" not in step.get("run", "") for step in steps)
+    (hooks,) = [block["repos"][0]["hooks"] for block in BLOCKS if "repos" in block]
+    assert [hook["id"] for hook in hooks] == [hook["id"] for hook in HOOKS]
+    variables = {name for name in GITLAB[".acp-proxy"]["variables"] if name != "GATE_REPORTS"}
+    rows = PAGE.partition("| variable | |")[2].partition("\n\n")[0]
+    assert variables <= {*re.findall(r"^\| `(\w+)`", rows, re.M)}
+    (template,) = [block for block in BLOCKS if "include" in block]
+    assert {*template["verify"]["variables"]} <= variables
+    assert {template["verify"]["extends"], template["report"]["extends"]} == {*GITLAB}
+
+
+# The action
+
+
+def test_it_is_installed_once(
+    gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path
+) -> None:
+    """From its own source or in the version that is given, in an environment of its own."""
+    python = tmp_path / "programs/python"
+    program(
+        "python",
+        'if [ "$2" = venv ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"\n'
+        f'else echo "$*" >>{tmp_path}/pip; touch "$(dirname "$0")/acp-proxy"; fi',
+    )
+    pip = tmp_path / "pip"
+    for version, count in (("", 1), ("", 1), ("1.2", 2)):
+        job = gate(version=version)
+        job.github["action_path"] = "/actions/acp proxy"
+        job.outputs["python"] = {"python-path": str(python)}
+        installed = tmp_path / f"runner/acp-proxy/{version or 'own'}/bin/acp-proxy"
+        job.step(STEPS["install"])
+        assert not job.has_failed, job.log
+        assert job.outputs["install"] == {"program": str(installed)}
+        assert len(pip.read_text().splitlines()) == count
+    first, second = pip.read_text().splitlines()
+    assert first == "-m pip install --quiet --disable-pip-version-check /actions/acp proxy"
+    assert second == "-m pip install --quiet --disable-pip-version-check acp-proxy==1.2"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "expected"),
+    [
+        (
+            {"agent": "./my-agent '--mode=a b' \"c d\" $HOME\n$(touch pwned) ;", "shard": "3/7"},
+            ["verify", "--expect=frames", "--results", "RESULTS", "--shard=3/7",
+             "a'b \"$(touch pwned)\" `touch pwned`;touch pwned #", "./-x", "*.db", "--",
+             "./my-agent", "--mode=a b", "c d", "$HOME", "$(touch", "pwned)", ";"],
+        ),
+        (
+            {"command": "check", "fail_on": "warning"},
+            ["check", "--fail-on=warning", "--results", "RESULTS",
+             "a'b \"$(touch pwned)\" `touch pwned`;touch pwned #", "./-x", "*.db"],
+        ),
+    ],
+)  # fmt: skip
+def test_inputs_are_words(
+    gate: Callable[..., ActionRun],
+    program: Callable[[str, str], None],
+    tmp_path: Path,
+    inputs: dict[str, str],
+    expected: list[str],
+) -> None:
+    """Lines of recordings, and the agent's command without anything that a shell expands."""
+    arguments = recorded(program, tmp_path, 3)
+    job = gate(recordings=HOSTILE, version="installed", **inputs)
+    outputs = job.run()
+    found = arguments.read_text().splitlines()
+    assert found == [outputs["results"] if word == "RESULTS" else word for word in expected]
+    assert outputs["verdict"] == "incomplete"
+    assert job.has_failed
+    assert [*job.workspace.iterdir()] == []
+    (_, upload), *_ = job.used
+    name = "acp-proxy-verify-3-7" if "shard" in inputs else "acp-proxy-check"
+    assert (upload["name"], upload["path"]) == (name, str(Path(outputs["results"]).parent))
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict_", "passes"),
+    [(0, "clean", True), (1, "failed", True), (3, "incomplete", True), (2, "error", False),
+     (127, "error", False), (143, "incomplete", False)],
+)  # fmt: skip
+def test_with_never_no_verdict_fails_the_job(
+    gate: Callable[..., ActionRun],
+    program: Callable[[str, str], None],
+    tmp_path: Path,
+    code: int,
+    verdict_: str,
+    passes: bool,
+) -> None:
+    """But what cannot be read or started does."""
+    recorded(program, tmp_path, code)
+    job = gate(recordings="x", agent="y", version="installed", fail_on="never")
+    assert job.run()["verdict"] == verdict_
+    assert job.has_failed is not passes
+
+
+def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
+    """With a message on the page of the job; nothing is uploaded."""
+    job = gate(recordings="x", command="rm", version="installed")
+    job.run()
+    assert job.has_failed
+    assert job.log == "::error::acp-proxy: expected verify, check or merge as command\n"
+    assert job.used == []
+
+
+def test_shards_become_one_report(gate: Callable[..., ActionRun]) -> None:
+    """Annotations, a summary, counts and all files; what is missing fails."""
+    job = gate(recordings="shards/*/results.jsonl", command="merge", version="installed")
+    for number, kind in ((1, VerdictKind.CLEAN), (3, VerdictKind.DIFFERS)):
+        directory = job.workspace / f"shards/acp-proxy-verify-{number}-3"
+        directory.mkdir(parents=True)
+        one = verdict(f"chats/{number}.db", kind, "end_turn → max_tokens" if number == 3 else None)
+        write(directory / "results.jsonl", header(f"{number}/3", 1, total=3), one)
+    outputs = job.run()
+    assert outputs["verdict"] == "incomplete"
+    counts = json.loads(outputs["counts"])
+    assert counts["counts"] == {"clean": 1, "differs": 1}
+    assert counts["missing"] == [{"shard": "2/3", "recordings": None, "verdicts": 0}]
+    assert "::error::shard 2/3 is not among the files\n" in job.log
+    assert "::error file=chats/3.jsonl,title=verify%3A differs::#13: end_turn" in job.log
+    assert job.summary == Path(outputs["markdown"]).read_text("utf-8")
+    assert job.summary.startswith("<!-- acp-proxy -->\n### ✗ acp-proxy verify: 1 of 2 ")
+    assert all(Path(outputs[name]).exists() for name in ("junit", "sarif", "results"))
+    assert job.has_failed
+
+
+@pytest.mark.parametrize("is_masked", [True, False])
+def test_new_recordings_are_stored_masked(
+    gate: Callable[..., ActionRun],
+    program: Callable[[str, str], None],
+    tmp_path: Path,
+    is_masked: bool,
+) -> None:
+    """As text form; none of them if one holds a secret, and never as a database."""
+    job = gate(version="installed")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "recordings").mkdir()
+    (tmp_path / "new/run.db").write_bytes((ROOT / "recordings/hello.db").read_bytes())
+    if not is_masked:
+        program("acp-proxy", 'if [ "$2" = export ]; then echo secret >"$5"; else exit 1; fi')
+    job.outputs["start"] = {"directory": str(tmp_path)}
+    job.outcomes["start"] = "success"
+    job.step(STEPS["recordings"])
+    assert not job.has_failed, job.log
+    assert [path.name for path in tmp_path.rglob("run.*")] == ["run.jsonl"] * is_masked
+    assert ("hold secrets and are not uploaded" in job.log) is not is_masked
+
+
+# GitLab
+
+
+def gitlab(job: str, tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs the script of a job of the template as GitLab's runner does."""
+    (script,) = GITLAB[job]["script"]
+    given = {name: str(value) for name, value in GITLAB[job]["variables"].items()} | variables
+    path = f"{tmp_path / 'programs'}{os.pathsep}{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["sh", "-c", script],
+        cwd=tmp_path / "workspace",
+        env={"PATH": path} | given,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        (
+            {"GATE_AGENT": "./my-agent '--mode=a b' $(touch pwned)", "CI_NODE_TOTAL": "7",
+             "CI_NODE_INDEX": "3"},
+            ["verify", "--expect=frames", "--results", "acp-proxy/3/results.jsonl", "--shard=3/7",
+             "a'b \"$(touch pwned)\" `touch pwned`;touch pwned #", "./-x", "*.db", "--",
+             "./my-agent", "--mode=a b", "$(touch", "pwned)"],
+        ),
+        (
+            {"GATE_COMMAND": "check", "CI_NODE_TOTAL": "1", "GATE_FAIL_ON": "never"},
+            ["check", "--fail-on=never", "--results", "acp-proxy/1/results.jsonl",
+             "a'b \"$(touch pwned)\" `touch pwned`;touch pwned #", "./-x", "*.db"],
+        ),
+    ],
+)  # fmt: skip
+def test_variables_are_words(
+    gate: Callable[..., ActionRun],
+    program: Callable[[str, str], None],
+    tmp_path: Path,
+    variables: dict[str, str],
+    expected: list[str],
+) -> None:
+    """On GitLab as well, where each of several jobs takes its part."""
+    gate()
+    arguments = recorded(program, tmp_path, 1)
+    done = gitlab(".acp-proxy", tmp_path, GATE_RECORDINGS=HOSTILE, **variables)
+    assert arguments.read_text().splitlines() == expected, done.stderr
+    assert done.returncode == (0 if "GATE_FAIL_ON" in variables else 1)
+    assert [path.name for path in (tmp_path / "workspace").iterdir()] == ["acp-proxy"]
+
+
+def test_gitlab_merges_what_there_is(gate: Callable[..., ActionRun], tmp_path: Path) -> None:
+    """Into reports at the places that the job keeps."""
+    gate()
+    reports = tmp_path / "workspace/acp-proxy"
+    for number in (1, 2):
+        (reports / str(number)).mkdir(parents=True)
+        one = verdict(f"{number}.db", VerdictKind.DIFFERS)
+        write(reports / f"{number}/results.jsonl", header(f"{number}/2", 1), one)
+    done = gitlab(".acp-proxy-merge", tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert {path.name for path in reports.iterdir()} == {"1", "2", "junit.xml", "report.md",
+                                                         "results.jsonl"}  # fmt: skip
+
+
+def test_a_failed_job_keeps_its_reports() -> None:
+    """Whatever happened to it; GitLab reads its JUnit report."""
+    for job in GITLAB.values():
+        assert job["artifacts"]["when"] == "always"
+        assert job["artifacts"]["paths"] == ["$GATE_REPORTS/"]
+        assert job["artifacts"]["reports"]["junit"].endswith("/junit.xml")
+    assert GITLAB[".acp-proxy-merge"]["when"] == "always"
+
+
+# Hooks, and the comment
+
+
+def test_hooks_look_at_recordings() -> None:
+    """At those that changed; each is a command that fails as a hook has to."""
+    files = ["recordings/crash.db", "tests/recordings/x/a.jsonl", "acp_recordings/a.jsonl"]
+    others = ["recordings/README.md", "a.jsonl", "myrecordings/a.db"]
+    for hook in HOOKS:
+        assert [path for path in files + others if re.search(hook["files"], path)] == files
+        program_, *words = shlex.split(hook["entry"])
+        assert (program_, hook["language"]) == ("acp-proxy", "python")
+        code = 1 if hook["id"] == "acp-proxy-check" else 0
+        assert run(*words, ROOT / "recordings/crash.db").exit_code == code
+
+
+@pytest.mark.parametrize("ours", ["", "77\n78"])
+def test_the_comment_is_written_or_updated(
+    gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path, ours: str
+) -> None:
+    """On the open pull request of that commit, as the page shows it."""
+    job = gate()
+    workflows = [block for block in BLOCKS if "jobs" in block]
+    (workflow,) = [one for one in workflows if "comment" in one["jobs"]]
+    assert workflow["permissions"] == {}
+    *_, step = workflow["jobs"]["comment"]["steps"]
+    program(
+        "gh",
+        f"""echo "$*" >>{tmp_path}/calls
+case "$*" in
+  *pulls*) printf '11 abc\\n12 {"f" * 40}\\n' ;;
+  *--paginate*) printf '%s\\n' '{ours}' ;;
+esac""",
+    )
+    environment = {
+        "PATH": f"{tmp_path / 'programs'}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_REPOSITORY": "o/r",
+        "HEAD": "fork:a&b",
+        "REPORT": "report.md",
+    }
+    for sha in ("f" * 40, "0" * 40):
+        subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", step["run"]],
+            env=environment | {"HEAD_SHA": sha},
+            cwd=job.workspace,
+            check=True,
+            timeout=60,
+        )
+    search, comments, written, again = [
+        line for line in (tmp_path / "calls").read_text().splitlines() if "api" in line
+    ]
+    assert search.startswith("api --method GET repos/o/r/pulls -f state=open -f head=fork:a&b ")
+    assert comments.startswith("api --paginate repos/o/r/issues/12/comments ")
+    place = "PATCH repos/o/r/issues/comments/77" if ours else "POST repos/o/r/issues/12/comments"
+    assert written == f"api --method {place} -F body=@report.md"
+    assert again == search
