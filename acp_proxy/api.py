@@ -102,13 +102,15 @@ class OpenRecording:
         """
         from acp_proxy.filters import parse
 
-        start = read_time(self.facts.started_at)
+        recording = self.facts
+        start = read_time(recording.started_at) if recording.has_date else None
+        has_times = recording.has_times
         for row in self._reader.frames(parse(chosen)):
             is_request = row["kind"] == "request"
             yield RecordedFrame(
                 seq=row["seq"],
-                seconds=row["t_ns"] / _NS,
-                time=start + timedelta(microseconds=row["t_ns"] // 1000),
+                seconds=row["t_ns"] / _NS if has_times else None,
+                time=start and start + timedelta(microseconds=row["t_ns"] // 1000),
                 stream=row["stream"],
                 kind=row["kind"],
                 method=row["method"],
@@ -195,7 +197,7 @@ class OpenRecording:
                 turn=section.turn,
                 first_seq=entry.seq,
                 last_seq=entry.last_seq,
-                seconds=entry.t_ns / _NS,
+                seconds=_seconds(entry.t_ns),
             )
 
     def tool_calls(self, chosen: str = "") -> Iterator[RecordedToolCall]:

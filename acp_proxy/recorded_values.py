@@ -19,10 +19,10 @@ class RecordedFrame:
 
     seq: int
     """The number of the frame, from 1, in the order in which the lines were read."""
-    seconds: float
-    """The time since the recording began."""
-    time: datetime
-    """The time of day, with a time zone."""
+    seconds: float | None
+    """The time since the recording began; None if it was imported from something without times."""
+    time: datetime | None
+    """The time of day, with a time zone; None likewise."""
     stream: str
     """``to-agent``, ``to-client`` or ``stderr``."""
     kind: str
@@ -104,8 +104,8 @@ class RecordedMessage:
     """None outside of turns, as in the history of a session that is loaded."""
     first_seq: int
     last_seq: int
-    seconds: float
-    """The time from the beginning of the recording to the first chunk."""
+    seconds: float | None
+    """The time from the beginning of the recording to the first chunk; None if it is not known."""
 
 
 @frozen

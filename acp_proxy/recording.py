@@ -152,9 +152,39 @@ class Recording:
         return not self.lost("times")
 
     @property
+    def has_date(self) -> bool:
+        """Whether it is known when it began; otherwise that is when it was imported."""
+        return self.has_times and not self.lost("date")
+
+    @property
     def has_durations(self) -> bool:
         """Whether the times between frames are known; not if some have no time of their own."""
         return self.has_times and (self.origin is None or not self.origin.inferred_times)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether it is known on what the time of a turn was spent."""
+        return self.has_durations and not (self.lost("middle") or self.lost("answers"))
+
+    @property
+    def has_all_answers(self) -> bool:
+        """Whether a request without an answer never got one; not if its line may be missing."""
+        return not (self.lost("ending") or self.lost("middle") or self.lost("answers"))
+
+    @property
+    def has_all_lines(self) -> bool:
+        """Whether what is not in it was not sent before the end."""
+        return not (self.lost("start") or self.lost("middle") or self.lost("answers"))
+
+    @property
+    def has_silences(self) -> bool:
+        """Whether nobody sent anything where there are no frames for a while."""
+        return self.has_durations and not self.lost("middle")
+
+    @property
+    def shown_state(self) -> str:
+        """Its state in a word; that of an imported recording says nothing of how it ended."""
+        return self.state if self.origin is None else "imported"
 
     @property
     def agent_title(self) -> str:

@@ -29,9 +29,9 @@ def listed(words: Sequence[str], most: int) -> str:
     return ", ".join(words[:most]) + more
 
 
-def seconds(t_ns: int) -> str:
-    """Writes a time since the start, in seconds."""
-    return f"{t_ns / 1e9:.3f}"
+def seconds(t_ns: int | None) -> str:
+    """Writes a time since the start, in seconds; empty for None."""
+    return "" if t_ns is None else f"{t_ns / 1e9:.3f}"
 
 
 def duration(ns: int | None) -> str:
@@ -49,8 +49,10 @@ def duration(ns: int | None) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def byte_size(count: int) -> str:
-    """Writes a number of bytes in a suitable unit."""
+def byte_size(count: int | None) -> str:
+    """Writes a number of bytes in a suitable unit; empty for None."""
+    if count is None:
+        return ""
     for limit, unit in ((10**3, "B"), (10**6, "kB"), (10**9, "MB")):
         if count < limit:
             number = count * 1000 / limit

@@ -17,6 +17,7 @@ from acp_proxy.plain_files import open_plain
 from acp_proxy.store.lookup import LatestRecording, latest, latest_running, resolve
 
 if TYPE_CHECKING:
+    from acp_proxy.engine.shared.playback_options import Pacing
     from acp_proxy.store.masked_rows import Level, Watch
     from acp_proxy.store.reader import RecordingReader
 
@@ -183,6 +184,38 @@ def _with_secrets(
     source = write_text_form(reader) if reader.path is STDIN else None
     again = RecordingReader(reader.path, source, known=known, watch=_watch)
     return stack.enter_context(again)
+
+
+def check_pacing(reader: "RecordingReader", pacing: "Pacing") -> None:
+    """Refuses to play at a recorded pace that is not known.
+
+    Args:
+        reader: the recording that is to be played.
+        pacing: how long frames wait.
+
+    Raises:
+        Refusal: they wait as long as was recorded, and nobody knows how long that was.
+    """
+    if pacing.factor and pacing.fixed_ns is None and not reader.recording.has_durations:
+        from acp_proxy.inspection.origins import why_no_times  # late: a replay starts sooner
+
+        raise Refusal(f"expected --timing instant or fixed:MS; {why_no_times(reader.recording)}")
+
+
+def note_imported(reader: "RecordingReader") -> None:
+    """Warns of what a comparison with an imported recording cannot show, if it is anything."""
+    from acp_proxy.cli.render.output import warn
+
+    recording = reader.recording
+    origin = recording.origin
+    if origin is None:
+        return
+    missing = [] if recording.has_durations else ["latencies"]
+    missing += ["endings"] if recording.lost("ending") else []
+    words = [f"{' and '.join(missing)} are not compared"] if missing else []
+    words += [] if recording.has_all_lines else ["messages may be missing in it"]
+    if words:
+        warn(f"{reader.path} was imported from {origin.source}: {', and '.join(words)}")
 
 
 def note_masked(count: int, where: str) -> None:

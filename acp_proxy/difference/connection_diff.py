@@ -62,11 +62,14 @@ def latencies(
     Args:
         a: one recording.
         b: the other.
-        options: its pauses; a method of which all exchanges were open in one is left out.
+        options: its pauses; a method of which all exchanges were open in one is left out. Without
+            times in one of them nothing is compared.
 
     Raises:
         UnreadableRecording: one is damaged.
     """
+    if not (a.recording.has_durations and b.recording.has_durations):
+        return ()
     held = exchanges_open_during(b, options.pauses) if options.pauses else set()
     of_a, of_b = _latencies(a, set()), _latencies(b, held)
     return tuple(
@@ -129,7 +132,7 @@ def _fill_in(one: Any, other: Any) -> None:
 def _has_ending(recording: Recording) -> bool:
     """Whether exit code or signal are known; a file written by hand may leave them out."""
     is_known = recording.exit_code is not None or recording.exit_signal is not None
-    return recording.state == "complete" and is_known
+    return recording.state == "complete" and is_known and not recording.lost("ending")
 
 
 def _latencies(reader: RecordingReader, held: Container[int]) -> _Latencies:

@@ -92,7 +92,8 @@ class Side:
     path: str
     name: str
     id: str
-    started_at: str
+    started_at: str | None
+    """None for a recording that was imported without times."""
     state: str
     frames: int
     """Lines that were compared: stderr and blank ones are not."""

@@ -99,8 +99,13 @@ def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | Chun
         yield run if run.count > 1 else run.first
 
 
-def run_line(run: ChunkRun) -> TimelineLine:
-    """Renders a run of chunks, with as much of their text as a line has room for."""
+def run_line(run: ChunkRun, *, has_durations: bool = True) -> TimelineLine:
+    """Renders a run of chunks, with as much of their text as a line has room for.
+
+    Args:
+        run: the run.
+        has_durations: whether it is known how long it took.
+    """
     first = run.first
     text = plain(mended(run.text))
     if run.characters > len(run.text):
@@ -111,7 +116,7 @@ def run_line(run: ChunkRun) -> TimelineLine:
         ARROWS[first["stream"]],
         f"{run.update} ×{run.count}",
         "",
-        duration(run.last_ns - first["t_ns"]),
+        duration(run.last_ns - first["t_ns"] if has_durations else None),
         byte_size(run.size),
     )
     return TimelineLine(cells, text, first["stream"])

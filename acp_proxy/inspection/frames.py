@@ -10,6 +10,7 @@ import msgspec
 
 from acp_proxy.inspection.fault_effects import described
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS
+from acp_proxy.recording import Recording
 from acp_proxy.safe_text import visible_json
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.reader import RecordingReader
@@ -75,44 +76,54 @@ def event_json(row: Row) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def facts(row: Row, started_at: datetime, *, live: bool = False) -> Iterator[tuple[str, Any]]:
+def facts(row: Row, recording: Recording, *, live: bool = False) -> Iterator[tuple[str, Any]]:
     """Yields the name and value of all that is known of a frame or event besides its bytes.
 
     Args:
         row: of `RecordingReader.rows`.
-        started_at: when the recording began.
+        recording: of which the row is.
         live: whether an answer may still come.
     """
-    at = (started_at + timedelta(microseconds=row["t_ns"] // 1000)).astimezone()
-    yield "time", f"{at:%Y-%m-%d %H:%M:%S.%f %z}, {row['t_ns'] / 1e9:.6f} s after the start"
+    if recording.has_times:
+        started_at = datetime.fromisoformat(recording.started_at)
+        at = (started_at + timedelta(microseconds=row["t_ns"] // 1000)).astimezone()
+        clock = f"{at:%Y-%m-%d %H:%M:%S.%f %z}, " if recording.has_date else ""
+        yield "time", f"{clock}{row['t_ns'] / 1e9:.6f} s after the start"
     if "raw" not in row:
         yield "event", row["kind"]
         return
-    if row["t_first_ns"] != row["t_ns"]:
+    if row["t_first_ns"] != row["t_ns"] and recording.has_durations:
         yield "arrived", f"over {duration(row['t_ns'] - row['t_first_ns'])}"
     for name in ("stream", "kind", "method"):
         yield name, row[name]
     yield "id", row["rpc_id"]
     for name in ("exchange", "session", "turn", "tool_call", "terminal"):
         yield name, row[name]
-    yield "size", f"{row['size']} bytes"
-    yield "newline", {"\n": "\\n", "\r\n": "\\r\\n"}.get(row["newline"], "none")
+    if not recording.lost("bytes"):
+        yield "size", f"{row['size']} bytes"
+        yield "newline", {"\n": "\\n", "\r\n": "\\r\\n"}.get(row["newline"], "none")
     yield "delivered", row["delivered"]
     yield "fault", row["fault"]
     for text in described(row):
         yield "fired", text
     yield "parse_error", row["parse_error"]
-    yield "answer" if row["kind"] == "request" else "answers", _answer(row, live)
+    yield "answer" if row["kind"] == "request" else "answers", _answer(row, recording, live)
 
 
-def _answer(row: Row, live: bool) -> str:
+def _answer(row: Row, recording: Recording, live: bool) -> str:
     if row["request_seq"] is None:
         return ""
     if row["kind"] != "request":
-        return f"{row['request_seq']}, after {duration(row['latency_ns'])}"
+        return f"{row['request_seq']}{_after(row)}"
     if row["response_seq"] is None:
+        if not recording.has_all_answers:
+            return "none in what was imported"
         return "none yet" if live else "none"
-    return f"{row['response_seq']}, after {duration(row['latency_ns'])}"
+    return f"{row['response_seq']}{_after(row)}"
+
+
+def _after(row: Row) -> str:
+    return "" if row["latency_ns"] is None else f", after {duration(row['latency_ns'])}"
 
 
 _check = msgspec.json.Decoder(msgspec.Raw)

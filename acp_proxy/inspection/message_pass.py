@@ -47,6 +47,7 @@ class MessagePass:
         self.connection = Connection(state, known or "auto")
         """Its state is that after the frame that was yielded last."""
         self._reader = reader
+        self._has_times = recording.has_durations
         self._first = 0 if first is None else first.prompt_seq
 
     def read(
@@ -60,13 +61,18 @@ class MessagePass:
         """
         feed = self.connection.feed
         nothing, no_message = Transition(), read(b"")
-        for run in watch(self._reader.runs(pause_ns, self._first)):
+        for run in watch(self._runs(pause_ns)):
             direction = _DIRECTIONS.get(run.stream)
             if direction is None:
                 yield run, no_message, nothing
                 continue
             message = self._outline(run.seq) if run.raw is None else read(run.raw)
             yield run, message, feed(run.seq, run.t_ns, direction, message)
+
+    def _runs(self, pause_ns: int) -> Iterator[FrameRun]:
+        """Reads runs; where the times between frames are not known, no time passes."""
+        runs = self._reader.runs(pause_ns, self._first)
+        return runs if self._has_times else (run._replace(t_ns=0, last_ns=0) for run in runs)
 
     def _outline(self, seq: int) -> Message:
         """Reads the header of a line that is too large to be held."""

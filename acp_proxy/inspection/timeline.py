@@ -151,7 +151,7 @@ def _pair(frame: Row, live: bool) -> str:
     if frame["kind"] == "request":
         answer = frame["response_seq"]
         return f"→{answer}" if answer is not None else "open" if live else "unanswered"
-    return f"↩{frame['request_seq']} {duration(frame['latency_ns'])}"
+    return f"↩{frame['request_seq']} {duration(frame['latency_ns'])}".rstrip()
 
 
 def _has_failed(frame: Row) -> bool:

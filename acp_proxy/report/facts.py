@@ -23,6 +23,7 @@ from acp_proxy.inspection.fault_effects import FiredRule
 from acp_proxy.inspection.measures.statistics import Statistics
 from acp_proxy.inspection.measures.traffic import CallStatistics
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
+from acp_proxy.inspection.origins import known_value, origin_rows, why_no_times
 from acp_proxy.protocol.updates import FAILED
 from acp_proxy.report.model import ReportData
 from acp_proxy.report.verdict import PairOf, Verdict, ended_by_itself, find_verdict
@@ -142,6 +143,10 @@ class HeadFacts:
     unanswered: Shortened[OpenRequest]
     failed_calls: Shortened[FailedCall]
     calls: Shortened[CallStatistics]
+    origin: list[tuple[str, str]]
+    """Labels and texts about what an imported recording was made from."""
+    why_no_times: str
+    """Why it is not shown on what time was spent; empty if it is."""
 
 
 def head_facts(
@@ -165,7 +170,10 @@ def head_facts(
     problem_count = count_problems(summary)
     open_count = sum(method.unanswered for method in statistics.methods)
     failed_count = sum(tally.statuses.get(one, 0) for tally in summary.tool_calls for one in FAILED)
-    total = {part: sum(turn.part_ns(part) for turn in statistics.turns) for part in Part}
+    recording = summary.recording
+    times = statistics.turns if recording.has_shares else []
+    total = {part: sum(turn.part_ns(part) for turn in times) for part in Part}
+    calls = [known_value(recording, call) for call in statistics.tool_calls]
     return HeadFacts(
         contents=contents,
         summary=summary,
@@ -180,13 +188,15 @@ def head_facts(
         problem_count=problem_count,
         remark_count=sum(summary.finding_counts.values()) - problem_count,
         rules=_rules(checked),
-        turns=shortened(_turns(summary, statistics), _MOST),
-        longest_ns=max((turn.duration_ns for turn in statistics.turns), default=0),
+        turns=shortened(_turns(summary, times), _MOST),
+        longest_ns=max((turn.duration_ns for turn in times), default=0),
         spent=bar(total, sum(total.values())),
         questions=shortened(summary.questions, _MOST, sum(summary.answers.values())),
         unanswered=shortened(summary.unanswered, _MOST, open_count),
         failed_calls=shortened(summary.failed_calls, _MOST_CALLS, failed_count),
-        calls=shortened(statistics.tool_calls, _MOST_CALLS, statistics.tool_call_count),
+        calls=shortened(calls, _MOST_CALLS, statistics.tool_call_count),
+        origin=[*origin_rows(recording)],
+        why_no_times=why_no_times(recording),
     )
 
 
@@ -248,15 +258,16 @@ def _rule(findings: list[ReportedFinding], count: int) -> BrokenRule:
     return BrokenRule(shown, also, more)
 
 
-def _turns(summary: Summary, statistics: Statistics) -> list[TurnFacts]:
-    times = {turn.id: turn for turn in statistics.turns}
-    longest_ns = max((turn.duration_ns for turn in statistics.turns), default=0)
-    return [_turn(turn, times.get(turn.id), longest_ns, summary.live) for turn in summary.turns]
+def _turns(summary: Summary, measured: Sequence[TurnTime]) -> list[TurnFacts]:
+    times = {turn.id: turn for turn in measured}
+    longest_ns = max((turn.duration_ns for turn in measured), default=0)
+    is_open = summary.is_open
+    return [_turn(turn, times.get(turn.id), longest_ns, is_open) for turn in summary.turns]
 
 
-def _turn(turn: TurnSummary, time: TurnTime | None, longest_ns: int, live: bool) -> TurnFacts:
+def _turn(turn: TurnSummary, time: TurnTime | None, longest_ns: int, is_open: bool) -> TurnFacts:
     ended = "error" if turn.outcome == "error" else "ended"
-    unended = "open" if live else "never ended"
+    unended = "open" if is_open else "never ended"
     state = turn.stop_reason or (ended if turn.end_seq else unended)
     is_trouble = state not in ("end_turn", "ended", "open", "cancelled")
     parts = {} if time is None else {part: time.part_ns(part) for part in Part}

@@ -109,12 +109,15 @@ def read_report_data(
     if is_checked:
         checked = reported(reader, check(reader, watch=watch), chosen_rules((), ()))
     shown = [turn for turn in turns if options.turn is None or turn.id == options.turn]
+    falls: list[TurnWaterfall] = []
+    if reader.recording.has_shares:
+        falls = waterfalls(reader, shown, _most_steps(len(shown)))
     return ReportData(
         name=reader.recording.name,
         options=options,
         summary=summarize(reader, options.now_ns, watch),
         statistics=evolve(statistics, turns=turns),
-        waterfalls=waterfalls(reader, shown, _most_steps(len(shown))),
+        waterfalls=falls,
         checked=checked,
         faults=read_rules(reader),
         faulted_frames=count_faulted_frames(reader),
@@ -140,9 +143,10 @@ def parties(methods: Iterable[str]) -> dict[str, str]:
 
 def described(data: ReportData) -> dict[str, Any]:
     """Returns the members of ``meta`` that are about the whole recording, as plain values."""
-    from acp_proxy.forms import converter
+    from acp_proxy.inspection.origins import known_json, why_no_times
 
-    checked = data.checked
+    checked, recording = data.checked, data.summary.recording
+    has_clock = recording.has_date and recording.has_durations
     is_whole = not data.options.filter.strip() and data.options.turn is None
     values = {
         "name": data.name,
@@ -151,7 +155,7 @@ def described(data: ReportData) -> dict[str, Any]:
         "rows_in_recording": data.rows_in_recording,
         "masked": data.is_masked,
         "unredacted": data.is_unredacted,
-        "started_at": data.summary.recording.started_at,
+        "started_at": recording.started_at if has_clock else None,
         "summary": data.summary,
         "stats": data.statistics,
         "waterfalls": data.waterfalls,
@@ -159,5 +163,11 @@ def described(data: ReportData) -> dict[str, Any]:
         "known_labels_complete": is_whole,
         "last_turn": data.last_turn,
     }
-    plain: dict[str, Any] = converter.unstructure(values)
+    if not recording.has_durations:
+        values["has_times"] = False
+    if why := why_no_times(recording):
+        values["why_no_times"] = f"There are {why}."
+    if recording.origin is not None and not recording.has_all_answers:
+        values["is_open"] = True
+    plain: dict[str, Any] = known_json(recording, values)
     return plain

@@ -192,8 +192,10 @@ def _command(command: str) -> str:
     return " ".join(json.loads(command))
 
 
-def _time(text: str) -> str:
-    """A time in one zone, so that a report is the same wherever it is made."""
+def _time(text: str | None) -> str:
+    """A time in one zone, so that a report is the same wherever it is made; empty for None."""
+    if text is None:
+        return ""
     return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 

@@ -101,12 +101,16 @@ class RowReader:
     has_payloads: bool = True
     _hints: HintReader = field(init=False)
     _delays: dict[int, int] = field(init=False)
+    _is_open: bool = field(init=False)
+    _has_sizes: bool = field(init=False)
     _runs: RunFinder = field(factory=RunFinder)
     _streams: dict[str | None, _TextStream] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._hints = HintReader(self.reader)
         self._delays = delivery_delays(self.reader)
+        self._is_open = self.reader.is_open
+        self._has_sizes = not self.reader.recording.lost("bytes")
 
     def read(self, row: Row) -> ReportRow:
         """Returns what a report has of the next row of `Rows.rows`."""
@@ -116,8 +120,9 @@ class RowReader:
             return _event(row)
         line = self._line(row)
         size = row["size"]
+        known = size if self._has_sizes else None
         return ReportRow(
-            (row["seq"], row["t_ns"], row["t_ns"] - row["t_first_ns"], size, size),
+            (row["seq"], row["t_ns"], row["t_ns"] - row["t_first_ns"], known, size),
             (*_shared(row, line), self._delays.get(row["seq"])),
             self._cells(row, line),
             None if is_excerpt(row) else row["raw"],
@@ -147,12 +152,12 @@ class RowReader:
                 stream.pattern = _pattern(update, found, split.text)
             return found
         is_joined = self._runs.continues(pattern.run, t_ns - lag_ns, t_ns)
-        own = (seq, t_ns, lag_ns, size, size)
+        own = (seq, t_ns, lag_ns, size if self._has_sizes else None, size)
         values = own, pattern.shared, [shown], raw, is_joined, _NO_MEMBERS
         return tuple.__new__(ReportRow, values)  # in half the time
 
     def _line(self, row: Row) -> TimelineLine:
-        return frame_line(row, live=self.reader.live, hints=self._hints.of(row))
+        return frame_line(row, live=self._is_open, hints=self._hints.of(row))
 
     def _members(self, batch: Row) -> Iterator[dict[str, Any]]:
         offset = 0

@@ -97,6 +97,8 @@ def _root_of(problems: Sequence[Finding], summary: Summary) -> Finding:
 
 def _nothing_wrong(summary: Summary, checked: CheckedRecording | None) -> str:
     words = "No problem was found"
+    if summary.recording.origin is not None:
+        words += " in what was imported"
     if summary.live:
         words += " so far; the recording is still running"
     if summary.findings:

@@ -106,6 +106,11 @@ class RecordingReader(Rows):
         return self._recording
 
     @property
+    def is_open(self) -> bool:
+        """Whether a request without an answer may get one, or may have got one elsewhere."""
+        return self.live or not self.recording.has_all_answers
+
+    @property
     def newest(self) -> int:
         """The number of the newest frame or event while the recorder runs, else 0."""
         return self._tail.newest if self._tail is not None else 0

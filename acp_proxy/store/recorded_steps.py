@@ -67,9 +67,12 @@ class RecordedSteps:
         self._held = 0
         with self._damage_reported():
             self._faulted = FaultedFrames(self._connection)
-        self.agent_left_at = ended_by_itself_at(events(reader, *ENDING_KINDS))
-        self.dialect = reader.recording.dialect
-        self.redaction = reader.recording.redaction
+        recording = reader.recording
+        self.agent_left_at = None
+        if not recording.lost("ending"):
+            self.agent_left_at = ended_by_itself_at(events(reader, *ENDING_KINDS))
+        self.dialect = recording.dialect
+        self.redaction = recording.redaction
 
     def read(self) -> list[Step]:
         """Returns the next steps in recorded order; none at the end.

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {hexRows} from "../../acp_proxy/report/front_end/detail/hex.js";
-import {durationInWords, sizeInWords, visiblePieces, visibleText} from "../../acp_proxy/report/front_end/shell/words.js";
+import {durationInWords, forgetTimes, secondsInWords, sizeInWords, visiblePieces, visibleText} from "../../acp_proxy/report/front_end/shell/words.js";
 
 test("rows of sixteen bytes have their place, their hex and their letters", () => {
   const rows = hexRows(new TextEncoder().encode("0123456789abcdef\x00\xff"), 0x100);
@@ -19,5 +19,13 @@ test("control, invisible and bidi characters are escapes, and only they", () => 
 
 test("sizes and durations are written as the command line writes them", () => {
   assert.deepEqual([0, 999, 1000, 12_345, 123_456, 1_234_567, 5e9].map(sizeInWords), ["0 B", "999 B", "1.0 kB", "12.3 kB", "123 kB", "1.2 MB", "5.0 GB"]);
-  assert.deepEqual([NaN, 1500, 25e6, 1.25e9, 125e9, 3720e9].map(durationInWords), ["", "2 us", "25 ms", "1.3 s", "2 min 5 s", "1 h 2 min"]);
+  assert.deepEqual([NaN, 1500, 25e6, 1.25e9, 125e9, 3720e9].map((ns) => durationInWords(ns)), ["", "2 us", "25 ms", "1.3 s", "2 min 5 s", "1 h 2 min"]);
+});
+
+test("no time is put into words once it is known that there are none", () => {
+  assert.equal(durationInWords(2e9, " after "), " after 2.0 s");
+  assert.equal(secondsInWords(2e9, "at ", " s"), "at 2.000 s");
+  forgetTimes();
+  assert.equal(durationInWords(2e9, " after "), "");
+  assert.equal(secondsInWords(2e9, "at ", " s"), "");
 });

@@ -123,6 +123,8 @@ def test_frames_are_decoded(tour: api.OpenRecording) -> None:
     assert prompt.pair is not None
     answer = tour.frame(prompt.pair)
     assert (answer.pair, answer.latency) == (prompt.seq, prompt.latency)
+    assert answer.time is not None
+    assert prompt.time is not None
     assert answer.time > prompt.time
     assert all(frame.message is None for frame in tour.frames("kind:stderr"))
 

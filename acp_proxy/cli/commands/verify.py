@@ -31,7 +31,14 @@ from acp_proxy.cli.options import (
     seconds,
 )
 from acp_proxy.cli.output_files import check_report_files, spare_recordings
-from acp_proxy.cli.recordings import STDIN, file_of, masked_alike, open_recording
+from acp_proxy.cli.recordings import (
+    STDIN,
+    check_pacing,
+    file_of,
+    masked_alike,
+    note_imported,
+    open_recording,
+)
 from acp_proxy.cli.render.output import show_status, warn
 from acp_proxy.cli.secrets import fill
 from acp_proxy.difference.options import DiffOptions
@@ -146,6 +153,8 @@ def verify(
         reader = stack.enter_context(open_recording(recording, unredacted=True))
         if reader.live:
             warn(f"{reader.path} is still being recorded; later frames are not played")
+        check_pacing(reader, playback["pacing"])
+        note_imported(reader)
         script = FilledScript(RecordedSteps(reader, as_sent=True))
         client = RecordedClient(script)
         secrets = fill(script, client, secret)

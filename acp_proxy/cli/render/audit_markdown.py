@@ -1,12 +1,13 @@
 """Writes an audit as Markdown, for a ticket or a pull request."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from acp_proxy.cli.render import audit_rows as rows
 from acp_proxy.cli.render.markdown import code, escaped, prose
 from acp_proxy.inspection.audit.values import Action, Audit
 from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.inspection.origins import origin_rows
 
 _TITLES = (
     "at (UTC)", "frame", "session", "turn", "how", "what", "in", "status", "known", "permission",
@@ -28,25 +29,27 @@ def markdown(audit: Audit) -> Iterator[str]:
         yield f"- {mark}: {prose(finding.text)}"
     if not audit.findings:
         yield "Nothing."
-    seqs = {action.id: action.seq for action in audit.actions}
     for group, actions in rows.groups(audit.actions):
         yield ""
         yield f"## {group.title.capitalize()}"
         yield ""
-        yield from _table(group, actions, seqs)
+        yield from _table(audit, group, actions)
     yield ""
     yield f"{rows.CLAIMED_NOTE} {rows.PATHS_NOTE}"
 
 
 def _facts(audit: Audit) -> Iterator[str]:
     recording = audit.recording
-    state = "running" if audit.live else recording.state
+    state = "running" if audit.live else recording.shown_state
+    started = escaped(recording.started_at)
+    where = "" if recording.lost("command") else f" in {code(recording.cwd)}"
     facts = [
         ("recording", f"{code(recording.id)}, {escaped(state)}"),
         ("agent", code(shlex.join(audit.agent_command))),
         ("version", code(recording.agent_title)),
         ("client", code(recording.client_title)),
-        ("started", f"{escaped(recording.started_at)} in {code(recording.cwd)}"),
+        *((label, escaped(text)) for label, text in origin_rows(recording)),
+        ("started", f"{started}{where}" if recording.has_date else ""),
         *(("session", f"{code(one.id)} in {code(rows.session(one))}") for one in audit.sessions),
         *(("MCP server", code(one)) for one in rows.servers(audit.sessions)),
         ("actions", rows.totals(audit)),
@@ -58,21 +61,23 @@ def _facts(audit: Audit) -> Iterator[str]:
     yield from (f"| {name} | {value} |" for name, value in facts if value)
 
 
-def _table(group: rows.Group, actions: Sequence[Action], seqs: Mapping[int, int]) -> Iterator[str]:
+def _table(audit: Audit, group: rows.Group, actions: Sequence[Action]) -> Iterator[str]:
+    seqs = {action.id: action.seq for action in audit.actions}
+    recording = audit.recording
     yield f"| {' | '.join(_TITLES)} |"
     yield f"|{'---|' * len(_TITLES)}"
     for action in actions:
         cells = [
-            action.at[:19].replace("T", " "),
+            (action.at or "")[:19].replace("T", " "),
             prose(f"#{action.seq}"),
             code(action.session or ""),
             str(action.turn or ""),
             escaped(rows.how(action, group)),
             ", ".join(map(_marked, rows.what(action))),
             _marked(rows.directory(action)),
-            escaped(rows.status(action)),
+            escaped(rows.status(action, recording)),
             action.source.value,
-            prose(rows.permission(action)),
+            prose(rows.permission(action, recording)),
             prose(rows.remarks(action, seqs)),
         ]
         yield f"| {' | '.join(cells)} |"

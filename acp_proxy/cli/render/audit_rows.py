@@ -17,6 +17,7 @@ from acp_proxy.inspection.audit.values import (
     Source,
 )
 from acp_proxy.inspection.describe.tools import call_label
+from acp_proxy.recording import Recording
 from acp_proxy.wording import counted, duration
 
 CLAIMED_NOTE = (
@@ -27,6 +28,7 @@ PATHS_NOTE = (
     "Paths are compared as text: symbolic links are not followed, and what a command does with its"
     " words is not known."
 )
+_NOT_IMPORTED = "no request in what was imported"
 QUIET = frozenset(ActionKind) - ASKED_FOR
 """Kinds of actions for which agents seldom ask permission."""
 _MOST_PATHS = 5
@@ -121,8 +123,15 @@ def directory(action: Action) -> Mark:
     return Mark("", "") if action.directory is None else _path(action.directory)
 
 
-def status(action: Action) -> str:
-    """Returns what became of an action."""
+def status(action: Action, recording: Recording) -> str:
+    """Returns what became of an action.
+
+    Args:
+        action: the action.
+        recording: that it is from.
+    """
+    if action.status is ActionStatus.UNANSWERED and not recording.has_all_answers:
+        return "open"
     if action.exit_signal:
         return f"{action.status.value}, {action.exit_signal}"
     if action.exit_code:
@@ -130,8 +139,15 @@ def status(action: Action) -> str:
     return action.status.value
 
 
-def permission(action: Action) -> str:
-    """Returns who allowed an action, or that nobody was asked."""
+def permission(action: Action, recording: Recording) -> str:
+    """Returns who allowed an action, or that nobody was asked.
+
+    Args:
+        action: the action.
+        recording: that it is from.
+    """
+    if not action.permissions and not recording.has_all_lines:
+        return _NOT_IMPORTED
     if not action.permissions:
         mode = f" (mode {action.mode})" if action.mode and action.kind in ASKED_FOR else ""
         if action.refused_before is not None:
@@ -146,7 +162,8 @@ def permission(action: Action) -> str:
     word = last.option if last.option and last.decision in ("granted", "denied") else last.decision
     if word in ("once", "session", "workspace", "always", "remembered"):  # 1.0 draft
         word = f"{last.decision}, {word}"
-    return f"{times}#{last.answer_seq} {word}, after {duration(last.waited_ns)}"
+    after = "" if last.waited_ns is None else f", after {duration(last.waited_ns)}"
+    return f"{times}#{last.answer_seq} {word}{after}"
 
 
 def remarks(action: Action, seqs: Mapping[int, int]) -> str:
@@ -182,7 +199,8 @@ def answers(audit: Audit) -> str:
     """Returns how often permission was asked, and with which answers."""
     count = sum(audit.answers.values())
     words = ", ".join(f"{n:,} {word}" for word, n in audit.answers.items())
-    return f"asked {counted(count, 'time')}: {words}" if count else "never asked"
+    never = "never asked" if audit.recording.has_all_lines else _NOT_IMPORTED
+    return f"asked {counted(count, 'time')}: {words}" if count else never
 
 
 def session(one: AuditedSession) -> str:

@@ -1,7 +1,7 @@
 """Prints an audit as text: findings first, then a table for each kind of action."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from acp_proxy.cli.render import audit_rows as rows
@@ -11,6 +11,7 @@ from acp_proxy.cli.render.styled_text import Ink, Piece, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.inspection.audit.values import Action, ActionStatus, Audit, Source
 from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.recording import Recording
 
 _MOST_ROWS = 20
 """Rows of each table that a terminal gets."""
@@ -46,12 +47,10 @@ def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
     _findings(page, audit)
     if most is None and page.screen.columns is not None:
         most = _MOST_ROWS
-    seqs = {action.id: action.seq for action in audit.actions}
-    many = len({action.session for action in audit.actions}) > 1
     for group, actions in rows.groups(audit.actions):
         page.print()
         page.print(piece(group.title, bold=True), piece(f"  {len(actions):,}", Ink.FAINT))
-        page.lines(table(_columns(rows.first(actions, most), group, seqs, many=many), page.screen))
+        page.lines(table(_columns(audit, group, rows.first(actions, most)), page.screen))
         if most is not None and len(actions) > most:
             page.print(piece(f"  … and {len(actions) - most:,} more, see --top", Ink.FAINT))
     if audit.actions:
@@ -69,7 +68,9 @@ def _about(page: RecordingPage, audit: Audit) -> None:
     who = f"{recording.agent_title}: " if recording.agent_title else ""
     page.row("agent", f"{who}{shlex.join(audit.agent_command)}")
     page.row("started in", recording.cwd)
-    page.row("started at", f"{started_at(recording)}; the times below are of that zone")
+    page.origin(recording)
+    if recording.has_date:
+        page.row("started at", f"{started_at(recording)}; the times below are of that zone")
     for number, one in enumerate(audit.sessions[:_MOST]):
         many = f"{shortened(one.id)}  " if len(audit.sessions) > 1 else ""
         page.row("" if number else "works in", f"{many}{rows.session(one)}")
@@ -93,9 +94,10 @@ def _findings(page: RecordingPage, audit: Audit) -> None:
         page.finding(finding.severity, finding.text)
 
 
-def _columns(
-    actions: Sequence[Action], group: rows.Group, seqs: Mapping[int, int], *, many: bool
-) -> list[Column]:
+def _columns(audit: Audit, group: rows.Group, actions: Sequence[Action]) -> list[Column]:
+    recording = audit.recording
+    seqs = {action.id: action.seq for action in audit.actions}
+    many = len({action.session for action in audit.actions}) > 1
     sessions = [cell(shortened(action.session or "") if many else "") for action in actions]
     times = [cell(_time(action), Ink.FAINT) for action in actions]
     return [
@@ -106,9 +108,9 @@ def _columns(
         Column("how", [cell(rows.how(action, group)) for action in actions], rank=1),
         Column("what", [_marked(rows.what(action)) for action in actions], least=22, most=60),
         Column("in", [_marked([rows.directory(action)]) for action in actions], rank=2, least=8),
-        Column("status", [cell(rows.status(a), _INKS.get(a.status)) for a in actions]),
+        Column("status", [cell(rows.status(a, recording), _INKS.get(a.status)) for a in actions]),
         Column("known", [_source(action) for action in actions]),
-        Column("permission", [_permission(a) for a in actions], least=16),
+        Column("permission", [_permission(a, recording) for a in actions], least=16),
         Column(
             "remarks", [cell(rows.remarks(a, seqs), Ink.FAINT) for a in actions], rank=5, least=10
         ),
@@ -131,8 +133,8 @@ def _source(action: Action) -> Cell:
     return cell(action.source.value, None if action.source is Source.CLIENT else Ink.STDERR)
 
 
-def _permission(action: Action) -> Cell:
-    text = rows.permission(action)
+def _permission(action: Action, recording: Recording) -> Cell:
+    text = rows.permission(action, recording)
     if action.permissions:
         granted = action.permissions[-1].decision == "granted"
         return cell(text, Ink.PERMISSION if granted else Ink.STDERR)
@@ -140,6 +142,8 @@ def _permission(action: Action) -> Cell:
 
 
 def _time(action: Action) -> str:
+    if action.at is None:
+        return ""
     return f"{datetime.fromisoformat(action.at).astimezone():%H:%M:%S}"
 
 

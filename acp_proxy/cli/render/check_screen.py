@@ -95,7 +95,7 @@ def show_recording(page: RecordingPage, one: CheckedRecording, most: int | None)
         )  # fmt: skip
         _limits(page, one)
         return
-    state = "running" if one.live else one.recording.state
+    state = "running" if one.live else one.recording.shown_state
     name = piece(one.recording.name, bold=True)
     verdict = _verdict(one.counts, one.known)
     page.wrap(piece(""), name, piece(f"  ({one.recording.id})  {state}  "), *verdict)

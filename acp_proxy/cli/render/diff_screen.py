@@ -137,7 +137,9 @@ def _sides(a: Side, b: Side, screen: Screen) -> Iterator[str]:
     yield from lines
 
 
-def _when(started_at: str) -> str:
+def _when(started_at: str | None) -> str:
+    if started_at is None:
+        return "imported"
     return f"{datetime.fromisoformat(started_at).astimezone():%Y-%m-%d %H:%M}"
 
 

@@ -1,7 +1,6 @@
 """One frame or event in full: its labels, its message, and the frame it is paired with."""
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from attrs import frozen
 
@@ -13,6 +12,7 @@ from acp_proxy.inspection.frames import facts
 from acp_proxy.inspection.line_views import LONGEST, TokenKind, hex_view, pretty, unfolded
 from acp_proxy.inspection.timeline import event_line, frame_line, member_lines
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS
+from acp_proxy.recording import Recording
 from acp_proxy.safe_text import visible
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.wording import byte_size
@@ -36,8 +36,7 @@ _DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
 class FramePage:
     """How frames are printed in full."""
 
-    started_at: datetime
-    """When the recording began."""
+    recording: Recording
     layout: TimelineLayout
 
     def lines(self, row: Row, pair: Row | None) -> Iterator[str]:
@@ -50,7 +49,7 @@ class FramePage:
         yield self._title(row)
         for member in member_lines(row, live=self.layout.live, hints_of=self.layout.hints_of):
             yield self.layout.text(member)
-        for name, value in facts(row, self.started_at, live=self.layout.live):
+        for name, value in facts(row, self.recording, live=self.layout.live):
             if value not in (None, ""):
                 label = piece(f"{name:<{LABEL}}", Ink.FAINT)
                 yield self.layout.screen.whole(piece("  "), label, piece(str(value)))

@@ -117,9 +117,9 @@ class _CountPrinter(MatchPrinter):
 
 
 class _LinePrinter(MatchPrinter):
-    def _hit(self, _recording: Recording, hit: SearchHit) -> None:
-        place = hit.place
-        head = f"{self._name}:{place.seq}:{seconds(place.t_ns)}:{place.stream}:{_method(hit)}:"
+    def _hit(self, recording: Recording, hit: SearchHit) -> None:
+        place, at = hit.place, seconds(_time(recording, hit))
+        head = f"{self._name}:{place.seq}:{at}:{place.stream}:{_method(hit)}:"
         before, match, after = map(plain, hit.excerpt)
         before = before if len(before) <= _BEFORE else f"…{before[-_BEFORE:]}"
         after = after if len(after) <= _AFTER else f"{after[:_AFTER]}…"
@@ -140,12 +140,13 @@ class _ScreenPrinter(MatchPrinter):
             self._page.print()
         self._is_first = False
         started = datetime.fromisoformat(recording.started_at)
-        ago = when(started, datetime.now(started.tzinfo))
+        imported = "" if recording.has_date else "imported "
+        ago = f"{imported}{when(started, datetime.now(started.tzinfo))}"
         self._page.print(piece(self._name, bold=True), piece(f"  {ago}"))
 
-    def _hit(self, _recording: Recording, hit: SearchHit) -> None:
+    def _hit(self, recording: Recording, hit: SearchHit) -> None:
         place = hit.place
-        head = f"{place.seq:>7} {seconds(place.t_ns):>9} "
+        head = f"{place.seq:>7} {seconds(_time(recording, hit)):>9} "
         room = max(20, self._columns - len(head) - self._method - 3)
         before, match, after = _fitted(hit, room)
         arrow, ink = ARROWS.get(place.stream, "·"), STREAM_INKS.get(place.stream, Ink.FAINT)
@@ -165,6 +166,11 @@ class _ScreenPrinter(MatchPrinter):
         if not label.endswith(call):
             return fit(label, self._method)
         return fit(label.removesuffix(call), self._method - columns_of(call)) + call
+
+
+def _time(recording: Recording, hit: SearchHit) -> int | None:
+    """The time of a match; None if that is not known."""
+    return hit.place.t_ns if recording.has_times else None
 
 
 def _method(hit: SearchHit) -> str:
@@ -187,7 +193,7 @@ def _json_of(path: Path, recording: Recording, hit: SearchHit) -> dict[str, Any]
         "recording": recording.id,
         "seq": place.seq,
         "last_seq": hit.last_seq,
-        "t_ns": place.t_ns,
+        "t_ns": _time(recording, hit),
         "stream": None if place.stream == "event" else place.stream,
         "kind": place.kind,
         "method": place.method,

@@ -5,6 +5,7 @@ from datetime import datetime
 from acp_proxy.cli.render.output import Page
 from acp_proxy.cli.render.styled_text import Ink, Piece, piece, text_of
 from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.inspection.origins import origin_rows
 from acp_proxy.recording import Recording
 from acp_proxy.wording import counted
 
@@ -28,7 +29,7 @@ class RecordingPage(Page):
             problems: how many were found.
             otherwise: what is printed if there are none.
         """
-        state = "running" if live else recording.state
+        state = "running" if live else recording.shown_state
         verdict = otherwise
         if problems:
             verdict = piece(f"✗ {counted(problems, 'problem')}", Ink.TROUBLE, bold=True)
@@ -46,6 +47,11 @@ class RecordingPage(Page):
         if text_of(made):
             self.wrap(piece(label.ljust(LABEL)), *made)
 
+    def origin(self, recording: Recording) -> None:
+        """Prints what an imported recording was made from, and what of it is not known."""
+        for label, text in origin_rows(recording):
+            self.row(label, text)
+
     def finding(self, severity: str, text: str) -> None:
         """Prints a finding with the mark of its severity.
 
@@ -58,9 +64,9 @@ class RecordingPage(Page):
 
 
 def started_at(recording: Recording) -> str:
-    """Returns the local time at which a recording began."""
+    """Returns the local time at which a recording began; empty if that is not known."""
     started = datetime.fromisoformat(recording.started_at).astimezone()
-    return f"{started:%Y-%m-%d %H:%M:%S %z}"
+    return f"{started:%Y-%m-%d %H:%M:%S %z}" if recording.has_date else ""
 
 
 def shortened(text: str, most: int | None = SHORT_ID) -> str:

@@ -17,7 +17,9 @@ from acp_proxy.inspection.measures.traffic import (
 )
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
+from acp_proxy.inspection.origins import known_value, why_no_times
 from acp_proxy.inspection.timeline import ARROWS
+from acp_proxy.recording import Recording
 from acp_proxy.wording import byte_size, counted, duration, seconds
 
 _INDENTED = 40
@@ -52,24 +54,29 @@ _SHORT = {"session/request_permission": "permission"}
 
 
 def show_statistics(
-    screen: Screen, found: Statistics, name: str, turns: Sequence[TurnTime], shown: TurnTime | None
+    screen: Screen,
+    found: Statistics,
+    recording: Recording,
+    turns: Sequence[TurnTime],
+    shown: TurnTime | None,
 ) -> None:
     """Prints all of it.
 
     Args:
         screen: what it has to fit.
         found: the statistics.
-        name: of the recording.
+        recording: of which they are.
         turns: those to list.
         shown: the turn of the waterfall, if there is one.
     """
     page = Page(screen)
-    page.lines(_StatisticsScreen(screen).lines(found, name, turns, shown))
+    page.lines(_StatisticsScreen(screen, recording).lines(found, turns, shown))
     page.flush()
 
 
 class _StatisticsScreen:
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: Screen, recording: Recording) -> None:
+        self._recording = recording
         columns = screen.columns
         self._screen = screen
         self._wide = columns is None or columns >= WIDE
@@ -79,29 +86,41 @@ class _StatisticsScreen:
     def lines(
         self,
         found: Statistics,
-        name: str,
         turns: Sequence[TurnTime],
         shown: TurnTime | None,
     ) -> Iterator[str]:
-        sums = f"{duration(found.duration_ns)}, {counted(found.frames, 'frame')}"
-        yield self._line(f"{name}  {sums}, {byte_size(found.bytes)}", bold=True)
-        yield from self._whole(found)
+        recording, is_timed = self._recording, self._recording.has_shares
+        took = duration(found.duration_ns) if recording.has_durations else ""
+        size = "" if recording.lost("bytes") else byte_size(found.bytes)
+        sums = filter(None, (took, counted(found.frames, "frame"), size))
+        yield self._line(f"{recording.name}  {', '.join(sums)}", bold=True)
+        if is_timed:
+            yield from self._whole(found)
+        else:
+            yield self._line(why_no_times(recording))
         if found.methods:
-            yield from self._section("methods", self._methods(found.methods))
+            methods = [known_value(recording, method) for method in found.methods]
+            yield from self._section("methods", self._methods(methods))
         if found.tool_calls:
-            yield from self._section("tool calls", self._calls(found.tool_calls))
+            calls = [known_value(recording, call) for call in found.tool_calls]
+            yield from self._section("tool calls", self._calls(calls))
             yield from self._more(
                 found.tool_call_count - len(found.tool_calls), "lighter tool call"
             )
         if turns:
-            yield from self._section("turns", self._turns(turns))
-            yield from self._more(len(found.turns) - len(turns), "quicker turn")
+            columns = self._turns(turns) if is_timed else _untimed(turns)
+            yield from self._section("turns", columns)
+            noun = "quicker turn" if is_timed else "later turn"
+            yield from self._more(len(found.turns) - len(turns), noun)
         if found.waterfall is not None and shown is not None:
             state = "open" if shown.open else shown.stop_reason or "ended"
             title = f"turn {shown.id}: {duration(shown.duration_ns)}, {state}"
-            yield from self._section(title, self._waterfall(found.waterfall, found.live))
+            yield from self._section(title, self._waterfall(found.waterfall, self._is_open(found)))
             left_out = found.waterfall.left_out
             yield from self._more(left_out, "shorter step", f"--turn {shown.id}")
+
+    def _is_open(self, found: Statistics) -> bool:
+        return found.live or not self._recording.has_all_answers
 
     def _whole(self, found: Statistics) -> Iterator[str]:
         """How the recording divides, then how its turns do."""
@@ -157,7 +176,8 @@ class _StatisticsScreen:
             numbers = [getattr(m, name) for m in methods]
             return [cell(f"{n:,}" if n else "", ink) for n in numbers]
 
-        activity = [m.activity if self._wide else halved(m.activity) for m in methods]
+        when = [m.activity or () for m in methods]
+        activity = [one if self._wide else halved(one) for one in when]
         inks = [STREAM_INKS.get(m.direction) for m in methods]
         names = [m.method if m.method is not None else f"({m.kind})" for m in methods]
         arrows = [ARROWS.get(m.direction, "?") for m in methods]
@@ -228,6 +248,15 @@ class _StatisticsScreen:
                 least=16,
             ),
         ]
+
+
+def _untimed(turns: Sequence[TurnTime]) -> list[Column]:
+    """The columns of turns of which nobody knows how long they took."""
+    return [
+        Column("turn", [cell(str(t.id)) for t in turns], right=True),
+        Column("seq", [cell(f"#{t.prompt_seq}") for t in turns], right=True),
+        Column("prompt", [_prompt(turn) for turn in turns], least=8),
+    ]
 
 
 def _share(part: int, whole: int) -> str:

@@ -4,6 +4,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import zip_longest
 
 from acp_proxy.cli.render.output import stdout_screen
@@ -66,7 +67,7 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
         summary.recording,
         live=summary.live,
         problems=count_problems(summary),
-        otherwise=piece("no problems", Ink.TO_CLIENT),
+        otherwise=piece(_no_problems(summary), Ink.TO_CLIENT),
     )
     _about(page, summary)
     page.print()
@@ -81,14 +82,20 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     page.flush()
 
 
+def _no_problems(summary: Summary) -> str:
+    origin = summary.recording.origin
+    return "no problems" + (" in what was imported" if origin is not None and origin.lost else "")
+
+
 def _about(page: RecordingPage, summary: Summary) -> None:
     recording = summary.recording
     page.row("file", summary.path)
     page.row("command", " ".join(json.loads(recording.command)))
     page.row("directory", recording.cwd)
+    page.origin(recording)
     took = f"{'last heard of after ' if summary.live else ''}{duration(summary.duration_ns)}"
-    page.row("started", f"{started_at(recording)}, {took}")
-    page.row("ended", summary.ending)
+    page.row("started", ", ".join(filter(None, (started_at(recording), took))))
+    page.row("ended", "" if recording.lost("ending") else summary.ending)
     page.row("signals", "; ".join(_first(summary.signals, "more")))
     if recording.dialect:
         version = f", protocol {recording.protocol_version}" if recording.protocol_version else ""
@@ -153,11 +160,10 @@ def _course(page: RecordingPage, summary: Summary) -> None:
     _turns(page, summary)
     _tool_calls(page, summary)
     _questions(page, summary)
-    files = ", ".join(
-        filter(None, (_tally(summary.files_read, "read"), _tally(summary.files_written, "written")))
-    )
-    page.row("files", files)
-    page.row("terminals", _tally(summary.terminals, "created"))
+    tally = partial(_tally, unanswered="open" if summary.is_open else "not answered")
+    files = [tally(summary.files_read, "read"), tally(summary.files_written, "written")]
+    page.row("files", ", ".join(filter(None, files)))
+    page.row("terminals", tally(summary.terminals, "created"))
     silence = summary.longest_silence
     if silence is not None and silence.length_ns >= _SILENCE_NS:
         page.row("silence", f"at the longest {silence_text(silence)}")
@@ -195,7 +201,7 @@ def _turns(page: RecordingPage, summary: Summary) -> None:
 def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piece]:
     """The cells of a turn; its session only where there are several, cut to ``most_id``."""
     failed = "error" if turn.outcome == "error" else "ended"
-    unended = "open" if summary.live else "never ended"
+    unended = "open" if summary.is_open else "never ended"
     reason = turn.stop_reason or (failed if turn.end_seq else unended)
     inks = {"end_turn": None, "ended": None, "open": None, "cancelled": Ink.STDERR}
     cells = [
@@ -242,24 +248,23 @@ def _questions(page: RecordingPage, summary: Summary) -> None:
     if not answers:
         return
     count = sum(answers.values())
-    outcomes = ", ".join(
-        f"{n:,} {'without an answer' if a == 'open' else a}" for a, n in answers.items()
-    )
+    words = {} if summary.is_open else {"open": "without an answer"}
+    outcomes = ", ".join(f"{n:,} {words.get(a, a)}" for a, n in answers.items())
     are_permissions = all(one.method == PERMISSION for one in summary.questions)
     page.row("permissions" if are_permissions else "questions", f"{count:,}: {outcomes}")
-    rows = [_question(question, summary.live) for question in summary.questions[:_MOST]]
+    rows = [_question(question, is_open=summary.is_open) for question in summary.questions[:_MOST]]
     _list(page, rows, count)
 
 
-def _question(question: PersonRequest, live: bool) -> list[Piece]:
+def _question(question: PersonRequest, *, is_open: bool) -> list[Piece]:
     what = "permission" if question.method == PERMISSION else "form"
-    unanswered = piece("open") if live else piece("not answered", Ink.TROUBLE)
+    unanswered = piece("open") if is_open else piece("not answered", Ink.TROUBLE)
     answer = unanswered if question.answer is None else piece(question.answer)
     return [
         piece(f"#{question.seq}", Ink.FAINT),
         piece(what, Ink.PERMISSION),
         answer,
-        piece(f"after {duration(question.waited_ns)}"),
+        piece(f"after {duration(question.waited_ns)}" if question.waited_ns is not None else ""),
         piece(call_label(question.title, question.tool_call)),
     ]
 
@@ -326,11 +331,11 @@ def _next(page: RecordingPage, summary: Summary, word: str) -> None:
     page.wrap(piece(""), piece("Next: "), piece(command, bold=True))
 
 
-def _tally(tally: Tally, what: str) -> str:
+def _tally(tally: Tally, what: str, unanswered: str) -> str:
     if tally == Tally():
         return ""
     parts = [f"{tally.failed:,} failed" if tally.failed else "",
-             f"{tally.open:,} not answered" if tally.open else ""]  # fmt: skip
+             f"{tally.open:,} {unanswered}" if tally.open else ""]  # fmt: skip
     remark = ", ".join(filter(None, parts))
     return f"{tally.done:,} {what}" + (f" ({remark})" if remark else "")
 

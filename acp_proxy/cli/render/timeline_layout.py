@@ -21,6 +21,7 @@ from acp_proxy.inspection.folding import ChunkRun, run_line
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.timeline import (
     SILENCE_NS,
+    Cells,
     Pace,
     TimelineLine,
     Tone,
@@ -29,6 +30,7 @@ from acp_proxy.inspection.timeline import (
     frame_line,
     member_lines,
 )
+from acp_proxy.recording import Recording
 from acp_proxy.safe_text import visible
 from acp_proxy.store.checked_values import Row
 from acp_proxy.wording import duration
@@ -65,7 +67,7 @@ class TimelineLayout:
         live: bool = False,
         hints_of: Callable[[Row], Hints] = lambda _: NONE,
         times: TimeForm = TimeForm.RELATIVE,
-        started_at: datetime | None = None,
+        recording: Recording | None = None,
     ) -> None:
         """Begins a timeline.
 
@@ -75,10 +77,15 @@ class TimelineLayout:
             live: whether an answer may still come.
             hints_of: looks up what other frames add to the line of one.
             times: how times are written.
-            started_at: when the recording began, for the local time.
+            recording: for the local time, and for what is not known of its frames.
         """
         self._times = times
-        self._started_at = started_at
+        self._recording = recording
+        self._started_at = (
+            None if recording is None else datetime.fromisoformat(recording.started_at)
+        )
+        self._has_durations = recording is None or recording.has_durations
+        self._has_silences = recording is None or recording.has_silences
         self.live = live
         self.hints_of = hints_of
         columns = screen.columns
@@ -128,11 +135,13 @@ class TimelineLayout:
             line: the line.
             mark: its margin.
         """
+        if self._recording is not None and self._recording.origin is not None:
+            line = evolve(line, cells=_known(line.cells, self._recording, self._times))
         return self.screen.line((mark, None, True), *self._pieces(line))
 
     def _line(self, item: Row | ChunkRun) -> TimelineLine:
         if isinstance(item, ChunkRun):
-            return run_line(item)
+            return run_line(item, has_durations=self._has_durations)
         if "raw" not in item:
             return event_line(item)
         return frame_line(item, live=self.live, hints=self.hints_of(item))
@@ -148,7 +157,8 @@ class TimelineLayout:
         assert self._before is not None
         number, ended_ns = self._before
         silent_ns = began_ns(row) - ended_ns
-        if row["seq"] == number + 1 and silent_ns >= SILENCE_NS:  # else more happened meanwhile
+        is_next = row["seq"] == number + 1 and self._has_silences
+        if is_next and silent_ns >= SILENCE_NS:  # else more happened meanwhile
             yield self._note(f"··· {duration(silent_ns)} ···", Ink.STDERR)
         elif self._marks and row["seq"] != number + 1:
             yield self._note("⋮", Ink.FAINT)
@@ -199,6 +209,20 @@ class TimelineLayout:
         """Returns the pair only if it is slow or open; the preview needs the room."""
         if line.pace is not Pace.QUICK or line.cells.pair == "open":
             yield f"[{line.cells.pair}] ", _PACES[line.pace], False
+
+
+def _known(cells: Cells, recording: Recording, times: TimeForm) -> Cells:
+    """Leaves out what the source of an imported recording does not know."""
+    match times:
+        case TimeForm.DELTA:
+            has_time = recording.has_durations
+        case TimeForm.CLOCK:
+            has_time = recording.has_date
+        case _:
+            has_time = recording.has_times
+    return cells._replace(
+        time=cells.time if has_time else "", size="" if recording.lost("bytes") else cells.size
+    )
 
 
 def _fitted(method: str, columns: int) -> str:

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from acp_proxy.cli.render.markdown import code, code_span, escaped, fenced, prose
 from acp_proxy.inspection.describe.tools import short_id
+from acp_proxy.inspection.origins import origin_rows
 from acp_proxy.inspection.transcript.values import (
     EntryChoice,
     EntryKind,
@@ -70,18 +71,23 @@ def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -
     yield f"# Conversation {code_span(recording.name)}"
     yield ""
     started = datetime.fromisoformat(recording.started_at).astimezone(UTC)
+    state = "running" if live else recording.shown_state
+    maker = "recorded by" if recording.origin is None else "imported by"
+    at = f"{started:%Y-%m-%d %H:%M:%S} UTC"
+    where = "" if recording.lost("command") else f" in {code(recording.cwd)}"
     dialect = recording.dialect or "unknown"
     if recording.protocol_version:
         dialect += f", protocol {recording.protocol_version}"
     facts = [
-        ("recording", f"{code(recording.id)}, {escaped('running' if live else recording.state)}"),
+        ("recording", f"{code(recording.id)}, {escaped(state)}"),
         ("agent", code(recording.agent_title)),
         ("command", code(shlex.join(json.loads(recording.command)))),
         ("client", code(recording.client_title)),
         ("dialect", escaped(dialect)),
-        ("started", f"{started:%Y-%m-%d %H:%M:%S} UTC in {code(recording.cwd)}"),
-        ("ended", escaped("" if live else _ending(recording))),
-        ("recorded by", escaped(f"acp-proxy {recording.tool_version}, {recording.platform}")),
+        *((label, escaped(text)) for label, text in origin_rows(recording)),
+        ("started", f"{at}{where}" if recording.has_date else ""),
+        ("ended", escaped("" if live or recording.lost("ending") else _ending(recording))),
+        (maker, escaped(f"acp-proxy {recording.tool_version}, {recording.platform}")),
         ("shown", escaped(shown)),
     ]
     yield "| | |"
@@ -174,7 +180,8 @@ class _Page:
             more = "" if not lines.left_out else " and more"
             parts.append(f"{counted(count, 'line')}{more}")
         number = _number(entry)
-        where = f"{code(short_id(entry.id))} <code>{number}</code> at {seconds(entry.t_ns)} s"
+        at = f" at {seconds(entry.t_ns)} s" if entry.t_ns is not None else ""
+        where = f"{code(short_id(entry.id))} <code>{number}</code>{at}"
         words = " · ".join(filter(None, [*parts, where.strip()]))
         is_said = entry.kind in _SAID
         yield from self._details(

@@ -37,6 +37,12 @@ _PLURALS = {ActionKind.SEARCH: "searches", ActionKind.FETCH: "fetches"}
 _READS = (ActionKind.READ, ActionKind.SEARCH)
 
 
+OF_MISSING_LINES = (
+    "before-answer", "never-asked", "not-asked", "perhaps-allowed", "other-not-asked",
+)  # fmt: skip
+"""Kinds of findings on messages that are missing, which an import may just not have."""
+
+
 def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
     """Returns the findings, problems first.
 

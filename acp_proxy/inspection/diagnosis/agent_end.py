@@ -22,6 +22,8 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     An agent that is told to stop, or whose client closes its end, while nothing is open has ended
     well. What its client left open is found with the prompts, and what a fault did is no problem.
     """
+    if context.recording.lost("ending"):
+        return
     cut = context.cut_turns
     exit_ = next(iter(context.of_kind("exit")), None)
     if exit_ is None:

@@ -58,6 +58,11 @@ class DiagnosisContext:
         """Whether the recorder is running."""
         return self.reader.live
 
+    @property
+    def waited_until_ns(self) -> int | None:
+        """Until when requests without an answer have waited; None if that is not known."""
+        return self.end_ns if self.recording.has_silences else None
+
     @cached_property
     def turns(self) -> list[TurnRow]:
         """All turns."""
@@ -71,7 +76,7 @@ class DiagnosisContext:
     @cached_property
     def unanswered(self) -> list[OpenRequest]:
         """The first requests without an answer."""
-        return read_unanswered(self.reader, self.end_ns, MOST)
+        return read_unanswered(self.reader, self.waited_until_ns, MOST)
 
     @cached_property
     def errors(self) -> list[ErrorTally]:
@@ -120,7 +125,7 @@ class DiagnosisContext:
     @cached_property
     def cut_turns(self) -> list[TurnRow]:
         """The turns in the middle of which the agent left by itself, or the recorder died."""
-        if self.live or self.client_end is not None:
+        if self.live or self.client_end is not None or self.recording.lost("ending"):
             return []
         if self.first_end is None and self.recording.state == "complete":
             return []

@@ -52,6 +52,8 @@ class _TurnGap(NamedTuple):
 
 def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
     """Returns updates that belong to the work of a turn but came after its end, by turn."""
+    if context.recording.lost("middle"):
+        return  # the prompt of another turn may be missing
     injected = context.faults.injected
     late = {
         each.seq: each
@@ -76,7 +78,8 @@ def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
         what = f'{kind} "{text}" (#{message.seq})' if text else f"{kind} (#{message.seq})"
         more = f" and {counted(len(others), 'other update')}" if others else ""
         when = f"came after turn {turn} had ended (#{first.end_seq})"
-        sentence = f"{what}{more} {when}, {duration(last.after_ns)} late"
+        late_by = f", {duration(last.after_ns)} late" if context.recording.has_durations else ""
+        sentence = f"{what}{more} {when}{late_by}"
         seqs = [message.seq for message, _ in updates][:100]
         yield Finding("late-update", PROBLEM, sentence, seqs, "agent")
 

@@ -35,7 +35,10 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
             lasts = duration(context.end_ns - begun)
             end = f"; {'it has not read since' if context.live else 'it never read again'}, {lasts}"
         where = f" (from frame #{frame})" if frame is not None else ""
-        text = f"{READERS[stream]} stopped reading at {seconds(begun)} s{where}{waited}{end}"
+        if not context.recording.has_durations:
+            end = "" if resumed is None else "; it read again"
+        at = f" at {seconds(begun)} s" if context.recording.has_times else ""
+        text = f"{READERS[stream]} stopped reading{at}{where}{waited}{end}"
         seqs = [note.seq] if frame is None else [frame]
         yield Finding("not-reading", PROBLEM, text, seqs, _RECEIVERS.get(stream))
 
@@ -83,7 +86,8 @@ def gaps(context: DiagnosisContext) -> Iterator[Finding]:
         lost = [f"{n:,} bytes {s}" for s in READERS if isinstance(n := gap.data.get(s), int)]
         why = plain(str(gap.data.get("reason", "")))
         what = f"{', '.join(lost) or 'bytes'} passed unrecorded"
-        text = f"{what} until {seconds(gap.t_ns)} s: {why} (#{gap.seq})"
+        until = f" until {seconds(gap.t_ns)} s" if context.recording.has_times else ""
+        text = f"{what}{until}: {why} (#{gap.seq})"
         yield Finding("gap", PROBLEM, text, [gap.seq])
 
 

@@ -125,12 +125,12 @@ def requests_by_number(reader: RecordingReader, seqs: Iterable[int]) -> dict[int
     return found
 
 
-def read_unanswered(reader: RecordingReader, end_ns: int, most: int) -> list[OpenRequest]:
+def read_unanswered(reader: RecordingReader, end_ns: int | None, most: int) -> list[OpenRequest]:
     """Returns the first requests that have no answer.
 
     Args:
         reader: the recording.
-        end_ns: until when they have waited.
+        end_ns: until when they have waited; None if that is not known.
         most: how many at the most.
     """
     rows = list(open_exchanges(reader, most))
@@ -138,7 +138,7 @@ def read_unanswered(reader: RecordingReader, end_ns: int, most: int) -> list[Ope
     return [
         OpenRequest(
             row.request_seq, row.direction, row.method, row.rpc_id,
-            waited_ns=end_ns - message.t_ns,
+            waited_ns=None if end_ns is None else end_ns - message.t_ns,
             preview=preview(message.raw, message.kind, row.method)[:200],
             session=row.session,
             awaited=answering_party(row.direction, row.method).value,
@@ -148,12 +148,12 @@ def read_unanswered(reader: RecordingReader, end_ns: int, most: int) -> list[Ope
     ]  # fmt: skip
 
 
-def read_person_requests(reader: RecordingReader, end_ns: int) -> Iterator[PersonRequest]:
+def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterator[PersonRequest]:
     """Yields the permissions and forms that a person was asked for, in order.
 
     Args:
         reader: the recording.
-        end_ns: until when the requests without an answer have waited.
+        end_ns: until when the requests without an answer have waited; None if that is not known.
     """
     rows = list(exchanges(reader, methods=_OF_PERSONS, direction="to-client"))
     titles = HintReader(reader)
@@ -169,12 +169,14 @@ def read_person_requests(reader: RecordingReader, end_ns: int) -> Iterator[Perso
                     announced = titles.title_of(asked.session, call, asked.seq)
                     title = announced[:80] or title
                 answer = None
+                waited_ns = row.latency_ns
+                if row.response_seq is None and end_ns is not None:
+                    waited_ns = end_ns - asked.t_ns
                 if row.response_seq is not None:
                     answer = _answer(row, params, messages.get((row.response_seq, row.id)))
                 yield PersonRequest(
                     asked.seq, row.method or "", row.session, asked.turn, title, answer,
-                    end_ns - asked.t_ns if row.latency_ns is None else row.latency_ns,
-                    tool_call=call,
+                    waited_ns, tool_call=call,
                 )  # fmt: skip
 
 

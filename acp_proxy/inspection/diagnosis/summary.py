@@ -43,10 +43,10 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
     """
     recording, events = reader.recording, list(read_events(reader))
     context = _context(reader, events, now_ns if reader.live else None, watch)
-    counts, end_ns = context.counts, context.end_ns
+    counts = context.counts
     assert counts is not None
     findings = run_checks(context)
-    asked = list(read_person_requests(reader, end_ns))
+    asked = list(read_person_requests(reader, context.waited_until_ns))
     sessions = read_sessions(reader, context.turns)
     shown = [event for event in events if event.kind in _SHOWN_EVENTS]
     frames, kinds = Counter[str](), Counter[str]()
@@ -58,7 +58,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         recording=recording,
         path=str(reader.path),
         live=reader.live,
-        duration_ns=counts.end_ns,
+        duration_ns=counts.end_ns if recording.has_durations else None,
         capabilities=read_capabilities(context.initialization),
         ending=_ending(context, counts),
         frames=dict(frames),
@@ -78,7 +78,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         finding_counts=_counted(context, findings),
         waiting=find_waiting(context),
         unanswered=context.unanswered,
-        longest_silence=counts.waits.silences.longest,
+        longest_silence=counts.waits.silences.longest if recording.has_silences else None,
         errors=error_count(reader),
         error_codes=context.errors[:MOST],
         not_acp=context.invalid_lines,
@@ -145,6 +145,8 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
     recording = context.recording
     if context.live:
         return "still running"
+    if recording.lost("ending"):
+        return "not known"
     parts = []
     if recording.exit_signal is not None:
         parts.append(f"sig {recording.exit_signal}")

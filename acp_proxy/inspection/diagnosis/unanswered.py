@@ -30,6 +30,9 @@ def unanswered_prompts(context: DiagnosisContext) -> Iterator[Finding]:
     for turn in open_:
         end, seq = context.client_end, turn.prompt_seq
         what = request_text("session/prompt", seq, messages.get(seq))
+        if not context.recording.has_all_answers:
+            yield _not_imported(what, seq)
+            continue
         never = "was never answered" if turn.outcome != "result" else "was accepted and never ended"
         asked = _request_to_client(context, turn) if context.prompt_after(turn) is None else None
         text = f"{what} {never}{_meanwhile(context, turn, end, asked)}"
@@ -52,14 +55,18 @@ def unanswered_requests(context: DiagnosisContext) -> Iterator[Finding]:
     for request in requests:
         seq = request.seq
         what = request_text(request.method, seq, messages.get(seq))
-        text = f"{_who_waits(request)}: {what}, {duration(request.waited_ns)}, never answered"
+        if not context.recording.has_all_answers:
+            yield _not_imported(what, seq)
+            continue
+        waited = f"{duration(request.waited_ns)}, " if request.waited_ns is not None else ""
+        text = f"{_who_waits(request)}: {what}, {waited}never answered"
         rule = withheld.get(seq) or context.holding_fault or context.faults.injected.get(seq)
         yield _unless_fault(text, rule, [seq], _answerer(request.direction))
 
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds hangs outside of tool calls that are not already reported as unanswered."""
-    if context.counts is None:
+    if context.counts is None or not context.recording.has_silences:
         return
     cut = {turn.prompt_seq for turn in context.cut_turns}
     for silence in context.counts.waits.silences.long:
@@ -107,6 +114,11 @@ def silence_text(silence: Silence) -> str:
         f"the {silence.party.value} sent nothing for {duration(silence.length_ns)}{turn},"
         f" from #{silence.from_seq}{until}, with {what} unanswered"
     )
+
+
+def _not_imported(what: str, seq: int) -> Finding:
+    """Returns a remark about a request whose answer may be missing in what was imported."""
+    return Finding("unanswered", REMARK, f"{what} has no answer in what was imported", [seq])
 
 
 def _unless_fault(text: str, rule: str | None, seqs: list[int], by: str) -> Finding:
@@ -165,6 +177,8 @@ def _request_to_client(context: DiagnosisContext, turn: TurnRow) -> str | None:
 def _how_long(context: DiagnosisContext, wait: OpenWait, until: str) -> str:
     """Returns a phrase for how long nothing came, or what was interrupted."""
     running = context.running_calls(wait.request.turn, wait.request.seq)
+    if not context.recording.has_silences:
+        return f"{named_calls(running)} in progress {until}" if running else until
     if running:
         return f"{named_calls(running)} in progress, {duration(wait.waited_ns)} {until}"
     if wait.silent_ns is None:  # another peer was waited for

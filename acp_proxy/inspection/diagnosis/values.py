@@ -102,8 +102,8 @@ class PersonRequest:
     answer: str | None
     """The kind of the chosen option, cancelled, granted, denied, error, or what was done with a
     form; None if there is no answer."""
-    waited_ns: int
-    """How long the person took, or has been waited for."""
+    waited_ns: int | None
+    """How long the person took, or has been waited for; None if that is not known."""
     tool_call: str | None = None
     """The id of the tool call that it is about."""
 
@@ -151,8 +151,8 @@ class OpenRequest:
     direction: str
     method: str | None
     rpc_id: str | None
-    waited_ns: int
-    """Until the end of the recording, or until now while it runs."""
+    waited_ns: int | None
+    """Until the end of the recording, or until now while it runs; None if that is not known."""
     preview: str
     session: str | None = None
     awaited: str = ""
@@ -195,7 +195,8 @@ class Summary:
     recording: Recording
     path: str
     live: bool
-    duration_ns: int
+    duration_ns: int | None
+    """None if that is not known."""
     capabilities: Capabilities
     ending: str
     """How it ended, in words."""
@@ -238,6 +239,11 @@ class Summary:
     events: list[str] = field(factory=list)
     """Signals, gaps, undelivered bytes and notes, in words."""
     stderr_tail: list[str] = field(factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a request without an answer may get one, or may have got one elsewhere."""
+        return self.live or not self.recording.has_all_answers
 
 
 def count_problems(summary: Summary) -> int:

@@ -20,6 +20,7 @@ from acp_proxy.inspection.folding import ChunkRun, fold, run_line
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.measures.turn_times import Part, waiting_part
 from acp_proxy.inspection.timeline import SILENCE_NS, began_ns, event_line, frame_line
+from acp_proxy.recording import Recording
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.exchange_queries import TurnRow, turns
 from acp_proxy.store.reader import RecordingReader
@@ -72,9 +73,11 @@ class SequenceDiagram:
     _used: set[str] = field(init=False, factory=lambda: {_CLIENT, _AGENT})
     _turns: dict[int, TurnRow] = field(init=False, factory=dict)
     _sessions: int = field(init=False, default=0)
+    _recording: Recording = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._hints = HintReader(self.reader)
+        self._recording = self.reader.recording
 
     def lines(self, watch: Callable[[Iterator[Row]], Iterable[Row]] = iter) -> Iterator[str]:
         """Yields the lines of the diagram.
@@ -123,7 +126,10 @@ class SequenceDiagram:
     def _between(self, item: _Item, before: tuple[int, int] | None) -> Iterator[str]:
         """Draws what lies between an item and the one before: a silence, and a new turn."""
         row = item if isinstance(item, dict) else item.first
-        if before is not None and row["seq"] == before[0] + 1:  # else more happened meanwhile
+        is_next = before is not None and row["seq"] == before[0] + 1
+        if (
+            before is not None and is_next and self._recording.has_silences
+        ):  # else more happened meanwhile
             silent_ns = began_ns(row) - before[1]
             if silent_ns >= SILENCE_NS:
                 yield note(_BOTH, f"{duration(silent_ns)} of silence")
@@ -133,7 +139,8 @@ class SequenceDiagram:
     def _turn_text(self, turn: TurnRow) -> str:
         facts = [f"Turn {turn.id}"]
         if turn.end_seq is None:
-            facts.append("not ended so far" if self.reader.live else "never ended")
+            open_ = "not ended so far" if self.reader.live else "open"
+            facts.append(open_ if self.reader.is_open else "never ended")
         else:
             facts += [turn.stop_reason or "", duration(turn.duration_ns)]
         if turn.tool_calls:
@@ -144,9 +151,10 @@ class SequenceDiagram:
 
     def _lines(self, item: _Item) -> Iterator[str]:
         if isinstance(item, ChunkRun):
-            line = run_line(item)
+            line = run_line(item, has_durations=self._recording.has_durations)
             sender, receiver = _ends(item.first)
-            text = f"{line.cells.number} {line.cells.method}, {line.cells.pair}: {line.text}"
+            took = f", {line.cells.pair}" if line.cells.pair else ""
+            text = f"{line.cells.number} {line.cells.method}{took}: {line.text}"
             yield arrow(sender, Arrow.NOTIFICATION, receiver, text)
         elif isinstance(item, _StderrRun):
             first = item.first["seq"]
@@ -169,7 +177,7 @@ class SequenceDiagram:
         sender, receiver = _ends(row)
         self._used |= {sender, receiver}
         kind = _ARROWS.get(row["kind"], Arrow.NOTIFICATION)
-        if kind is Arrow.REQUEST and row["response_seq"] is None and not self.reader.live:
+        if kind is Arrow.REQUEST and row["response_seq"] is None and not self.reader.is_open:
             kind = Arrow.LOST
         fired = row.get("fired") or []
         if not fired:
@@ -190,11 +198,11 @@ class SequenceDiagram:
         yield arrow(_PROXY, Arrow.LOST if row["delivered"] == "none" else kind, receiver, what)
 
     def _text(self, row: Row) -> str:
-        line = frame_line(row, live=self.reader.live, hints=self._hints.of(row))
+        line = frame_line(row, live=self.reader.is_open, hints=self._hints.of(row))
         cells = line.cells
         took = f" {duration(row['latency_ns'])}" if row["kind"] != "request" else f" {cells.pair}"
         pair = took if cells.pair and not cells.pair.startswith("→") else ""
-        what = f"{cells.number} {cells.method or row['kind']}{pair}"
+        what = f"{cells.number} {cells.method or row['kind']}{pair.rstrip()}"
         return f"{what}: {line.text}" if line.text else what
 
 

@@ -26,6 +26,7 @@ from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.measures.turn_times import Part, waiting_part
 from acp_proxy.inspection.timeline import began_ns, event_line, frame_line
 from acp_proxy.protocol.updates import FINAL, UPDATE
+from acp_proxy.recording import origin_values
 from acp_proxy.safe_text import plain
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.exchange_queries import TurnRow, turns
@@ -105,6 +106,8 @@ class Trace:
             "name": reader.recording.name, "started_at": reader.recording.started_at,
             "masked": is_masked, **self.metadata,
         }  # fmt: skip
+        if reader.recording.origin is not None:
+            known["origin"] = origin_values(reader.recording.origin)
         yield b'{"displayTimeUnit":"ms","metadata":' + _encode(known) + b',"traceEvents":['
         separator = b"\n"
         for event in self._events(watch(reader.rows(self.chosen))):
@@ -197,7 +200,7 @@ class Trace:
             end_ns = FOREVER if turn.duration_ns is None else row["t_ns"] + turn.duration_ns
         if end_ns == FOREVER:
             end = "never ended" if turn is not None else "unanswered"
-            name += ", open" if self.reader.live else f", {end}"
+            name += ", open" if self.reader.is_open else f", {end}"
         asked = Slice(name, end_ns, ends_others=turn is not None)
         if turn is not None and turn.end_seq is not None:
             asked.args |= {"seq": turn.end_seq, "stop_reason": _name(turn.stop_reason or "")}

@@ -71,7 +71,10 @@ class MessageLookup:
         numbers = frames_of_terminal(self._reader, *key, row["seq"] if is_new else 0)
         found = TerminalMessages(self._limits, terminal)
         found.add_all(self._about_terminal(numbers, key))
-        return found.entry(row["seq"], row["t_ns"], live=self._reader.live)
+        unended = "did not end"
+        if self._reader.is_open:
+            unended = "running" if self._reader.live else "open"
+        return found.entry(row["seq"], row["t_ns"], unended=unended)
 
     def asked(self, row: Row) -> AskedRequest:
         """Returns a request with its answer."""
@@ -84,7 +87,7 @@ class MessageLookup:
             answer,
             self.hints.of(row).title,
             self._reader.recording.dialect,
-            self._reader.live,
+            self._reader.is_open,
         )
 
     def _about_terminal(

@@ -48,7 +48,7 @@ class AskedRequest:
     title: str
     """The title of the request's tool call in another frame; empty if there is none."""
     dialect: str | None
-    live: bool
+    is_open: bool
     message: Value = field(init=False)
     """The request, decoded."""
     reply: Value = field(init=False)
@@ -86,7 +86,7 @@ class AskedRequest:
     def outcome(self) -> tuple[str, bool]:
         """The outcome in words, and whether it is a failure; for a result, no words and False."""
         if self.row["response_seq"] is None:
-            return ("open", False) if self.live else ("not answered", True)
+            return ("open", False) if self.is_open else ("not answered", True)
         if self.answer is not None and self.answer.kind == "error":
             error = self.reply.get("error")
             code = error.get("code") if isinstance(error, dict) else None

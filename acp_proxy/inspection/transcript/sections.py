@@ -35,18 +35,18 @@ def parts_of(reader: RecordingReader, only: int | None = None) -> Iterator[Secti
         beyond = LAST_SEQ if following is None else following.prompt_seq - 1
         claimed = min(turn.end_seq or LAST_SEQ, beyond)
         if only in (None, turn.id):
-            yield _turn(turn, claimed, live=reader.live)
+            yield _turn(turn, claimed, is_open=reader.is_open)
         if only is None:
             yield _outside(turn.prompt_seq, beyond, claimed)
 
 
-def _turn(turn: TurnRow, claimed: int, *, live: bool) -> SectionFrames:
+def _turn(turn: TurnRow, claimed: int, *, is_open: bool) -> SectionFrames:
     end = turn.end_seq or LAST_SEQ
     seqs = f"seq:{turn.prompt_seq}..{end}"
     meanwhile = f"{_MEANWHILE} seq:{turn.prompt_seq}..{claimed}"
     state, is_failed = turn.stop_reason or "", False
     if turn.end_seq is None:
-        state, is_failed = ("open", False) if live else ("never ended", True)
+        state, is_failed = ("open", False) if is_open else ("never ended", True)
     elif turn.outcome == "error":
         state, is_failed = "error", True
     section = TranscriptSection(

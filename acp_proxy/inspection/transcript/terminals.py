@@ -113,16 +113,16 @@ class TerminalMessages:
         if text not in self._remarks:
             self._remarks.append(text)
 
-    def entry(self, seq: int, t_ns: int, *, live: bool) -> TranscriptEntry:
+    def entry(self, seq: int, t_ns: int, *, unended: str) -> TranscriptEntry:
         """Returns the entry of the terminal.
 
         Args:
             seq: the number of the first frame about it.
             t_ns: the time of that frame.
-            live: whether the recording is still being made.
+            unended: its state if no message says that it ended.
         """
         output = self._output.text
-        state = self._error or self._exit or ("running" if live else "did not end")
+        state = self._error or self._exit or unended
         if self._remarks and not self._exit and not self._error:
             state = ""
         return TranscriptEntry(

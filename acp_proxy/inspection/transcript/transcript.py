@@ -18,6 +18,7 @@ from acp_proxy.inspection.describe.sessions import prompt_result
 from acp_proxy.inspection.describe.values import Value, message_of, part
 from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.message_pass import HISTORY
+from acp_proxy.inspection.origins import known_value
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.transcript import requests
 from acp_proxy.inspection.transcript.contents import blocks_of
@@ -101,6 +102,7 @@ class TranscriptReader:
         Raises:
             UnreadableRecording: the file is damaged, or locked.
         """
+        recording = self._reader.recording
         for found in parts_of(self._reader, self._only):
             self._part = found
             self._calls.clear()
@@ -109,7 +111,7 @@ class TranscriptReader:
                 if not is_begun:
                     yield found.section
                 is_begun = True
-                yield entry
+                yield entry if recording.origin is None else known_value(recording, entry)
 
     def _entries(self) -> Iterator[TranscriptEntry]:
         """Yields the entries of the current section; consecutive chunks become one entry."""
@@ -130,8 +132,8 @@ class TranscriptReader:
             yield entry
         turn = self._part.turn
         if turn is not None and turn.end_seq is None and not is_empty:
-            state = "open" if self._reader.live else "never answered"
-            failed = not self._reader.live
+            state = "open" if self._reader.is_open else "never answered"
+            failed = not self._reader.is_open
             yield TranscriptEntry(
                 EntryKind.END, turn.prompt_seq, turn.prompt_seq, 0, state=state, is_failed=failed
             )

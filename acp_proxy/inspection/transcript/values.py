@@ -81,7 +81,8 @@ class TranscriptEntry:
     """The number of the first frame about it."""
     last_seq: int
     """The number of the last frame about it."""
-    t_ns: int
+    t_ns: int | None
+    """None if that is not known."""
     title: str = ""
     state: str = ""
     """Its status or its outcome, in a few words."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.inspection.frames import event_json, facts, frame_json
+from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import LogWriter, record_conversation
 
@@ -109,7 +110,7 @@ def test_any_depth_can_be_printed(tmp_path: Path) -> None:
     assert found
 
 
-START = datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC)
+START = Recording("0", "x", "0", datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC).isoformat())
 
 
 def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:

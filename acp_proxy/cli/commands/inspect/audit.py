@@ -17,6 +17,7 @@ from acp_proxy.cli.render.output import Writer, progress, say_json, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.inspection.audit.audit import audit as read_audit
+from acp_proxy.inspection.origins import known_json
 from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.recording import FrameRun
 
@@ -74,7 +75,7 @@ def audit(
             no_action = "no frame of an action matches FILTER"
             warn(no_action if has_frame else why_nothing(reader, words))
     if json:
-        say_json(found)
+        say_json(known_json(found.recording, found))
         return
     if markdown:
         from acp_proxy.cli.render.audit_markdown import markdown as lines_of

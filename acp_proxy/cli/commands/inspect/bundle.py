@@ -24,6 +24,7 @@ from acp_proxy.cli.render.styled_text import Screen
 from acp_proxy.cli.render.summary_screen import show_summary
 from acp_proxy.cli.zip_archive import zip_parts
 from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.inspection.origins import origin_rows
 from acp_proxy.inspection.secrets import masked_values
 from acp_proxy.recording import Recording
 from acp_proxy.report.model import ReportOptions
@@ -101,12 +102,14 @@ def _summary(reader: RecordingReader) -> Iterator[bytes]:
 
 def _versions(recording: Recording) -> Iterator[bytes]:
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    maker = "recorded by" if recording.origin is None else "imported by"
     facts = [
         ("acp-proxy", __version__),
         ("Python", f"{platform.python_implementation()} {platform.python_version()}"),
         ("SQLite", SQLITE_VERSION),
         ("platform", system),
-        ("recorded by", f"acp-proxy {recording.tool_version}"),
+        (maker, f"acp-proxy {recording.tool_version}"),
+        *origin_rows(recording),
         ("recorded on", recording.platform),
         ("agent", recording.agent_title),
         ("client", recording.client_title),

@@ -16,7 +16,7 @@ from acp_proxy.cli.options import (
     filter_argument,
 )
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
-from acp_proxy.cli.recordings import file_of, masked_alike, open_recording
+from acp_proxy.cli.recordings import file_of, masked_alike, note_imported, open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, stdout_screen, warn
 from acp_proxy.cli.render.pager import pages
@@ -94,6 +94,9 @@ def diff(
         spare_recordings([junit], map(file_of, (a, b)))
         for reader in {a.path: a, b.path: b}.values():
             _note(reader)
+            if exact and reader.recording.lost("bytes"):
+                raise Refusal("--exact compares bytes, and how messages were spelled is not known:"
+                              f" {reader.path} was imported")  # fmt: skip
         a, b = masked_alike((a, b), stack)
         if learn:
             code = _learn(a, b, options, as_json=json)
@@ -109,6 +112,7 @@ def _note(reader: RecordingReader) -> None:
         warn(f"{reader.path} is still being recorded; later frames are not compared")
     elif reader.recording.state == "incomplete":
         warn(f"{reader.path} is incomplete; it is compared as far as it goes")
+    note_imported(reader)
 
 
 def _diff(

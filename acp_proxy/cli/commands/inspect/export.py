@@ -19,6 +19,7 @@ from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, progress, say, warn
 from acp_proxy.filters import EVERYTHING, UNREAD, Filter, all_of, parse
 from acp_proxy.inspection.frames import line_parts
+from acp_proxy.inspection.origins import why_no_times
 from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
@@ -127,6 +128,8 @@ def export(
     words, stream = " ".join(filter_words), _STREAMS.get(dir or "", "")
     parse(words, UNREAD)
     with open_recording(rec) as reader:
+        if format == "perfetto" and not reader.recording.has_durations:
+            raise Refusal(f"a trace needs times; {why_no_times(reader.recording)}")
         wanted = [chosen_in(reader, words)] if words else []
         wanted += [parse(stream)] if stream else []
         chosen = all_of(wanted) if wanted else EVERYTHING

@@ -241,10 +241,11 @@ def _cells(
     """Returns the cells of a recording; times are absolute without ``now``."""
     started = datetime.fromisoformat(recording.started_at)
     took = ""
-    if recording.ended_at:
+    if recording.ended_at and recording.has_durations:
         ended = datetime.fromisoformat(recording.ended_at)
         took = duration(int((ended - started).total_seconds() * 1e9))
-    state = "running" if entry.live else recording.state
+    begun = f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now)
+    state = "running" if entry.live else recording.shown_state
     code = str(recording.exit_code) if recording.exit_code is not None else ""
     if recording.exit_signal is not None:
         code = f"sig {recording.exit_signal}"
@@ -259,7 +260,7 @@ def _cells(
         mark,
         cell(recording.id[:6], live),
         cell(_name(entry.path, recording)),
-        cell(f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now)),
+        cell(begun if recording.has_date else f"imported {begun}"),
         cell(took),
         cell(recording.cwd if now is None else _tail(recording.cwd)),
         cell(recording.agent_title or _agent_of(recording.command)),

@@ -3,7 +3,6 @@
 import time as clock  # `time` is an option
 from collections import deque
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from functools import partial
 
 import click
@@ -25,6 +24,7 @@ from acp_proxy.inspection.choice import Neighborhood, of_session, of_turn, row_o
 from acp_proxy.inspection.folding import ChunkRun, fold
 from acp_proxy.inspection.frames import event_json, frame_json, large_frame_json, line_parts
 from acp_proxy.inspection.hints import HintReader
+from acp_proxy.inspection.origins import known_row
 from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.store.checked_values import Row, is_excerpt
@@ -202,11 +202,13 @@ class _JsonTimeline:
         return rows
 
     def write(self, items: Iterable[Row | ChunkRun]) -> None:
-        for row in items:
-            assert isinstance(row, dict)
+        recording = self.reader.recording
+        for item in items:
+            assert isinstance(item, dict)
+            row = item if recording.origin is None else known_row(recording, item)
             if "raw" not in row:
                 self.out.json(event_json(row))
-            elif is_excerpt(row):
+            elif is_excerpt(item):
                 for part in large_frame_json(row, partial(self.reader.pieces, row["seq"])):
                     self.out.raw(part)
                 self.out.raw(b"\n")
@@ -238,8 +240,7 @@ class _TimelineScreen(_JsonTimeline):
     def print_one(self, row: Row) -> None:
         from acp_proxy.cli.render.frame_page import FramePage
 
-        started_at = datetime.fromisoformat(self.reader.recording.started_at)
-        page = FramePage(started_at, self.layout)
+        page = FramePage(self.reader.recording, self.layout)
         number = pair_of(row)
         pair = None if number is None else row_of(self.reader, number)
         for line in page.lines(row, pair):
@@ -253,7 +254,7 @@ class _TimelineScreen(_JsonTimeline):
         return fold(rows, self.layout.marked) if self.folded else rows
 
     def write(self, items: Iterable[Row | ChunkRun]) -> None:
-        self.layout.live = self.reader.live
+        self.layout.live = self.reader.is_open
         for item in items:
             for line in self.layout.lines(item):
                 self.out.line(line)
@@ -269,9 +270,9 @@ def _form(
     layout = TimelineLayout(
         stdout_screen(),
         newest=last_number(reader),
-        live=reader.live,
+        live=reader.is_open,
         hints_of=HintReader(reader).of,
         times=times,
-        started_at=datetime.fromisoformat(reader.recording.started_at),
+        recording=reader.recording,
     )
     return _TimelineScreen(reader, Writer(), layout, folded)

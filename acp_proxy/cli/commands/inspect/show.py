@@ -13,6 +13,7 @@ from acp_proxy.cli.render.output import progress, say_json
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.summary_screen import show_summary
 from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.inspection.origins import known_json
 
 _EXAMPLES = """\b
 Examples:
@@ -41,6 +42,6 @@ def show(rec: str, json: bool) -> None:
         watch = partial(progress, total=reader.count(), label="reading", size=size)
         summary = summarize(reader, time.monotonic_ns(), watch)
     if json:
-        say_json(summary)
+        say_json(known_json(summary.recording, summary))
     else:
         show_summary(summary, rec)

@@ -24,6 +24,7 @@ from acp_proxy.inspection.measures.statistics import (
     with_texts,
 )
 from acp_proxy.inspection.measures.turn_times import TurnTime
+from acp_proxy.inspection.origins import known_json, why_no_times
 from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.store.reader import RecordingReader
 
@@ -87,7 +88,10 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
         chosen = chosen_in(reader, words)
         watch = partial(progress, total=reader.count(), label="counting")
         found = gather(reader, chosen, top=top, watch=watch)
-        chosen_turn = _turn(reader, found, turn)
+        recording = reader.recording
+        if turn is not None and (why := why_no_times(recording)):
+            raise Refusal(f"the steps of a turn need times; {why}")
+        chosen_turn = _turn(reader, found, turn) if recording.has_shares else None
         if chosen_turn is not None:
             chosen_turn = with_texts(reader, chosen_turn)
             most = _STEPS if turn is None else None
@@ -95,15 +99,14 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
         listed = found.turns if json else slowest(found.turns, top)
         texts = [with_texts(reader, one) for one in listed]
         if json:
-            say_json(evolve(found, turns=texts))
+            say_json(known_json(recording, evolve(found, turns=texts)))
             return
-        name = reader.recording.name
         if not found.frames:
             is_empty = chosen is EVERYTHING
             warn("the recording has no frames" if is_empty else why_nothing(reader, words))
     from acp_proxy.cli.render.stats_screen import show_statistics
 
-    show_statistics(stdout_screen(), found, name, texts, chosen_turn)
+    show_statistics(stdout_screen(), found, recording, texts, chosen_turn)
 
 
 def _turn(reader: RecordingReader, found: Statistics, number: int | None) -> TurnTime | None:

@@ -2,7 +2,7 @@
 import {contentBlocks, outputBlocks} from "../detail/blocks.js";
 import {addInParts} from "../detail/hex.js";
 import {isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt} from "../data/values.js";
-import {countInWords, durationInWords, visibleText} from "../shell/words.js";
+import {countInWords, durationInWords, secondsInWords, visibleText} from "../shell/words.js";
 import {clear, h, setAttribute} from "../shell/dom.js";
 import {blockElements, readFrames} from "./terminal.js";
 
@@ -148,16 +148,16 @@ export async function permissionElement(state, row, title, isWhole) {
   const pair = recording.pair(row);
   const answer = pair < 0 ? null : parsedLine(await recording.line(pair));
   const model = permissionModel(parsedLine(await recording.line(row)), answer, title);
-  const latency = durationInWords(recording.numbers("latency_ns")[row]);
   const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "the person" : "the client";
+  const took = durationInWords(recording.numbers("latency_ns")[row], ` — ${who} took `);
   const choices = model.options.map(({name, kind, isChosen}) => h("li", {class: isChosen ? "chosen" : null},
     `${isChosen ? "●" : "○"} ${visibleText(name)} `, h("span", {class: "note"}, visibleText(kind)), isChosen ? " ← chosen" : ""));
   return h("div", {class: "permission"},
     h("div", {}, "asked for permission: ", h("b", {}, visibleText(model.title)), " ", seqButton(state, row)),
     model.reasons.map((reason) => h("p", {}, visibleText(reason))),
     h("ul", {class: "choices"}, choices),
-    pair < 0 ? h("p", {class: "trouble"}, "not answered")
-      : h("p", {}, h("b", {}, visibleText(model.decision)), ` — ${who} took ${latency} `, seqButton(state, pair)),
+    pair < 0 ? h("p", {class: "trouble"}, recording.unanswered)
+      : h("p", {}, h("b", {}, visibleText(model.decision)), `${took} `, seqButton(state, pair)),
     isWhole ? await blockElements(state, model.blocks, row) : []);
 }
 
@@ -229,7 +229,7 @@ export async function callElement(state, model, rows) {
     h("p", {class: "note"}, `${visibleText(wordAt(model.call, "toolCallId", "id"))} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, last)]),
     h("ol", {class: "statuses", "aria-label": "status over time"}, model.history.map(({status, row, t_ns}) => h("li", {},
       `${statusInWords(status)} `, seqButton(state, row),
-      h("span", {class: "note"}, t_ns === start ? ` at ${(t_ns / 1e9).toFixed(3)} s` : ` +${durationInWords(t_ns - start)}`)))),
+      h("span", {class: "note"}, t_ns === start ? secondsInWords(t_ns, " at ", " s") : durationInWords(t_ns - start, " +"))))),
     h("ul", {class: "choices mono"}, model.locations.slice(0, 20).map((place) => h("li", {}, visibleText(place)))));
   for (const asked of model.asked) box.append(await permissionElement(state, asked.row, model.title, false));
   box.append(...(await blockElements(state, model.blocks, rows[0])));

@@ -175,7 +175,7 @@ function outputElements(model) {
     requestAnimationFrame(() => (box.scrollTop = box.scrollHeight));
     const {t_ns, seq} = model.steps[index];
     slider.value = String(index);
-    clear(place, `change ${index + 1} of ${last + 1}, #${seq}, after ${durationInWords(t_ns - model.steps[0].t_ns)}`);
+    clear(place, `change ${index + 1} of ${last + 1}, #${seq}${durationInWords(t_ns - model.steps[0].t_ns, ", after ")}`);
     slider.setAttribute("aria-valuetext", place.textContent ?? "");
   };
   const stop = () => {

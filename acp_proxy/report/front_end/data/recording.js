@@ -2,6 +2,7 @@
 // A row is a frame or an event; rows are numbered from 0, and each has its own frame number, `seq`.
 import { decodeCodes, decodeNumbers, readIndexBlock, rowsOf } from "./columns.js";
 import { pause } from "./source.js";
+import { forgetTimes } from "../shell/words.js";
 
 /**
  * @typedef {{rule: string, action: string, made: boolean, delivered: string | null, base64: string | null, size: number}} FiredFault
@@ -59,9 +60,16 @@ export class Recording {
     }
     const recording = new Recording(source, meta, blocks);
     if (recording.rows !== meta.rows) throw new Error(`the index is cut off: expected ${meta.rows} rows, got ${recording.rows}`);
+    if (meta.has_times === false) recording.forgetTimes();
     await recording.decode(FIRST_NUMBERS, FIRST_CODES);
     recording.problems = problemsOf(recording);
     return recording;
+  }
+
+  /** Puts the order of rows in place of times that nobody knows. */
+  forgetTimes() {
+    forgetTimes();
+    this.decodedNumbers.set("t_ns", Float64Array.from({length: this.rows}, (_, row) => row));
   }
 
   /** Decodes what is needed as soon as a row is chosen, so that nobody waits for it then. */
@@ -180,6 +188,11 @@ export class Recording {
   /** Calls a function whenever cells were loaded. @param {() => void} listener */
   onLoaded(listener) {
     this.loadListeners.add(listener);
+  }
+
+  /** What is said of a request without an answer: that of an imported recording may be missing. */
+  get unanswered() {
+    return this.meta.is_open ? "open" : "not answered";
   }
 
   /** Whether the lines themselves are in the page. */

@@ -2,7 +2,7 @@
 import {rowsOfCallAt, seqButton} from "../cards/card.js";
 import {clear, h, setAttribute} from "../shell/dom.js";
 import {messageOf} from "../shell/state.js";
-import {countInWords, durationInWords, shellWord, visibleText} from "../shell/words.js";
+import {countInWords, durationInWords, secondsInWords, shellWord, visibleText} from "../shell/words.js";
 import {showBytes} from "./hex.js";
 import {JsonText, JsonTree} from "./json_tree.js";
 import {saidElements, whyUnread} from "./said.js";
@@ -53,11 +53,11 @@ function isReplaced(recording, row) {
 async function factsOf(recording, row) {
   const {t_ns, t_first_ns, size, newline, ...frame} = await recording.frame(row);
   const spread = Number(t_ns) - Number(t_first_ns);
-  const clock = new Date(Date.parse(recording.meta.started_at) + Number(t_ns) / 1e6).toISOString();
+  const startedAt = Date.parse(recording.meta.started_at ?? "");
   const facts = Object.entries({
     ...frame,
-    time: `${clock}, ${(Number(t_ns) / 1e9).toFixed(6)} s after the start`,
-    arrived: spread > 0 && `over ${durationInWords(spread)}`,
+    time: startedAt > 0 && `${new Date(startedAt + Number(t_ns) / 1e6).toISOString()}, ${(Number(t_ns) / 1e9).toFixed(6)} s after the start`,
+    arrived: spread > 0 && durationInWords(spread, "over "),
     size: typeof size === "number" && countInWords(size, "byte"),
     newline: typeof newline === "string" && (JSON.stringify(newline).slice(1, -1) || "none"),
     answer: answerInWords(recording, row),
@@ -75,8 +75,8 @@ async function factsOf(recording, row) {
 function answerInWords(recording, row) {
   const isRequest = recording.text("kind", row) === "request";
   const pair = recording.pair(row);
-  if (pair < 0) return isRequest ? "not answered" : "";
-  return `${isRequest ? "answered by" : "answers"} #${recording.numbers("seq")[pair]}, after ${durationInWords(recording.numbers("latency_ns")[row])}`;
+  if (pair < 0) return isRequest ? recording.unanswered : "";
+  return `${isRequest ? "answered by" : "answers"} #${recording.numbers("seq")[pair]}${durationInWords(recording.numbers("latency_ns")[row], ", after ")}`;
 }
 
 /**
@@ -89,7 +89,7 @@ function summaryOf(recording, row, facts) {
   const turn = recording.numbers("turn")[row];
   const odd = facts.filter(([name, value]) => name === "late" || name === "fired" || name === "parse_error" || (name === "delivered" && value !== "full"));
   return [
-    SENDERS_IN_WORDS.get(recording.text("stream", row) ?? ""), `at ${(recording.numbers("t_ns")[row] / 1e9).toFixed(3)} s`,
+    SENDERS_IN_WORDS.get(recording.text("stream", row) ?? ""), secondsInWords(recording.numbers("t_ns")[row], "at ", " s"),
     turn > 0 && `turn ${turn}`, answerInWords(recording, row), ...odd.map(([name, value]) => `${name}: ${value}`),
   ].filter(Boolean).join(" · ");
 }

@@ -167,6 +167,6 @@ export async function saidElements(state, row) {
 function joinedElements(state, {rows, text}, noun) {
   const [first, last] = [rows[0], rows[rows.length - 1]];
   const times = state.recording.numbers("t_ns");
-  const heading = h("p", {class: "note"}, `${countInWords(rows.length, noun)}, `, seqButton(state, first), "–", seqButton(state, last), ` over ${durationInWords(times[last] - times[first])}`);
+  const heading = h("p", {class: "note"}, `${countInWords(rows.length, noun)}, `, seqButton(state, first), "–", seqButton(state, last), durationInWords(times[last] - times[first], " over "));
   return [first !== last && heading, text === "" ? h("p", {class: "note"}, `an empty ${noun}`) : longText(text)];
 }

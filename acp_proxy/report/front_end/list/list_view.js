@@ -4,7 +4,7 @@ import { lowerBound } from "../data/recording.js";
 import { h, setAttribute } from "../shell/dom.js";
 import { buildItems, indexOfRow, kindOfItem, rowOfItem, runExtent, ROW, RUN, TURN } from "../shell/items.js";
 import { VirtualList } from "../shell/virtual_list.js";
-import { durationInWords, sizeInWords, visibleText } from "../shell/words.js";
+import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State
@@ -231,7 +231,7 @@ class ListView {
     const [request, answer, took] = ["request_seq", "response_seq", "latency_ns"].map((name) => recording.numbers(name)[row]);
     if (Number.isNaN(request)) return null;
     if (recording.text("kind", row) !== "request") return [`↩${request} `, h("span", { class: this.pace(row, took) }, durationInWords(took))];
-    return Number.isNaN(answer) ? h("span", { class: "pace-stuck" }, "unanswered") : `→${answer}`;
+    return Number.isNaN(answer) ? h("span", { class: "pace-stuck" }, recording.meta.is_open ? "open" : "unanswered") : `→${answer}`;
   }
 
   /** Only an answer of a peer itself can be slow: not a turn, a person's choice or a program. @param {number} row @param {number} took */
@@ -244,9 +244,10 @@ class ListView {
   /** @param {number} row */
   time(row) {
     const times = this.recording.numbers("t_ns");
+    const words = secondsInWords(times[row]);
     const startedAt = Date.parse(this.recording.meta.started_at ?? "");
     if (this.state.times === "clock" && !Number.isNaN(startedAt)) return clock(new Date(startedAt + times[row] / 1e6));
-    if (this.state.times !== "delta") return (times[row] / 1e9).toFixed(3);
+    if (this.state.times !== "delta" || !words) return words;
     const above = this.state.shown[lowerBound(this.state.shown, row) - 1] ?? row;
     return ((times[row] - times[above]) / 1e9).toFixed(6);
   }

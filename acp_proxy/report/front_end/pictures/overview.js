@@ -2,7 +2,7 @@
 // time that is shown, which mouse and keyboard change.
 import {lowerBound} from "../data/recording.js";
 import {clear, h, svg} from "../shell/dom.js";
-import {durationInWords} from "../shell/words.js";
+import {durationInWords, secondsInWords} from "../shell/words.js";
 import {countsByPlace, lengthOf, markPlaces, placeOf, timeAt, timeAxis} from "./time_axis.js";
 
 /** @typedef {import("../shell/state.js").State} State */
@@ -239,7 +239,7 @@ class OverviewStrip {
       return rows.length && `${what} at${first}${rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : ""}`;
     };
     return [
-      times.length ? durationInWords(times[times.length - 1] - times[0]) : "nothing was recorded",
+      times.length ? durationInWords(times[times.length - 1] - times[0]) || "no times: in the order of the frames" : "nothing was recorded",
       named("▼ findings", this.state.problems), named("▾ error answers", this.errors), named("◇ faults", this.faults),
       axis.quiet.length && `quiet for ${durationInWords(lengthOf(axis.quiet))} where dotted, drawn short`,
     ].filter(Boolean).join(" · ");
@@ -248,5 +248,5 @@ class OverviewStrip {
 
 /** @param {number} time */
 function inSeconds(time) {
-  return `${(time / 1e9).toFixed(3)} s`;
+  return secondsInWords(time, "", " s");
 }

@@ -1,6 +1,6 @@
 // The sequence diagram: client and agent, who else answers, and the proxy where faults did something.
 // It is a virtual list; each row is a small drawing with its text beside the arrow.
-import {durationInWords, sizeInWords, visibleText} from "../shell/words.js";
+import {durationInWords, secondsInWords, sizeInWords, visibleText} from "../shell/words.js";
 import {h, svg} from "../shell/dom.js";
 import {VirtualList} from "../shell/virtual_list.js";
 import {arrowsOf, endsOf, fateOf, lanesOf, lateUpdates, pendingIn, sequenceItems} from "./lanes.js";
@@ -108,7 +108,8 @@ class SequenceView {
     const labels = this.labels(item, recording.cellsNow(row));
     const problems = kind === "frame" ? recording.problems.get(row) : undefined;
     const number = kind === "frame" ? this.number(item) : "";
-    const after = item.after >= 0 && kind !== "gap" ? `, ${durationInWords(item.after)} after` : "";
+    const pause = durationInWords(item.after, ", ");
+    const after = item.after >= 0 && kind !== "gap" && pause ? `${pause} after` : "";
     const trouble = problems ? `. Problem: ${problems.join(" ")}` : "";
     node.classList.add("sequence-row", `sequence-${kind}`, `stream-${recording.text("stream", row)}`, `tone-${recording.text("tone", row)}`);
     node.classList.toggle("sequence-trouble", problems !== undefined);
@@ -116,7 +117,7 @@ class SequenceView {
     node.setAttribute("aria-label", `${number} ${labels.map(({words}) => words).join("; ")}${after}${trouble}`);
     node.append(
       h("span", {class: "sequence-when", role: "gridcell"},
-        h("b", null, problems ? "▼ " : "", number), kind === "gap" ? "" : `${(item.time / 1e9).toFixed(3)} s`),
+        h("b", null, problems ? "▼ " : "", number), kind === "gap" ? "" : secondsInWords(item.time, "", " s")),
       h("span", {class: "sequence-field", role: "gridcell"},
         svg("svg", {"aria-hidden": "true"}, this.bars(item), this.arrows(item)), labels.map((label) => this.labelled(label))));
   }
@@ -223,10 +224,10 @@ class SequenceView {
     const kind = recording.text("kind", row) ?? "";
     const verb = visibleText(recording.text("update", row) ?? recording.text("method", row) ?? kind);
     const latency = recording.numbers("latency_ns")[row];
-    const after = latency >= 0 ? ` after ${durationInWords(latency)}` : "";
+    const after = latency >= 0 ? durationInWords(latency, " after ") : "";
     if (kind === "response" || kind === "error") return `${verb} ${kind === "error" ? "✗" : "✓"}${after}`;
     const took = recording.numbers("t_ns")[last] - recording.numbers("t_ns")[row];
-    return count === 1 ? verb : `${verb} ×${count}${took > 0 ? ` in ${durationInWords(took)}` : ""}`;
+    return count === 1 ? verb : `${verb} ×${count}${took > 0 ? durationInWords(took, " in ") : ""}`;
   }
 
   /** @param {Item} item */

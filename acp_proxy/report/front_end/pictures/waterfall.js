@@ -101,7 +101,7 @@ class WaterfallView {
     this.summary = h("span", {class: "faint"});
     const keys = Object.entries(WAITED_FOR).map(([name, words]) => h("span", null, h("i", {class: `waterfall-bar who-${name}`}), words));
     const tools = h("div", {class: "waterfall-tools"}, h("label", null, "Turn ", this.chooser), this.summary, "waiting for:", keys);
-    this.element = h("div", {class: "waterfall"}, this.turns.length ? [tools, this.list.element] : "There is no turn in this recording.");
+    this.element = h("div", {class: "waterfall"}, this.turns.length ? [tools, this.list.element] : this.recording.meta.why_no_times ?? "There is no turn in this recording.");
     container.append(this.element);
     state.on("row", () => this.isShown && this.follow());
     state.on("turn", () => this.isShown && this.showTurn(this.named(state.turn) ?? this.turn));

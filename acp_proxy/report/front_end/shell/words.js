@@ -33,13 +33,35 @@ export function visibleText(text) {
   return visiblePieces(text).map((piece) => piece.text).join("");
 }
 
+let hasTimes = true;
+
+/** From now on no time is put into words: the recording was imported from something without times. */
+export function forgetTimes() {
+  hasTimes = false;
+}
+
 /**
- * A duration in a suitable unit; empty for NaN.
+ * A time since the start, between two texts; empty without times.
  * @param {number} ns
+ * @param {string} [before]
+ * @param {string} [after]
+ */
+export function secondsInWords(ns, before = "", after = "") {
+  return hasTimes ? `${before}${(ns / 1e9).toFixed(3)}${after}` : "";
+}
+
+/**
+ * A duration in a suitable unit after a text; empty for NaN, and without times.
+ * @param {number} ns
+ * @param {string} [before]
  * @returns {string}
  */
-export function durationInWords(ns) {
-  if (Number.isNaN(ns)) return "";
+export function durationInWords(ns, before = "") {
+  return Number.isNaN(ns) || !hasTimes ? "" : before + durationWithUnit(ns);
+}
+
+/** @param {number} ns */
+function durationWithUnit(ns) {
   if (ns < 1e6) return `${(ns / 1e3).toFixed(0)} us`;
   if (ns < 1e9) return `${(ns / 1e6).toFixed(0)} ms`;
   if (ns < 120e9) return `${(ns / 1e9).toFixed(1)} s`;

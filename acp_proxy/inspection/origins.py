@@ -1,0 +1,139 @@
+"""What is known of an imported recording, and what is not: for people in words, for programs null.
+
+A recording of ours has all there is, so nothing here changes anything of it.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, TypeVar
+
+from attrs import AttrsInstance, evolve, fields
+
+from acp_proxy.forms import converter
+from acp_proxy.recording import LOST, Recording
+from acp_proxy.store.checked_values import Row
+from acp_proxy.wording import counted
+
+_PLACES = ("t_ns", "t_first_ns")
+"""Members that say when something was, from the start; all other times are durations."""
+_SHARES = (
+    "before_turns_ns", "in_turns_ns", "between_turns_ns", "first_update_ns", "first_chunk_ns",
+    "agent_ns", "client_ns", "streaming_ns", "silent_ns", "person_ns", "terminals_ns", "files_ns",
+    "other_ns",
+)  # fmt: skip
+"""Members that say on what time was spent."""
+_SIZES = ("bytes", "size", "newline")
+_UNITS = ((10**9, "s"), (10**6, "ms"), (10**3, "us"))
+
+Value = TypeVar("Value", bound=AttrsInstance)
+
+
+def is_known(recording: Recording, name: str) -> bool:
+    """Whether the source of a recording knows a member of a value, by the member's name.
+
+    Args:
+        recording: of which the value is.
+        name: the name of the member in JSON.
+    """
+    if name in _PLACES:
+        return recording.has_times
+    if name == "at":
+        return recording.has_date
+    if name in _SHARES:
+        return recording.has_shares
+    if name.endswith("_ns") or name == "activity":
+        return recording.has_durations
+    return name not in _SIZES or not recording.lost("bytes")
+
+
+def known_value(recording: Recording, value: Value) -> Value:
+    """Returns an attrs value with None for each of its members that is not known.
+
+    Args:
+        recording: of which the value is.
+        value: the value.
+    """
+    names = (field.name for field in fields(type(value)))
+    unknown: dict[str, Any] = {name: None for name in names if not is_known(recording, name)}
+    return evolve(value, **unknown) if unknown else value  # type: ignore[misc]  # any of attrs
+
+
+def known_json(recording: Recording, value: Any) -> Any:
+    """Returns one of our values as plain JSON, with null for what is not known.
+
+    Args:
+        recording: of which the value is.
+        value: the value; the names of files' sizes must not be among its members.
+    """
+    plain = converter.unstructure(value)
+    return plain if recording.origin is None else _known(recording, plain)
+
+
+def known_row(recording: Recording, row: Row) -> Row:
+    """Returns a row of frames or events with None for what is not known.
+
+    Args:
+        recording: of which the row is.
+        row: the row.
+    """
+    return {name: one if is_known(recording, name) else None for name, one in row.items()}
+
+
+def _known(recording: Recording, value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_known(recording, one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: one
+        if name == "origin"
+        else _known(recording, one)
+        if is_known(recording, name)
+        else None
+        for name, one in value.items()
+    }
+
+
+def why_no_times(recording: Recording) -> str:
+    """Returns why it is not said what time was spent on; empty if that is known."""
+    origin = recording.origin
+    if origin is None or recording.has_shares:
+        return ""
+    if recording.has_durations:
+        return f"no times of turns: in {origin.source} messages may be missing"
+    if not recording.has_times:
+        return f"no times: {origin.source}, from which it was imported, has none"
+    lines = counted(origin.inferred_times, "message")
+    have = "has" if origin.inferred_times == 1 else "have"
+    return f"no durations: {lines} in {origin.source} {have} no time"
+
+
+def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
+    """Yields labels and texts that say what a recording was imported from, and what it lacks."""
+    origin = recording.origin
+    if origin is None:
+        return
+    parts = [f"from {origin.source}"]
+    if not recording.has_date:
+        at = datetime.fromisoformat(recording.started_at).astimezone()
+        parts = [f"from {origin.source} on {at:%Y-%m-%d %H:%M:%S %z}"]
+    if recording.has_times and origin.resolution_ns:
+        parts.append(f"times in steps of {_step(origin.resolution_ns)}")
+    for count, what in (
+        (origin.inferred_directions, "inferred direction"),
+        (origin.inferred_times, "inferred time"),
+    ):
+        parts += [counted(count, what)] if count else []
+    if origin.skipped:
+        parts.append(f"{counted(origin.skipped, 'line')} left out that could not be read")
+    yield "imported", ", ".join(parts)
+    lost = [word for word in origin.lost if word != "zone" or recording.has_times]
+    if lost:
+        yield "not known", "; ".join(LOST[word] for word in lost)
+
+
+def _step(ns: int) -> str:
+    for unit, name in _UNITS:
+        if ns % unit == 0:
+            return f"{ns // unit} {name}"
+    return f"{ns} ns"

@@ -1,0 +1,61 @@
+"""The page of an imported recording shows no times that nobody knows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tests.browser.truth import report
+from tests.imported import log_of, text_form
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from acp_proxy.recording import Origin
+    from tests.browser.watching import Visit
+
+WORDS = """async () => {
+  const { state } = window.acpReport;
+  const settle = async () => { for (let n = 0; n < 4; n++) await new Promise((done) => setTimeout(done, 25)); };
+  const words = () => document.querySelector("main").innerText
+    + [...document.querySelectorAll("#app [aria-label], #app [title], #app [aria-valuetext]")]
+      .map((one) => `${one.ariaLabel} ${one.title} ${one.ariaValueText}`).join(" ");
+  const found = [];
+  for (const one of document.querySelectorAll("details")) one.open = true;
+  for (const view of ["list", "sequence", "waterfall", "calls"]) {
+    state.setView(view);
+    await settle();
+    found.push(words());
+  }
+  for (const seq of [2, 8, 9, 10, 12, 16]) {
+    state.select(state.recording.nearest(seq));
+    await settle();
+    found.push(words());
+  }
+  return found.join(" ");
+}"""  # noqa: E501
+DURATION = re.compile(r"\d (us|ms|s|min|h)\b(?!-)|\d\.\d{3}\b")
+
+
+def words_of(window: Visit, directory: Path, origin: Origin | None) -> str:
+    """All words of a report: its head, its views, and some rows in detail."""
+    place = directory / ("ours" if origin is None else "theirs")
+    place.mkdir()
+    page = window.open(report(text_form(place / "roof.jsonl", origin), place))
+    words: str = page.ask(WORDS)
+    page.assert_quiet()
+    return words
+
+
+def test_no_time_is_shown_that_nobody_knows(window: Visit, tmp_path: Path) -> None:
+    """Neither in the head nor by the script; of a recording of ours there are many."""
+    ours = words_of(window, tmp_path, None)
+    assert len(DURATION.findall(ours)) > 50
+    assert "not answered" in ours
+    assert "no times" not in ours
+    theirs = words_of(window, tmp_path, log_of("zed", "times", "ending", "stderr"))
+    found = DURATION.search(theirs)
+    assert found is None, theirs[max(0, found.start() - 100) : found.end() + 50]
+    assert not re.search(r"\b(NaN|undefined|null s|unanswered|not answered|exit)\b", theirs)
+    assert "no times: in the order of the frames" in theirs
+    assert "There are no times: zed, from which it was imported, has none." in theirs

@@ -1,0 +1,238 @@
+"""No command claims what the source of an imported recording does not know."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.recordings import check_pacing
+from acp_proxy.engine.shared.playback_options import Pacing
+from acp_proxy.recording import LOST, Origin
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_steps import RecordedSteps
+from acp_proxy.testing.rehearsal import rehearse
+from tests.commands import complaint, run
+from tests.imported import log_of, text_form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+COMMANDS = {
+    "list": ("list", "DIR"),
+    "show": ("show", "REC"),
+    "log": ("log", "REC"),
+    "frame": ("log", "REC", "--seq", "7"),
+    "clock": ("log", "REC", "--time", "clock"),
+    "delta": ("log", "REC", "--time", "delta"),
+    "stats": ("stats", "REC"),
+    "transcript": ("transcript", "REC"),
+    "audit": ("audit", "REC"),
+    "audit.md": ("audit", "REC", "--markdown"),
+    "search": ("search", "nail", "REC"),
+    "check": ("check", "REC"),
+    "mermaid": ("export", "REC", "--format", "mermaid"),
+    "show.json": ("show", "--json", "REC"),
+    "log.json": ("log", "--json", "REC"),
+    "stats.json": ("stats", "--json", "REC"),
+    "transcript.json": ("transcript", "--json", "REC"),
+    "audit.json": ("audit", "--json", "REC"),
+    "search.json": ("search", "--json", "nail", "REC"),
+    "check.json": ("check", "--json", "REC"),
+}
+"""Words after ``inspect``."""
+TEXTS = [name for name in COMMANDS if "json" not in name and name != "list"]
+VALUES = [name for name in COMMANDS if "json" in name]
+
+DURATION = r"\d (ns|us|ms|s|min|h)\b"
+END = r"exit(ed)? (with )?3|by itself|never (answered|ended)|unanswered|not answered|died|killed"
+CLAIMS: dict[str, dict[str, str]] = {
+    "times": {
+        "list": r"107\.0 s", "show": DURATION, "log": r"7\.308", "frame": "after the start",
+        "clock": r":06:\d\d\.\d{3}", "delta": r"0\.300000", "stats": rf"{DURATION}|p50|took|▃",
+        "transcript": rf"{DURATION}|\d s\b|started", "audit": rf"{DURATION}|06:47",
+        "audit.md": rf"{DURATION}|06:47", "search": r"86\.342", "mermaid": rf"{DURATION}|silence",
+    },
+    "ending": {
+        "list": r"exit|  3  |complete", "show": r"never answered|not answered|exit|\nended",
+        "log": END, "transcript": f"{END}|✗", "audit": "unanswered",
+        "check": r"rpc\.unanswered",
+        "mermaid": f"{END}|-x",
+    },
+    "middle": {
+        "show": "late|sent nothing for", "transcript": "never|not answered", "audit": "not asked",
+        "audit.md": "not asked", "stats": "where|streaming", "check": r"turn\.update-late",
+        "mermaid": "silence|never",
+    },
+    "start": {"check": "182 rules", "audit": "not asked"},
+    "answers": {"show": "never answered", "audit": "not asked", "transcript": "not answered"},
+    "bytes": {
+        "log": r"\d B\b", "frame": "newline|bytes", "stats": r"\d B\b|kB", "check": r"182 rules",
+    },
+    "stderr": {"show": r"1 stderr|stderr  \(", "log": "out of nails", "check": r"182 rules"},
+    "command": {"show": "roofer|directory  ", "audit": "roofer", "transcript": "roofer"},
+    "date": {
+        "list": "  2025", "show": "started  +2025", "frame": "2025", "clock": ":06:",
+        "audit": "06:47", "audit.md": "06:47", "transcript": "started",
+    },
+    "parts": {}, "values": {}, "zone": {},
+}  # fmt: skip
+"""By loss and command what matches the output for a recording of ours, and for such an import does
+not."""
+TIMES = {"t_ns", "t_first_ns", "at", "activity"}
+SIZES = {"size", "bytes", "newline"}
+
+
+@pytest.fixture(scope="module")
+def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Origin | None, str], str]:
+    """Runs a command on the conversation as it came from somewhere, each once."""
+    directory = tmp_path_factory.mktemp("imported")
+    known: dict[tuple[Origin | None, str], str] = {}
+
+    def output(origin: Origin | None, name: str) -> str:
+        folder = directory / str(hash(origin))
+        if not folder.exists():
+            folder.mkdir()
+            text_form(folder / "roof.jsonl", origin)
+        if (origin, name) not in known:
+            places: dict[str, str | Path] = {"REC": folder / "roof.jsonl", "DIR": folder}
+            done = run("inspect", *(places.get(word, word) for word in COMMANDS[name]))
+            assert done.exit_code in (0, 1), done.output
+            lines = done.stdout.replace(str(folder), "FOLDER").splitlines()
+            known[origin, name] = "\n".join(one for one in lines if "not checked" not in one)
+        return known[origin, name]
+
+    return output
+
+
+EVERYTHING = log_of("zed", *LOST)
+
+
+def test_every_loss_has_claims() -> None:
+    """The table is whole."""
+    assert set(CLAIMS) == set(LOST)
+
+
+@pytest.mark.parametrize("lost", [lost for lost in CLAIMS if CLAIMS[lost]])
+def test_what_was_lost_is_not_claimed(
+    output_of: Callable[[Origin | None, str], str], lost: Any
+) -> None:
+    """A recording of ours has it all, with the very same messages."""
+    for name, pattern in CLAIMS[lost].items():
+        assert re.search(pattern, output_of(None, name)), name
+        found = re.search(pattern, output_of(log_of("zed", lost), name))
+        assert found is None, f"{name}: {found[0]!r} in {output_of(log_of('zed', lost), name)}"
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_nothing_is_claimed_if_everything_was_lost(
+    output_of: Callable[[Origin | None, str], str], name: str
+) -> None:
+    """No duration, no time, no size, no ending, whatever is printed."""
+    text = output_of(EVERYTHING, name)
+    assert "Hammer" in text or name == "search" or name == "check"
+    found = re.search(rf"{DURATION}|\d\.\d{{3}}|\d k?B\b|{END}|silen|crash|recorded", text)
+    assert found is None, f"{found[0]!r} in {text}"
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_members_that_are_not_known_are_null(
+    output_of: Callable[[Origin | None, str], str], name: str
+) -> None:
+    """All times, durations and sizes; of a recording of ours they are not."""
+    for line in output_of(EVERYTHING, name).splitlines():
+        for member, value in members(json.loads(line)):
+            if member in TIMES or member in SIZES or member.endswith("_ns"):
+                assert value is None, member
+    ours = dict(members(json.loads(output_of(None, name).splitlines()[-1])))
+    assert name == "check.json" or any(ours[m] is not None for m in ours if m.endswith("_ns"))
+
+
+def members(value: Any) -> Iterator[tuple[str, Any]]:
+    """The members of all objects in a value."""
+    if isinstance(value, list):
+        for one in value:
+            yield from members(one)
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield name, one
+            if name != "message":
+                yield from members(one)
+
+
+def test_inferred_times_are_shown_and_not_subtracted(
+    output_of: Callable[[Origin | None, str], str],
+) -> None:
+    """Where a line has the time of the one before, nothing is said of what lies between."""
+    origin = log_of("lines", inferred_times=3, inferred_directions=2, skipped=1)
+    assert "7.308" in output_of(origin, "log")
+    assert "3 inferred times" in output_of(origin, "show")
+    assert "no durations: 3 messages in lines have no time" in output_of(origin, "stats")
+    for name in TEXTS:
+        assert not re.search(rf"[^\d]{DURATION}| (ms|us)\b", output_of(origin, name)), name
+
+
+def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str]) -> None:
+    """And what it has: times are in steps of its unit."""
+    origin = log_of("jetbrains", "zone", "ending", resolution_ns=1_000_000, skipped=2)
+    shown = output_of(origin, "show")
+    assert "imported    from jetbrains, times in steps of 1 ms, 2 lines left out" in shown
+    assert "the time zone of its times, which are read as UTC" in shown
+    assert "started     2025-" in shown
+    assert output_of(origin, "list").count("imported") == 1
+
+
+def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -> None:
+    """The messages are equal; latencies, and how the agent ended, are not compared."""
+    ours = text_form(tmp_path / "ours.jsonl")
+    crash = tmp_path / "crash.jsonl"
+    text = ours.read_text(encoding="utf-8").replace('"exit_code": 3', '"exit_code": 4')
+    crash.write_text(text, encoding="utf-8")
+    done = run("inspect", "diff", ours, crash)
+    assert (done.exit_code, done.stderr) == (1, "")
+    assert "4.0 s" in done.stdout
+    assert "1 difference: 1 in the ending" in done.stdout
+    theirs = text_form(tmp_path / "theirs.jsonl", log_of("zed", "times", "ending", "bytes"))
+    for pair in ((ours, theirs), (theirs, ours)):
+        done = run("inspect", "diff", *pair)
+        assert done.exit_code == 0, done.output
+        assert re.search(f"{DURATION}|exit", done.stdout) is None
+        assert "theirs.jsonl was imported from zed: latencies and endings are not" in done.stderr
+        exact = run("inspect", "diff", "--exact", *pair)
+        assert exact.exit_code == 2
+        assert "how messages were spelled is not known" in exact.stderr
+    assert json.loads(run("inspect", "diff", "--json", ours, theirs).stdout.splitlines()[0])
+
+
+def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None:
+    """Neither to a client nor to an agent; any other pace is."""
+    path = text_form(tmp_path / "roof.jsonl", log_of("zed", "times"))
+    for timing in ("recorded", "x2"):
+        words = complaint("verify", path, "--timing", timing, "--", "true")
+        assert words.startswith("expected --timing instant or fixed:MS; no times: zed")
+    with RecordingReader(path) as reader:
+        with pytest.raises(Refusal):
+            check_pacing(reader, Pacing(1.0))
+        check_pacing(reader, Pacing())
+        check_pacing(reader, Pacing(1.0, fixed_ns=5))
+
+
+def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
+    """The replayed agent stays until its client leaves; and the recording is not incomplete."""
+    for origin in (None, log_of("zed", "ending")):
+        path = text_form(tmp_path / "roof.jsonl", origin)
+        with RecordingReader(path) as reader:
+            assert (RecordedSteps(reader).agent_left_at is None) == (origin is not None)
+            assert rehearse(reader).verdict == "clean"
+
+
+def test_forms_that_need_times_are_refused(tmp_path: Path) -> None:
+    """In one line."""
+    path = text_form(tmp_path / "roof.jsonl", log_of("zed", "times"))
+    words = complaint("inspect", "export", path, "--format", "perfetto")
+    assert words == "a trace needs times; no times: zed, from which it was imported, has none"
+    assert "need times" in complaint("inspect", "stats", path, "--turn", "1")

@@ -1,0 +1,85 @@
+"""What is said of an imported recording, and what of its values is left out."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from acp_proxy.inspection.origins import (
+    known_json,
+    known_row,
+    known_value,
+    origin_rows,
+    why_no_times,
+)
+from acp_proxy.recording import LOST, Origin, Recording
+
+
+@frozen
+class Measured:
+    """A value with what may not be known."""
+
+    seq: int
+    t_ns: int | None
+    took_ns: int | None
+    bytes: int | None
+    agent_ns: int | None = 5
+
+
+WHOLE = Measured(1, 2, 3, 4)
+
+
+def a_recording(origin: Origin | None) -> Recording:
+    """A recording with an origin."""
+    return Recording("0", "x", "0", "2025-01-01T00:00:00Z", origin=origin)
+
+
+def test_of_a_recording_of_ours_all_is_known() -> None:
+    """Values are left as they are, and nothing is said."""
+    ours = a_recording(None)
+    assert known_value(ours, WHOLE) is WHOLE
+    assert known_json(ours, WHOLE)["took_ns"] == 3
+    assert why_no_times(ours) == ""
+    assert [*origin_rows(ours)] == []
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    """Each loss has its members; an inferred time is a place, and no end of a duration."""
+    lost = a_recording(Origin("zed", ("bytes", "times")))
+    assert known_value(lost, WHOLE) == Measured(1, None, None, None, None)
+    assert known_row(lost, {"seq": 1, "t_ns": 0, "size": 5}) == {
+        "seq": 1, "t_ns": None, "size": None,
+    }  # fmt: skip
+    inferred = a_recording(Origin("lines", inferred_times=1))
+    assert known_value(inferred, WHOLE) == Measured(1, 2, None, 4, None)
+    gaps = a_recording(Origin("lines", ("middle",)))
+    assert known_value(gaps, WHOLE) == Measured(1, 2, 3, 4, None)
+    nested = {"all": [WHOLE], "origin": {"resolution_ns": 7}}
+    assert known_json(lost, nested) == {
+        "all": [{"seq": 1, "t_ns": None, "took_ns": None, "bytes": None, "agent_ns": None}],
+        "origin": {"resolution_ns": 7},
+    }
+
+
+def test_the_reason_is_said() -> None:
+    """Why there are no times, or none of turns."""
+    lost = a_recording(Origin("zed", ("times",)))
+    assert why_no_times(lost) == "no times: zed, from which it was imported, has none"
+    one = a_recording(Origin("lines", inferred_times=1))
+    assert why_no_times(one) == "no durations: 1 message in lines has no time"
+    gaps = a_recording(Origin("lines", ("answers",)))
+    assert why_no_times(gaps) == "no times of turns: in lines messages may be missing"
+
+
+def test_the_head_says_what_was_imported() -> None:
+    """Where from, how fine the times are, what was inferred, skipped and lost."""
+    origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)
+    assert dict(origin_rows(a_recording(origin))) == {
+        "imported": "from lines, times in steps of 1 ms, 1 inferred direction, 2 inferred times, "
+        "3 lines left out that could not be read",
+        "not known": f"{LOST['ending']}; {LOST['zone']}",
+    }
+    rows = dict(origin_rows(a_recording(Origin("zed", ("times", "zone"), 1500))))
+    assert rows["imported"].startswith("from zed on 202")
+    assert rows["not known"] == LOST["times"]
+    (only,) = origin_rows(a_recording(Origin("zed", (), 1500)))
+    assert only == ("imported", "from zed, times in steps of 1500 ns")
