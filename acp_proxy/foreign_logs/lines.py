@@ -42,6 +42,8 @@ from acp_proxy.protocol.peers import Stream
 _JSON = re.compile(rb"""\[?\s*\{(?=\s*(?:["'}]|\.\.|\xe2\x80\xa6|\Z))""")
 _MESSAGE = re.compile(rb"""["'](?:jsonrpc|method|params|result|error|id)["']\s*:""")
 _COMPLAINT = re.compile(rb"(?i:\b(?:error|warn|warning|failed|panic(?:ked)?|raw)\b)")
+_QUOTES = re.compile(rb"(?i:\b(?:error|failed)\b.*\braw:\s*\Z)", re.DOTALL)
+"""What stands before a message that could not be read, and that is repeated here."""
 _MOST_STARTS = 4
 
 
@@ -196,7 +198,7 @@ class _LineReader:
         for match in _JSON.finditer(line):
             prefix = line[: match.start()]
             marker = read_marker(prefix)
-            if marker is None and is_stderr(prefix):
+            if (marker is None and is_stderr(prefix)) or _QUOTES.search(prefix) is not None:
                 break
             says_so = marker is not None or not prefix.strip()
             if says_so or _COMPLAINT.search(prefix) is None:

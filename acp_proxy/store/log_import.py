@@ -231,7 +231,8 @@ class _Connection:
         self._lost: set[Lost] = set(source.lost)
         self._frames = self._waiting = 0
         self._skipped = self._inferred = self._untimed = 0
-        self._words_follow = False
+        self._words_follow = self._is_elided = False
+        """Whether words, or dots in place of lines, came since the last message."""
         self._start_ns: int | None = None
         self._t_ns = 0
 
@@ -247,18 +248,20 @@ class _Connection:
         elif isinstance(happened, UnreadLines):
             self._skipped += happened.last - happened.first + 1
         elif isinstance(happened, Remark) and happened.kind is RemarkKind.ELISION:
-            self._lost.add("middle")
+            self._is_elided = True
         elif isinstance(happened, Remark) and happened.kind is RemarkKind.WORDS:
             self._words_follow = self.has_messages
 
     def _add_frame(self, sent: Sent, raw: "_Masked") -> None:
         self._take_time(sent)
         if sent.stream is not Stream.STDERR:
-            if not self.has_messages and not sent.begins:
+            if not self.has_messages and (self._is_elided or not sent.begins):
                 self._lost.add("start")
-            if self._words_follow:
+            elif self.has_messages and (self._is_elided or self._words_follow):
                 self._lost.add("middle")
-            self.has_messages = True
+            if sent.line.stream is None and self._source.name == "lines":
+                self._lost.add("middle")  # a person has chosen the messages
+            self.has_messages, self._is_elided = True, False
         if sent.is_repaired:
             self._lost.add("parts")
         self._inferred += sent.line.is_inferred

@@ -154,7 +154,8 @@ def _is_text(opened: HeadedInput, path: Path, options: _Options) -> bool:
         return True
     if source_of(opened.head) is not None:
         return False
-    if why_without_messages(opened.head) is not None:
+    is_text = opened.head.lstrip()[:1] in (b"{", b"") or opened.head.startswith(MAGIC)
+    if not is_text or why_without_messages(opened.head) is not None:
         raise NotARecording(path, nothing_in(opened.head))
     return True  # what is expected of a text form is said then
 

@@ -87,7 +87,7 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"hello\n", "line 1: expected a header, got hello: JSON is malformed"),
+        (b"hello\n", "none of its lines is an ACP message; `acp-proxy record` makes a recording"),
         (b"", "line 1: expected a header, got the end of the file"),
         (b"SQLite format 3\0more", "line 1: expected the text form of a recording, got a database"),
         (HEADER + b"\n{}\n", "line 3: expected one of stream, event or fired, got {}"),
