@@ -91,5 +91,9 @@ class BadResults(AcpProxyError):
         super().__init__(f"cannot use {path} as a results file: {reason}")
 
 
+class ClusterFailed(AcpProxyError):
+    """Raised when a cluster cannot run a batch, or runs it no longer."""
+
+
 class LogMoved(Exception):
     """Raised when the recorder has emptied the log, so that the database must be read again."""

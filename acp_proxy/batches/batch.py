@@ -14,16 +14,15 @@ from acp_proxy.batches.results import RETRIED, JobVerdict, VerdictKind
 from acp_proxy.errors import AcpProxyError
 
 LOST_EXIT = 3
-_AHEAD = 2
-"""Jobs for each process: one that runs, and one that it finds when that is done."""
 Run = Callable[[Job], JobVerdict]
 
 
 class BatchExecutor(Protocol):
     """What runs functions elsewhere: an executor of `concurrent.futures` that knows its width."""
 
-    jobs: int
-    """How many functions it runs at once."""
+    @property
+    def in_flight(self) -> int:
+        """How many functions it is to have, those that run and those that wait."""
 
     def submit(self, fn: Run, job: Job, /) -> "Future[JobVerdict]":
         """Runs a function elsewhere.
@@ -54,7 +53,7 @@ def run_batch(
     rest, again = iter(jobs), deque[Job]()
     pending: dict[Future[JobVerdict], tuple[Job, float]] = {}
     while True:
-        while len(pending) < _AHEAD * executor.jobs:
+        while len(pending) < executor.in_flight:
             job = again.popleft() if again else next(rest, None)
             if job is None:
                 break

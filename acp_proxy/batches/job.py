@@ -17,6 +17,7 @@ class Job:
         output: where a new run is recorded; None if the command records none.
         keeps_clean: whether a new run is kept in which nothing is wrong.
         attempt: how often it was tried, this time included.
+        files: what `options` names besides: the values of some of them, as they stand there.
     """
 
     recording: str
@@ -28,3 +29,4 @@ class Job:
     output: str | None = None
     keeps_clean: bool = False
     attempt: int = 1
+    files: tuple[str, ...] = ()

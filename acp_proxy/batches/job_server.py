@@ -117,6 +117,6 @@ def line_of_job(job: Job) -> bytes:
 def job_of(line: bytes) -> Job:
     """Reads a job."""
     members = json.loads(line)
-    for name in ("options", "words"):
+    for name in ("options", "words", "files"):
         members[name] = tuple(members[name])
     return Job(**members)

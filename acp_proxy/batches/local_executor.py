@@ -5,12 +5,14 @@ workers' channels are closed, and they end their agents.
 """
 
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Protocol
@@ -23,26 +25,39 @@ from acp_proxy.batches.results import JobVerdict, verdict_of
 _CHUNK = 1 << 16
 _LASTING = {"check"}
 """Commands of which one worker runs many jobs: they start nothing and leave nothing behind."""
+_AHEAD = 2
+"""Jobs for each worker: one that runs, and one that it finds when that is done."""
+_LOOK_MS = 200
+Surplus = Callable[[], bool]
+"""Whether nobody wants the verdict of a job any more."""
 
 
-def run(job: Job) -> JobVerdict:
+def run(job: Job, is_surplus: Surplus | None = None) -> JobVerdict:
     """Runs a job in a process of its own, or in one that runs such jobs one by one.
 
     It may be called in any thread of any process. A job whose process is killed is lost.
+
+    Args:
+        job: the job.
+        is_surplus: asked several times a second; when it returns True, the job ends as by a signal,
+            and is lost.
     """
-    return _POOL.run(job)
+    return _POOL.run(job, is_surplus)
 
 
 class LocalExecutor(ThreadPoolExecutor):
     """An executor for `run`, whose workers end with it.
 
-    Attributes:
+    Args:
         jobs: how many jobs it runs at once.
+
+    Attributes:
+        in_flight: how many jobs it is to have.
     """
 
     def __init__(self, jobs: int) -> None:
         super().__init__(jobs, "job")
-        self.jobs = jobs
+        self.in_flight = _AHEAD * jobs
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends it; jobs that run end as by a signal, and their agents with them.
@@ -104,7 +119,7 @@ class _Server:
 class _Worker(Protocol):
     """A process that runs jobs."""
 
-    def run(self, job: Job) -> bytes | None:
+    def run(self, job: Job, is_surplus: Surplus | None) -> bytes | None:
         """Returns the line of a verdict; None if it has ended without one."""
 
     def stop(self) -> None:
@@ -124,7 +139,7 @@ class _StartedWorker:
             stdout=subprocess.PIPE,
         )
 
-    def run(self, job: Job) -> bytes | None:
+    def run(self, job: Job, _is_surplus: Surplus | None) -> bytes | None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with suppress(OSError):
@@ -150,15 +165,26 @@ class _ForkedWorker:
         self._pid = pid
         self._channel = channel
 
-    def run(self, job: Job) -> bytes | None:
+    def run(self, job: Job, is_surplus: Surplus | None) -> bytes | None:
         held = bytearray()
         with suppress(OSError):
             self._channel.sendall(line_of_job(job))
+            if is_surplus is not None:
+                self._watch(is_surplus)
             while data := self._channel.recv(_CHUNK):
                 held += data
                 if data.endswith(b"\n"):
                     return bytes(held)
         return None
+
+    def _watch(self, is_surplus: Surplus) -> None:
+        """Waits until there is something to read, or nobody would read it."""
+        readable = select.poll()
+        readable.register(self._channel, select.POLLIN)
+        while not readable.poll(_LOOK_MS):
+            if is_surplus():
+                self.stop()
+                return
 
     def stop(self) -> None:
         with suppress(OSError):
@@ -186,13 +212,13 @@ class _Pool:
         self._busy: set[_Worker] = set()
         self._is_stopped = False
 
-    def run(self, job: Job) -> JobVerdict:
+    def run(self, job: Job, is_surplus: Surplus | None) -> JobVerdict:
         start = time.monotonic()
         try:
             worker = self._taken(job.command)
         except OSError as e:
             return lost(job, f"cannot start a process for it: {e}", time.monotonic() - start)
-        line = None if worker is None else worker.run(job)
+        line = None if worker is None else worker.run(job, is_surplus)
         if worker is None or line is None:
             how = "" if worker is None else self._left(worker)
             why = f"its process ended without a verdict{how}"

@@ -10,7 +10,7 @@ from typing import TypeVar
 from attrs import frozen
 
 from acp_proxy.batches.results_file import is_results_file
-from acp_proxy.batches.words import names_several
+from acp_proxy.batches.words import is_url, names_several
 from acp_proxy.errors import NoSuchRecording
 
 SUFFIXES = (".db", ".jsonl")
@@ -62,6 +62,7 @@ def selected(
     words: Iterable[str],
     find: Callable[[str], Path],
     *,
+    expand_url: Callable[[str], list[str]],
     without: Collection[Path] = (),
 ) -> list[SelectedRecording]:
     """Finds all recordings, each once, in one order on every machine.
@@ -69,6 +70,7 @@ def selected(
     Args:
         words: files, directories, patterns, or any names of recordings.
         find: returns the path of a recording that a word names; it raises what it likes.
+        expand_url: returns the URLs of recordings that one names; the same.
         without: files and directories in which nothing is looked for.
 
     Raises:
@@ -77,7 +79,9 @@ def selected(
     spared = {os.path.realpath(path) for path in without}
     found: dict[str, SelectedRecording] = {}
     for word in words:
-        if names_several(word):
+        if is_url(word):
+            several = [SelectedRecording(url, url) for url in expand_url(word)]
+        elif names_several(word):
             names = sorted(_below(word, spared) if Path(word).is_dir() else _like(word, spared))
             if not names:
                 raise NoSuchRecording(f"no recordings in {word}; expected .db or .jsonl files")

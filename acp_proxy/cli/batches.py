@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from acp_proxy.batches.local_executor import LocalExecutor, run
 from acp_proxy.batches.results import JobVerdict, ResultsHeader, digest_of, worst_exit
 from acp_proxy.batches.results_file import ResultsFile, read_results
 from acp_proxy.batches.selection import SelectedRecording, Shard, selected, sha256_of
+from acp_proxy.batches.words import is_url
 from acp_proxy.capture.files import fresh_name, make_private
 from acp_proxy.cli.batch_options import RETRIES, BatchOptions
 from acp_proxy.cli.group import Refusal, recordings
@@ -26,8 +28,11 @@ from acp_proxy.cli.parallel import processors
 from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.redaction import new_redactor
 from acp_proxy.cli.render.batch_screen import BatchScreen
+from acp_proxy.cli.render.output import warn
 from acp_proxy.events import STOP_SIGNALS
 from acp_proxy.plain_files import reason
+
+_LOCAL, _DASK = "local", "dask"
 
 
 @frozen
@@ -75,7 +80,8 @@ def run_many(batch: Batch) -> int:
         _make_directory(batch.output)
     how = batch.how
     spared = [path for path in (batch.output, how.results) if path is not None]
-    every = selected(batch.recordings, find_recording, without=spared)
+    expand = partial(_expand_url, executor=how.executor)
+    every = selected(batch.recordings, find_recording, expand_url=expand, without=spared)
     part = every if how.shard is None else Shard.read(how.shard).part_of(every)
     digest = batch.digest
     header = ResultsHeader(
@@ -128,6 +134,8 @@ class _Staleness:
         return self._known[name]
 
     def _has_changed(self, verdict: JobVerdict) -> bool:
+        if is_url(self._paths[verdict.recording]):
+            return False  # nobody here has it
         try:
             return sha256_of(self._paths[verdict.recording]) != verdict.sha256
         except OSError:
@@ -204,9 +212,39 @@ def executor_of(word: str | None, jobs: int | None) -> Any:
     Raises:
         Refusal: the word names no executor.
     """
-    if word not in (None, "local"):
-        raise Refusal(f"--executor {word}: expected local")
+    kind, _, address = (word or _LOCAL).partition("=")
+    if kind == _DASK and address:
+        return _dask_executor(address, jobs)
+    if word not in (None, _LOCAL):
+        raise Refusal(f"--executor {word}: expected local or dask=ADDRESS")
     return LocalExecutor(jobs or processors())
+
+
+def _dask_executor(address: str, jobs: int | None) -> Any:
+    with _needed_for_dask():
+        from acp_proxy.batches.dask_executor import DaskExecutor
+
+    executor = DaskExecutor(address, jobs)
+    if not executor.has_workers:
+        warn(f"no worker has joined {address} yet; the batch waits for one")
+    return executor
+
+
+@contextmanager
+def _needed_for_dask() -> Iterator[None]:
+    """Says which package is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as e:
+        raise Refusal(f"--executor dask needs {e.name}: pip install 'acp-proxy[dask]'") from None
+
+
+def _expand_url(url: str, executor: str | None) -> list[str]:
+    if executor in (None, _LOCAL):
+        raise Refusal(f"{url}: only workers fetch what a URL names; give --executor dask=ADDRESS")
+    with _needed_for_dask():
+        from acp_proxy.batches.shared_files import expand_url
+    return expand_url(url)
 
 
 def _jobs(batch: Batch, digest: str, part: Iterable[SelectedRecording]) -> Iterator[Job]:
@@ -222,6 +260,7 @@ def _jobs(batch: Batch, digest: str, part: Iterable[SelectedRecording]) -> Itera
             digest=digest,
             output=output,
             keeps_clean=batch.keeps_clean,
+            files=tuple(map(str, batch.files)),
         )
 
 

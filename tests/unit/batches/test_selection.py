@@ -29,7 +29,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def names(*words: str, without: tuple[Path, ...] = ()) -> list[str]:
     """The names of what is selected."""
-    return [one.name for one in selected(words, Path, without=without)]
+    return [one.name for one in selected(words, Path, expand_url=below, without=without)]
+
+
+def below(url: str) -> list[str]:
+    """The recordings at a URL."""
+    return [f"{url}/1.db", f"{url}/2.db"]
 
 
 ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs/x[1].db"]
@@ -50,6 +55,7 @@ ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs
         (["recs/x[1].db"], ["recs/x[1].db"]),
         (["recs/b.db", "recs/*.db", "recs/b.db"], ["recs/b.db", "recs/x[1].db"]),
         (["recs/note.txt"], ["recs/note.txt"]),
+        (["s3://b/*", "recs/b.db", "s3://b/*"], ["s3://b/*/1.db", "s3://b/*/2.db", "recs/b.db"]),
     ],
 )
 @pytest.mark.usefixtures("here")
@@ -61,7 +67,7 @@ def test_words_name_recordings(words: list[str], found: list[str]) -> None:
 def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
     """And a name of a recording, its path."""
     assert names(str(here / "recs")) == [str(here / name) for name in ALL]
-    (found,) = selected(["run"], lambda word: here / f"{word}.db")
+    (found,) = selected(["run"], lambda word: here / f"{word}.db", expand_url=below)
     assert found.name == str(here / "run.db")
 
 
@@ -83,7 +89,14 @@ def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "several"),
-    [("recs", True), ("no/*.db", True), ("recs/x[1].db", False), ("latest", False), ("-", False)],
+    [
+        ("recs", True),
+        ("no/*.db", True),
+        ("recs/x[1].db", False),
+        ("latest", False),
+        ("-", False),
+        ("s3://b/x.db", True),
+    ],
 )
 @pytest.mark.usefixtures("here")
 def test_directories_and_patterns_name_several(word: str, several: bool) -> None:

@@ -1,0 +1,65 @@
+"""What a worker of a Dask cluster does with one recording.
+
+A thread cannot be cancelled, but the process in which the job runs can be ended. So the thread
+looks several times a second whether anybody still waits for the verdict: the caller may have been
+interrupted or killed, and the worker may have been told to leave.
+"""
+
+import pickle
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+from distributed import Reschedule, Status, get_worker
+from distributed.worker import thread_state
+
+from acp_proxy import __version__
+from acp_proxy.batches.local_executor import run
+from acp_proxy.batches.results import VerdictKind
+from acp_proxy.batches.shared_files import fetch
+from acp_proxy.batches.shipments import Reply, Shipment, reply_of, unpacked, unreadable
+
+_LEAVING = (Status.closing, Status.closed, Status.failed, Status.stopping)
+
+
+def answer(version: str, shipment: bytes) -> bytes | str:
+    """Does a job and returns the reply, pickled; or why this worker cannot, as a text.
+
+    Args:
+        version: of acp-proxy, where the job comes from.
+        shipment: the job, pickled; not read by another version.
+    """
+    worker = get_worker()
+    if version != __version__:
+        return f"expected acp-proxy {version} on each worker: {worker.address} has {__version__}"
+    return pickle.dumps(_reply(pickle.loads(shipment), worker))
+
+
+def _reply(shipment: Shipment, worker: Any) -> Reply:
+    # Dask removes what a worker that was killed has left there.
+    with tempfile.TemporaryDirectory(prefix="acp-proxy-", dir=worker.local_directory) as name:
+        try:
+            ready = unpacked(shipment, Path(name), fetch)
+        except (FileNotFoundError, PermissionError) as e:  # others may be those of a bad minute
+            return Reply(evolve(unreadable(shipment.job, e), node=worker.address))
+        is_surplus = _surplus_of(worker)
+        verdict = run(ready.job, is_surplus)
+        if verdict.kind is VerdictKind.LOST and is_surplus():
+            raise Reschedule  # on another worker, unless nobody waits any more
+        return reply_of(evolve(verdict, node=worker.address), ready)
+
+
+def _surplus_of(worker: Any) -> Callable[[], bool]:
+    """Returns what says whether the task of this thread can be given up.
+
+    Nobody may wait for it any more, or the worker may leave.
+    """
+    key = thread_state.key
+
+    def is_surplus() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled" or worker.status in _LEAVING
+
+    return is_surplus

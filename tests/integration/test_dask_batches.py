@@ -1,0 +1,200 @@
+"""Batches on a Dask cluster: a scheduler and two workers, each a process that may be killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy import __version__
+from tests.dask_cluster import NO_VERSION, DaskCluster
+from tests.integration.processes import DEADLINE_S, MARK, needs_proc, processes, wait_until
+from tests.integration.verifying import PLAIN_AGENT, RECORDINGS, ROOT
+
+if TYPE_CHECKING:
+    from tests.fork_server import Forked, ForkServer
+
+HELD = 'while [ -e "$HOLD" ]; do sleep 0.01; done; exec "$@"'
+AGENT = ["/bin/sh", "-c", HELD, "held-agent", *PLAIN_AGENT]
+"""Starts only when nothing holds it."""
+
+
+class Fleet:
+    """A cluster, and batches that run on it; in a directory of its own."""
+
+    def __init__(self, directory: Path, server: ForkServer) -> None:
+        self.directory = directory
+        self.hold = directory / "hold"
+        self.results = directory / "results.jsonl"
+        self.runs = directory / "runs"
+        self._server = server
+        self._mark = uuid.uuid4().hex
+        self.runs.mkdir()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of all processes."""
+        return {
+            **{k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")},
+            "ACP_PROXY_RECORDINGS": str(self.directory / "new"),
+            "PYTHONPATH": str(ROOT),
+            "HOLD": str(self.hold),
+            MARK: self._mark,
+        }
+
+    def cluster(self, *versions: str) -> DaskCluster:
+        """A cluster of workers with these versions of acp-proxy."""
+        return DaskCluster(self.directory, self.environment, versions)
+
+    def start(self, *words: str | Path) -> Forked:
+        """Starts a command; what it prints is in files."""
+        with (
+            (self.directory / "stdout").open("wb") as out,
+            (self.directory / "stderr").open("wb") as err,
+        ):
+            return self._server.start(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=out.fileno(),
+                stderr=err.fileno(),
+                env=self.environment,
+                cwd=ROOT,
+            )
+
+    @property
+    def stderr(self) -> str:
+        """What the last command has printed there."""
+        return (self.directory / "stderr").read_text()
+
+    def verdicts(self) -> list[dict[str, Any]]:
+        """What is in the results file, without its header."""
+        if not self.results.exists():
+            return []
+        lines = self.results.read_bytes().splitlines(keepends=True)[1:]
+        return [json.loads(line) for line in lines if line.endswith(b"\n")]
+
+    def agents(self) -> set[int]:
+        """The agents that live."""
+        return {one.pid for one in processes() if one.lives and self._is_agent(one.pid)}
+
+    def _is_agent(self, pid: int) -> bool:
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            return False
+        ours = f"{MARK}={self._mark}".encode() in environment.split(b"\0")
+        return ours and b"plain_agent" in words and b"acp_proxy" not in words
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, fork_server: ForkServer) -> Fleet:
+    """One without a cluster yet."""
+    return Fleet(tmp_path, fork_server)
+
+
+@needs_proc
+def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet) -> None:
+    """It is killed half way, with its agent. New runs are here, and not on a machine that is gone.
+
+    A batch that is interrupted, or loses its scheduler, leaves no agent either; what was found is
+    kept, and the rest is found later, wherever that is.
+    """
+    fill(fleet, 10)
+    with fleet.cluster("", "") as cluster:
+        batch = fleet.start(*verify(fleet, cluster.address))
+        wait_until(lambda: len(fleet.verdicts()) >= 4, "half of the verdicts")
+        fleet.hold.touch()
+        wait_until(lambda: len(fleet.agents()) == 2, "two agents to be held")
+        both = fleet.agents()
+        os.kill(cluster.workers[0], signal.SIGKILL)
+        wait_until(lambda: len(fleet.agents()) == 1, "the agent of the killed worker to end")
+        assert fleet.agents() < both
+        fleet.hold.unlink()
+        assert batch.wait(DEADLINE_S) == 1, fleet.stderr
+        assert fleet.agents() == set()
+        found = fleet.verdicts()
+        assert sorted(one["recording"] for one in found) == sorted(map(str, fleet.runs.iterdir()))
+        assert {one["node"][:16] for one in found} == {"tcp://127.0.0.1:"}
+        for one in found:
+            assert one["kind"] == ("differs" if "crash" in one["recording"] else "clean")
+            assert (one["new_recording"] is not None) == (one["kind"] == "differs")
+            assert one["new_recording"] is None or Path(one["new_recording"]).stat().st_size
+
+        fill(fleet, 3)
+        batch = fleet.start(*verify(fleet, cluster.address))
+        wait_until(lambda: len(fleet.verdicts()) >= 1, "a verdict")
+        fleet.hold.touch()
+        wait_until(fleet.agents, "an agent to be held")
+        batch.send_signal(signal.SIGINT)
+        assert batch.wait(DEADLINE_S) == 130
+        wait_until(lambda: not fleet.agents(), "the agent to end")
+        kept = fleet.verdicts()
+
+        batch = fleet.start(*verify(fleet, cluster.address))
+        wait_until(fleet.agents, "an agent to be held")
+        os.kill(cluster.scheduler, signal.SIGKILL)
+        assert batch.wait(DEADLINE_S) == 2
+        assert fleet.stderr.splitlines()[-1:] == [
+            f"acp-proxy: lost the Dask scheduler at {cluster.address}; with --results, the same"
+            " command goes on with what is left"
+        ]
+        wait_until(lambda: not fleet.agents(), "the agent to end")
+        assert fleet.verdicts() == kept
+    fleet.hold.unlink()
+    code = fleet.start(*verify(fleet)).wait(DEADLINE_S)
+    assert code == 0, fleet.stderr
+    assert fleet.verdicts()[: len(kept)] == kept
+    assert len({one["recording"] for one in fleet.verdicts()}) == len(fleet.verdicts()) == 3
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("nowhere", "no Dask scheduler answers at nowhere: missing port number in address"),
+        ("", "--executor dask=: expected local or dask=ADDRESS"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_an_error(fleet: Fleet, address: str, said: str) -> None:
+    """One line says so."""
+    fill(fleet, 1)
+    assert fleet.start(*verify(fleet, address)).wait(DEADLINE_S) == 2
+    assert fleet.stderr.startswith(f"acp-proxy: {said}")
+    assert fleet.stderr.count("\n") == 1
+
+
+def test_workers_without_our_version_are_named(fleet: Fleet) -> None:
+    """Nothing is run on the others either."""
+    fill(fleet, 1)
+    with fleet.cluster("0.0.1", NO_VERSION) as cluster:
+        assert fleet.start(*verify(fleet, cluster.address)).wait(DEADLINE_S) == 2
+    (line,) = fleet.stderr.splitlines()
+    assert line.startswith(f"acp-proxy: expected acp-proxy {__version__} on each worker: tcp://")
+    assert sorted(one.split()[-1] for one in line.partition("worker: ")[2].split(", ")) == [
+        "0.0.1",
+        "none",
+    ]
+    assert fleet.verdicts() == []
+
+
+def fill(fleet: Fleet, count: int) -> None:
+    """Makes a batch of so many recordings, of which each eighth will differ, and no results."""
+    fleet.results.unlink(missing_ok=True)
+    shutil.rmtree(fleet.runs)
+    fleet.runs.mkdir()
+    for number in range(count):
+        name = "crash" if number % 8 == 5 else "hello"
+        shutil.copy(RECORDINGS / f"{name}.db", fleet.runs / f"{number:02}-{name}.db")
+
+
+def verify(fleet: Fleet, address: str | None = None) -> list[str | Path]:
+    """The command of a batch; here, or on a cluster."""
+    where = [] if address is None else ["--executor", f"dask={address}"]
+    return ["verify", fleet.runs, *where, "--results", fleet.results, "--", *AGENT]
