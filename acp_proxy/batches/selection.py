@@ -76,22 +76,35 @@ def selected(
     Raises:
         NoSuchRecording: a directory or a pattern names no recording.
     """
-    spared = {os.path.realpath(path) for path in without}
     found: dict[str, SelectedRecording] = {}
     for word in words:
         if is_url(word):
             several = [SelectedRecording(url, url) for url in expand_url(word)]
         elif names_several(word):
-            names = sorted(_below(word, spared) if Path(word).is_dir() else _like(word, spared))
-            if not names:
-                raise NoSuchRecording(f"no recordings in {word}; expected .db or .jsonl files")
-            several = [SelectedRecording(name, name) for name in names]
+            several = [SelectedRecording(name, name) for name in named_by(word, without)]
         else:
             path = str(find(word))
             several = [SelectedRecording(word if os.path.exists(word) else path, path)]  # noqa: PTH110
         for one in several:
             found.setdefault(os.path.abspath(one.path), one)  # noqa: PTH100  links are kept
     return [*found.values()]
+
+
+def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
+    """Returns the paths of the recordings that a directory or a pattern names, sorted.
+
+    Args:
+        word: the directory or the pattern.
+        without: files and directories in which nothing is looked for.
+
+    Raises:
+        NoSuchRecording: there are none.
+    """
+    spared = {os.path.realpath(path) for path in without}
+    names = sorted(_below(word, spared) if Path(word).is_dir() else _like(word, spared))
+    if not names:
+        raise NoSuchRecording(f"no recordings in {word}; expected .db or .jsonl files")
+    return names
 
 
 def _like(pattern: str, spared: Collection[str]) -> Iterator[str]:

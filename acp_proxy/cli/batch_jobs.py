@@ -7,12 +7,14 @@ person would read on a terminal is in the verdict.
 import json
 import os
 import platform
+import signal
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +40,7 @@ _KEPT = 64
 """Chunks of what a command has printed on stderr that are kept to look for its reason."""
 _CHUNK = 4096
 _OURS = "acp-proxy: "
+_STALLED = 3
 _KILLED = 137
 """The exit code of a shell or a container whose program was killed."""
 _LONGEST_VALUE = 60
@@ -57,7 +60,12 @@ def prepare(command: str) -> Callable[[Job], JobVerdict]:
         import acp_proxy.cli.commands.verify
         import acp_proxy.cli.render.verify_screen
         import acp_proxy.cli.work_directory
-        import acp_proxy.runtime.verifier  # noqa: F401
+        import acp_proxy.runtime.verifier
+    elif command == "check":
+        import acp_proxy.cli.commands.inspect.check
+        import acp_proxy.conformance.checker
+    else:
+        import acp_proxy.cli.commands.faults.sweep  # noqa: F401
     return perform
 
 
@@ -69,12 +77,22 @@ def perform(job: Job) -> JobVerdict:
     """
     start = time.monotonic()
     found = JobVerdict(job.recording, job.command, job.digest, 2, VerdictKind.REFUSED, 0.0)
+    hashed = None
     try:
         hashed = sha256_of(job.path)
-        found = _verify(job, found)
     except OSError as e:
-        hashed = None
         found = evolve(found, kind=VerdictKind.UNREADABLE, error=_line(e.strerror or str(e)))
+    else:
+        try:
+            found = _PERFORM[job.command](job, found)
+        except (NoSuchRecording, UnreadableRecording) as e:
+            found = evolve(found, kind=VerdictKind.UNREADABLE, error=_line(str(e)))
+        except click.ClickException as e:
+            found = evolve(found, error=_line(e.format_message()))
+        except AcpProxyError as e:
+            found = evolve(found, error=_line(str(e)))
+        except Exception as e:  # a mistake of ours, which the other recordings may not meet
+            found = evolve(found, error=_line(f"{type(e).__name__}: {e}"))
     return evolve(
         found,
         seconds=round(time.monotonic() - start, 3),
@@ -90,11 +108,10 @@ def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
     reports: list[Any] = []
     words = [*job.options, f"--output={job.output}", _operand(job.path), "--", *job.words]
     with _captured() as printed:
-        code, kind, error = _exit(verify, words, reports.append)
+        code = _exit_code(verify, words, reports.append)
     if not reports:
-        if kind is None:
-            kind = VerdictKind.STALLED if code == 3 else VerdictKind.CANNOT_START
-        return evolve(verdict, exit=code, kind=kind, error=error or _reason(printed))
+        kind = VerdictKind.STALLED if code == _STALLED else VerdictKind.CANNOT_START
+        return evolve(verdict, exit=code, kind=kind, error=_reason(printed))
     (report,) = reports
     new, kept = Path(report.recorded_as), report.recorded_as
     if code == 0 and not job.keeps_clean:
@@ -107,29 +124,80 @@ def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
         kind=VerdictKind.KILLED if _was_killed(report) else VerdictKind(report.verdict),
         new_recording=kept,
         first_divergence=_first_divergence(report),
-        error=error,
     )
     return verdict if report.check is None else _with_findings(verdict, report.check)
 
 
-def _exit(
-    command: click.Command, words: list[str], collector: Callable[[Any], object]
-) -> tuple[int, VerdictKind | None, str | None]:
-    """Runs a command; returns its exit code, and of an error the kind and one line."""
+def _exit_code(command: click.Command, words: list[str], collector: Callable[[Any], object]) -> int:
+    """Runs a command as the command line does, but that it raises its errors."""
     try:
         command.main(words, prog_name=command.name, standalone_mode=False, obj=collector)
     except SystemExit as e:
         code = e.code if isinstance(e.code, int) else 2
-        if code > 3:
+        if code > _STALLED:  # a signal
             raise
-        return code, None, None
-    except (NoSuchRecording, UnreadableRecording) as e:
-        return 2, VerdictKind.UNREADABLE, _line(str(e))
-    except AcpProxyError as e:
-        return 2, VerdictKind.REFUSED, _line(str(e))
-    except click.ClickException as e:
-        return 2, VerdictKind.REFUSED, _line(e.format_message())
-    return 0, None, None
+        return code
+    return 0
+
+
+def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
+    from acp_proxy.cli.recordings import open_recording
+    from acp_proxy.conformance.report import CheckReport, reported
+
+    with _captured():
+        ctx, find, chosen = _check_of(job.options)
+        report = CheckReport(ctx.params["fail_on"])
+        # The context knows whether secrets are shown.
+        with ctx.scope(cleanup=False), open_recording(job.path) as reader:
+            report.add(reported(reader, find(reader), chosen))
+    kind = VerdictKind.FINDINGS if report.exit else VerdictKind.CLEAN
+    return _with_findings(evolve(verdict, exit=report.exit, kind=kind), report.recordings[0])
+
+
+@lru_cache(maxsize=1)
+def _check_of(options: tuple[str, ...]) -> tuple[click.Context, Callable[..., Any], set[str]]:
+    """Reads the options of a check once for all its recordings."""
+    from acp_proxy.cli.commands.inspect.check import check
+    from acp_proxy.conformance.checker import check as check_recording
+    from acp_proxy.conformance.choice import chosen_rules
+    from acp_proxy.conformance.schema_check import SchemaSet
+
+    ctx = check.make_context("check", [*options])
+    schema = ctx.params["schema"]
+    schemas = None if schema is None else SchemaSet.of_file(schema)
+    find = partial(check_recording, dialect=ctx.params["dialect"], schemas=schemas)
+    return ctx, find, {*chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])}
+
+
+def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
+    from acp_proxy.cli.commands.faults.sweep import exit_code, runs_of, sweep
+    from acp_proxy.runtime.sweep import BAD
+
+    signal.signal(signal.SIGTERM, _leave)
+    with _captured(), sweep.make_context("sweep", [*job.options, "--", job.path]) as ctx:
+        given = (ctx.params[name] for name in ("plans", "client", "timeout", "seed"))
+        runs = [*runs_of(Path(job.path).absolute(), *given)]
+    wrong = [run for run in runs if run.outcome in BAD or run.untested is not None]
+    code = exit_code(runs)
+    kinds = {0: VerdictKind.CLEAN, 1: VerdictKind.FAILED, 2: VerdictKind.UNTESTED}
+    listed = ({"plan": one.plan, "outcome": one.outcome, "exit_code": one.exit_code}
+              for one in wrong[:MOST_FINDINGS])  # fmt: skip
+    untested = [one for one in wrong if one.untested is not None]
+    return evolve(
+        verdict,
+        exit=code,
+        kind=kinds[code],
+        broken=len(wrong),
+        findings=(*listed,),
+        error=_line(untested[0].untested or "") if untested else None,
+    )
+
+
+def _leave(signum: int, _: object) -> None:
+    sys.exit(128 + signum)
+
+
+_PERFORM = {"verify": _verify, "check": _check, "faults sweep": _sweep}
 
 
 def _with_findings(verdict: JobVerdict, checked: "CheckedRecording") -> JobVerdict:

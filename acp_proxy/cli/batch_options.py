@@ -9,6 +9,7 @@ from attrs import frozen
 from click.core import ParameterSource
 
 from acp_proxy.cli.options import collected, file_option, number_option
+from acp_proxy.cli.redaction import is_unredacted
 
 _RAW = f"{__name__}.raw"
 _MORE = f"{__name__}.more"
@@ -99,6 +100,10 @@ def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[
         without: names of options to leave out, besides those of a batch.
     """
     for option in ctx.command.params:
+        if option.name == "unredacted":
+            if is_unredacted():  # also by an option of a group
+                yield "--unredacted"
+            continue
         if not isinstance(option, click.Option) or option.name in {*without, *OPTION_NAMES}:
             continue
         value, source = option.consume_value(ctx, ctx.meta[_RAW])

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -161,12 +161,33 @@ def _exit_code(
         env={**os.environ, "ACP_AGENT_COMMAND": shlex.join(agent)},
         start_new_session=True,
     )
+    with _guarded(process.pid):
+        try:
+            return process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            _end(process)
+
+
+_GUARDIAN = 'read never; kill -TERM -"$1"; sleep 2; kill -KILL -"$1"'
+
+
+@contextlib.contextmanager
+def _guarded(group: int) -> Iterator[None]:
+    """Has a shell end a process group if we are killed, and so cannot end it ourselves."""
+    shell = subprocess.Popen(
+        ["/bin/sh", "-c", _GUARDIAN, "sh", str(group)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
-        return process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        return None
+        yield
     finally:
-        _end(process)
+        shell.kill()
+        shell.communicate()
 
 
 def _mark(report: Path) -> Path:

@@ -3,13 +3,16 @@
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 from attrs import evolve
 
+from acp_proxy.batches.words import names_several
+from acp_proxy.cli.batch_options import BatchCommand, BatchOptions, batch_options, option_words
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options import complete_plan, file_option, recording_argument
+from acp_proxy.cli.options import complete_plan, complete_recording, file_option
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.redaction import output_without_secrets
 from acp_proxy.cli.render.junit import Case, Failure, suite
@@ -23,6 +26,7 @@ _NO_PLAN = "(no faults)"
 
 
 @click.command(
+    cls=BatchCommand,
     short_help="Run a client once per plan, and report how it handled the faults.",
     epilog="""\b
     Examples:
@@ -32,7 +36,9 @@ _NO_PLAN = "(no faults)"
           with the plans of a directory; ./run-client finds its agent in ACP_AGENT_COMMAND
     """,
 )
-@recording_argument
+@click.argument(
+    "recs", metavar="REC...", nargs=-1, required=True, shell_complete=complete_recording
+)
 @click.option(
     "--plans",
     multiple=True,
@@ -59,14 +65,19 @@ _NO_PLAN = "(no faults)"
               help="The seed of plans that have none.")  # fmt: skip
 @file_option("--junit", "junit_file", text="Write the outcomes as JUnit XML.")
 @click.option("--json", is_flag=True, help="One JSON object per run.")
+@batch_options
+@click.pass_context
 def sweep(
-    rec: str,
+    ctx: click.Context,
+    /,
+    recs: tuple[str, ...],
     plans: tuple[str, ...],
     client: str,
     timeout: float,
     seed: int,
     junit_file: Path | None,
     json: bool,
+    batch: BatchOptions,
 ) -> None:
     """Run a client against a replayed recording, once per plan of faults.
 
@@ -75,38 +86,77 @@ def sweep(
     silently (another code, without output), hung, or crashed: by a signal or an uncaught error.
     The exit code is 1 if a run hung or crashed, and 2 if nothing was tested: a client never started
     its agent, sent it nothing, or failed without faults, after which no plan is tried.
-    """
-    from acp_proxy.cli.recordings import find_recording
 
-    recording = find_recording(rec).absolute()
+    REC may also be a directory, a quoted pattern, or several words. Then there is one line for each
+    recording with which a run hung or crashed, and a summary.
+    """
     words = _plans(plans)
     _check_client(client)
+    if len(recs) > 1 or batch.is_given or names_several(recs[0]):
+        if json or junit_file is not None:
+            raise Refusal(
+                "--json and --junit are about one recording; of a batch, `acp-proxy results merge`"
+                " makes reports of what --results has written"
+            )
+        sys.exit(_sweep_many(ctx, recs, words, batch))
+    from acp_proxy.cli.recordings import find_recording
+
+    recording = find_recording(recs[0]).absolute()
     check_report_files(junit_file)
     spare_recordings([junit_file], [recording])
     longest = max(map(len, (_NO_PLAN, *words)))
     runs = []
-    with RecordingReader(recording) as reader:
-        known = reader.known_secrets
-    for plan in ("", *words):
-        has_seed = not plan or load_plan(plan).seed is not None
-        options = [] if has_seed else [f"--seed={seed}"]
-        run = run_client(recording, client, plan, timeout, options)
-        run = evolve(run, output=output_without_secrets(run.output, known))
+    for run in runs_of(recording, words, client, timeout, seed):
         runs.append(run)
         say_json(run) if json else _say(run, longest)
         if run.untested is not None:
-            warn(f"{plan or _NO_PLAN}: {run.untested}")
-            if not plan:
-                break
+            warn(f"{run.plan or _NO_PLAN}: {run.untested}")
     if junit_file is not None:
         name = f"acp-proxy faults sweep {recording.name}"
         write_text(junit_file, suite(name, [*map(_case, runs)]))
+    sys.exit(exit_code(runs))
+
+
+def _sweep_many(
+    ctx: click.Context, recs: tuple[str, ...], plans: list[str], how: BatchOptions
+) -> int:
+    from acp_proxy.cli.batches import Batch, run_many
+
+    files = (*(Path(plan) for plan in plans if not plan.startswith("@")),)
+    return run_many(Batch("faults sweep", recs, (*option_words(ctx),), (), how, files=files))
+
+
+def runs_of(
+    recording: Path, plans: Sequence[str], client: str, timeout: float, seed: int
+) -> Iterator[ClientRun]:
+    """Runs a client without faults, and then once with each plan, unless that would test nothing.
+
+    Args:
+        recording: what is replayed.
+        plans: as `--plans` names them.
+        client: its command.
+        timeout: seconds after which it counts as hung.
+        seed: of plans that have none.
+    """
+    with RecordingReader(recording) as reader:
+        known = reader.known_secrets
+    for plan in ("", *_plans(plans)):
+        has_seed = not plan or load_plan(plan).seed is not None
+        options = [] if has_seed else [f"--seed={seed}"]
+        run = run_client(recording, client, plan, timeout, options)
+        yield evolve(run, output=output_without_secrets(run.output, known))
+        if run.untested is not None and not plan:
+            return
+
+
+def exit_code(runs: Sequence[ClientRun]) -> int:
+    """Returns the exit code of a sweep."""
     if any(run.untested is not None for run in runs):
-        sys.exit(2)
-    sys.exit(1 if any(run.outcome in BAD for run in runs) else 0)
+        return 2
+    return 1 if any(run.outcome in BAD for run in runs) else 0
 
 
-def _plans(words: tuple[str, ...]) -> list[str]:
+def _plans(words: Sequence[str]) -> list[str]:
     """The plans, each once; raises BadPlan if one cannot be read."""
     found: list[str] = []
     for word in words:

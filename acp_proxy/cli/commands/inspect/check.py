@@ -5,9 +5,12 @@ from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import click
 
+from acp_proxy.batches.words import names_several
+from acp_proxy.cli.batch_options import BatchCommand, BatchOptions, batch_options, option_words
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_recording, complete_rule, file_option, number_option
 from acp_proxy.cli.output_files import (
@@ -37,6 +40,11 @@ from acp_proxy.wording import counted
 
 _DIALECTS = (V1, V2, DRAFT)
 _NEVER = "never"
+_OF_REPORTS = (
+    "json", "junit", "sarif", "github", "baseline", "update_baseline", "coverage", "markdown",
+    "explain", "top",
+)  # fmt: skip
+"""Options of a report of all recordings together."""
 _EXAMPLES = """\b
 Examples:
   acp-proxy inspect check latest
@@ -61,7 +69,9 @@ recording cannot be read.
 
 
 @click.command(
-    short_help="Check which rules of the protocol were broken, and by whom.", epilog=_EXAMPLES
+    cls=BatchCommand,
+    short_help="Check which rules of the protocol were broken, and by whom.",
+    epilog=_EXAMPLES,
 )
 @click.argument("recs", metavar="[REC]...", nargs=-1, shell_complete=complete_recording)
 @click.option(
@@ -115,10 +125,53 @@ recording cannot be read.
     "--top",
     text="How many frames of each rule to show; unless given, 5 on a terminal and all elsewhere.",
 )
+@batch_options
 @unredacted_option
+@click.pass_context
+def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **values: Any) -> None:
+    """Check which rules of the protocol were broken, by whom, and at which frame.
+
+    An ✗ is an error: a must of the specification was broken, or the other side cannot understand
+    it. An ! is a warning: a should was broken, or something else may explain it. A - is a hint.
+    Where two messages may have crossed on their way, the severity is lower.
+
+    REC may be a directory or a quoted pattern; then there is one line for each recording with
+    findings that count, and a summary.
+
+    RULE is the name of a rule, such as rpc.unanswered, or of a group, such as rpc.
+    """
+    several = any(map(names_several, recs))
+    reports = [f"--{name.replace('_', '-')}" for name in _OF_REPORTS if values[name]]
+    if batch.is_given and reports:
+        raise Refusal(
+            f"{reports[0]} is about all recordings together, and a batch has a verdict for each;"
+            " `acp-proxy results merge` makes reports of what --results has written"
+        )
+    if batch.is_given or (several and not reports):
+        sys.exit(_check_many(ctx, recs or ("latest",), batch))
+    if several:
+        from acp_proxy.batches.selection import named_by
+
+        named = (named_by(word) if names_several(word) else [word] for word in recs)
+        recs = (*dict.fromkeys(name for names in named for name in names),)
+    _report(recs, **values)
+
+
+def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) -> int:
+    from acp_proxy.cli.batches import Batch, run_many
+
+    chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])  # mistakes are reported once
+    schema: Path | None = ctx.params["schema"]
+    if schema is not None:
+        SchemaSet.of_file(schema)
+    files = () if schema is None else (schema,)
+    return run_many(Batch("check", recs, (*option_words(ctx),), (), how, files=files))
+
+
 @pages
-def check(
+def _report(
     recs: tuple[str, ...],
+    *,
     dialect: str | None,
     rule: tuple[str, ...],
     ignore_rule: tuple[str, ...],
@@ -135,14 +188,7 @@ def check(
     explain: str | None,
     top: int | None,
 ) -> None:
-    """Check which rules of the protocol were broken, by whom, and at which frame.
-
-    An ✗ is an error: a must of the specification was broken, or the other side cannot understand
-    it. An ! is a warning: a should was broken, or something else may explain it. A - is a hint.
-    Where two messages may have crossed on their way, the severity is lower.
-
-    RULE is the name of a rule, such as rpc.unanswered, or of a group, such as rpc.
-    """
+    """Prints what is found in recordings as one report."""
     if explain is not None:
         if any((json, github, coverage, markdown, junit, sarif, update_baseline)):
             raise Refusal("--explain checks nothing; expected no report with it")
