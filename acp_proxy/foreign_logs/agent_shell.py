@@ -149,8 +149,10 @@ def _split(pieces: Iterable[bytes], level: int) -> Iterator[tuple[int, int, byte
                 if depth == level:
                     keep(piece[start : place - 1])
                     start = place - 1
-                    if parts:
+                    if b"".join(parts).strip(b" \t("):
                         yield first, line, taken(), False
+                    else:
+                        taken()
                     first = line
                 depth += 1
             elif token == b")":

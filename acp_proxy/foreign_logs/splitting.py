@@ -89,8 +89,10 @@ class ObjectSplitter:
                 if self._begun is None and token == b"{" and bytes(self._open) in self._inside:
                     self._keep(piece[start : place - 1])
                     start = place - 1
-                    if self._parts:
+                    if b"".join(self._parts).strip(b" \t,[{"):
                         yield self._text()
+                    else:
+                        self._taken()
                     self._begun, self._first = len(self._open), self._line
                 self._open += token
             elif self._open:

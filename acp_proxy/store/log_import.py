@@ -80,7 +80,7 @@ class ImportedConnection:
     """A recording that was made of a log."""
 
     path: Path
-    frames: int
+    messages: int
     origin: Origin
 
 
@@ -213,7 +213,6 @@ class _Connection:
     def __init__(
         self, files: ExitStack, source: LogFormat, directory: Path, masking: "_Masking"
     ) -> None:
-        self.has_messages = False
         self._source = source
         self._masking = masking
         self._made = files.enter_context(new_file(directory))
@@ -229,12 +228,17 @@ class _Connection:
         )
         self._rows = RowWriter(self._connection, IndexerState(), resumable=False)
         self._lost: set[Lost] = set(source.lost)
-        self._frames = self._waiting = 0
+        self._frames = self._waiting = self._messages = 0
         self._skipped = self._inferred = self._untimed = 0
         self._words_follow = self._is_elided = False
         """Whether words, or dots in place of lines, came since the last message."""
         self._start_ns: int | None = None
         self._t_ns = 0
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether it has more than stderr."""
+        return self._messages > 0
 
     def add(self, happened: Sent | Remark | UnreadLines | Facts, raw: "_Masked | None") -> None:
         """Adds what happened next.
@@ -261,7 +265,8 @@ class _Connection:
                 self._lost.add("middle")
             if sent.line.stream is None and self._source.name == "lines":
                 self._lost.add("middle")  # a person has chosen the messages
-            self.has_messages, self._is_elided = True, False
+            self._messages += 1
+            self._is_elided = False
         if sent.is_repaired:
             self._lost.add("parts")
         self._inferred += sent.line.is_inferred
@@ -338,7 +343,7 @@ class _Connection:
         self._rows.finish(evolve(self._recording, name=name))
         self._connection.close()
         path = place(self._made, target)
-        return ImportedConnection(path, self._frames, self.origin)
+        return ImportedConnection(path, self._messages, self.origin)
 
 
 class _Masked(NamedTuple):

@@ -16,7 +16,8 @@ def import_summary(made: ImportedLog, path: Path) -> str:
     """
     origins = [one.origin for one in made.connections]
     words = {word for origin in origins for word in origin.lost}
-    parts = [f"{path}: {made.source.title}; {_lines(made.lines)}"]
+    messages = sum(one.messages for one in made.connections)
+    parts = [f"{path}: {made.source.title} with {counted(messages, 'message')}", _lines(made.lines)]
     if len(made.connections) > 1:
         parts.append(f"{len(made.connections)} connections, each a recording")
     if inferred := sum(origin.inferred_directions for origin in origins):
@@ -26,7 +27,12 @@ def import_summary(made: ImportedLog, path: Path) -> str:
     return "; ".join(parts)
 
 
+_KINDS = {
+    "messages": "of messages", "stderr": "of stderr", "remarks": "of other text",
+    "blank": "blank", "skipped": "skipped",
+}  # fmt: skip
+
+
 def _lines(lines: LineCounts) -> str:
-    kinds = ("messages", "stderr", "remarks", "blank", "skipped")
-    found = [f"{count:,} {name}" for name in kinds if (count := getattr(lines, name))]
+    found = [f"{n:,} {words}" for name, words in _KINDS.items() if (n := getattr(lines, name))]
     return f"{counted(lines.covered, 'line')}: {', '.join(found)}"

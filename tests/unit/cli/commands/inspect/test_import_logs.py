@@ -63,8 +63,8 @@ def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> No
     log.write_text(WRITERS["jetbrains"].write(SENT) + "\n")
     result = run("inspect", "import", log, home=home)
     assert (result.exit_code, result.stdout) == (0, f"{home / 'acp-transport.db'}\n")
-    lines = f"{len(SENT) + 1} lines: {len(SENT)} messages, 1 blank"
-    assert f"acp-proxy: {log}: a transport log of a JetBrains IDE; {lines}; not known: " in (
+    lines = f"{len(SENT)} messages; {len(SENT) + 1} lines: {len(SENT)} of messages, 1 blank"
+    assert f"acp-proxy: {log}: a transport log of a JetBrains IDE with {lines}; not known: " in (
         result.stderr
     )
     recording, frames = imported(home / "acp-transport.db")
@@ -87,7 +87,10 @@ def test_an_excerpt_is_pasted(home: Path) -> None:
     text = f"It says:\n```\n{INITIALIZE.decode()}\n...\n{ANSWER.decode()}\n```\n"
     result = run_with(text.encode(), "inspect", "import", "-", "--name", "bug", home=home)
     assert (result.exit_code, result.stdout) == (0, f"{home / 'bug.db'}\n")
-    assert "6 lines: 2 messages, 4 remarks; 2 directions inferred; not known: " in result.stderr
+    assert (
+        "6 lines: 2 of messages, 4 of other text; 2 directions inferred; not known: "
+        in result.stderr
+    )
     recording, frames = imported(home / "bug.db")
     assert [t_ns for *_, t_ns in frames] == [0, 0]
     assert recording.origin is not None
@@ -106,7 +109,7 @@ def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home:
     )
     assert list(home.iterdir()) == []
     result = run("inspect", "import", log, "--skip-bad", home=home)
-    assert "1 messages, 1 skipped" in result.stderr
+    assert "with 1 message; 2 lines: 1 of messages, 1 skipped" in result.stderr
     assert "skipped line 2: expected a message" in result.stderr
     recording, _ = imported(home / "a.db")
     assert recording.origin is not None
