@@ -14,6 +14,8 @@ from acp_proxy.batches.results import RETRIED, JobVerdict, VerdictKind
 from acp_proxy.errors import AcpProxyError
 
 LOST_EXIT = 3
+_LOOK_S = 2.0
+"""How often it is looked whether the executor has room for more: a cluster may grow."""
 Run = Callable[[Job], JobVerdict]
 
 
@@ -60,7 +62,7 @@ def run_batch(
             pending[executor.submit(run, job)] = job, time.monotonic()
         if not pending:
             return
-        for future in wait(pending, return_when=FIRST_COMPLETED).done:
+        for future in wait(pending, _LOOK_S, FIRST_COMPLETED).done:
             job, start = pending.pop(future)
             verdict = _verdict(future, job, start)
             if verdict.kind in RETRIED and job.attempt <= retries:
