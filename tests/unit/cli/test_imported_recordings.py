@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 import pytest
 
+from acp_proxy import api
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.recordings import check_pacing
 from acp_proxy.engine.shared.playback_options import Pacing
@@ -228,6 +230,26 @@ def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
         with RecordingReader(path) as reader:
             assert (RecordedSteps(reader).agent_left_at is None) == (origin is not None)
             assert rehearse(reader).verdict == "clean"
+
+
+def test_copies_have_the_origin_of_their_recording(tmp_path: Path) -> None:
+    """A masked copy, a bundle, a test that is made of it, and the values for scripts."""
+    origin = log_of("zed", "times", "ending", skipped=2)
+    path = text_form(tmp_path / "roof.jsonl", origin)
+    run("inspect", "redact", path, "-o", tmp_path / "masked.db", "--level", "private")
+    run("inspect", "bundle", path, "-o", tmp_path / "roof.zip")
+    run("inspect", "export", path, "--format", "pytest", "--turn", "1", "-o", tmp_path / "tests")
+    with ZipFile(tmp_path / "roof.zip") as bundle:
+        (tmp_path / "bundled.jsonl").write_bytes(bundle.read("recording.jsonl"))
+        assert b"imported     from zed" in bundle.read("versions.txt")
+        assert re.search(f"{DURATION}|{END}".encode(), bundle.read("show.txt")) is None
+    for copy in ("masked.db", "bundled.jsonl", "tests/recordings/roof_turn_1.jsonl"):
+        with api.open(tmp_path / copy) as opened:
+            assert opened.facts.origin == origin
+            assert {(one.seconds, one.time, one.latency) for one in opened.frames()} == {
+                (None, None, None)
+            }
+            assert all(one.seconds is None for one in opened.messages())
 
 
 def test_forms_that_need_times_are_refused(tmp_path: Path) -> None:
