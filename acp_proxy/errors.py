@@ -95,5 +95,9 @@ class ClusterFailed(AcpProxyError):
     """Raised when a cluster cannot run a batch, or runs it no longer."""
 
 
+class EmptyResults(BadResults):
+    """Raised when a file of results ends within its first line, since its writer was killed."""
+
+
 class LogMoved(Exception):
     """Raised when the recorder has emptied the log, so that the database must be read again."""

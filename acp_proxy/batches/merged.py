@@ -226,16 +226,22 @@ class ResultsMerger:
         if not any(_says_the_same(verdict, one) for one in known):
             known.append(verdict)
 
-    def merged(self, *, is_partial: bool = False) -> MergedResults:
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a file."""
+        return self._first is not None
+
+    def merged(self, *, is_partial: bool = False, empty: int = 0) -> MergedResults:
         """Returns what all files say.
 
         Args:
             is_partial: whether shards that are not there are not missing.
+            empty: how many files ended within their first line, so that nobody knows their part.
         """
         assert self._first is not None
         recordings = tuple(_merged(self._found[name]) for name in sorted(self._found))
         absent = [] if is_partial else [*islice(self._absent(), _MOST_ABSENT)]
-        missing = [*self._missing()]
+        missing = [*self._missing(), *[MissingPart(None, None, 0)] * empty]
         exits = [one.verdict.exit for one in recordings]
         if missing or absent:
             exits.append(_INCOMPLETE)
@@ -336,7 +342,8 @@ def missing_text(missing: Iterable[MissingPart], most: int = 20) -> list[str]:
     stopped: list[MissingPart] = []
     absent: list[MissingPart] = []
     for part in missing:
-        (stopped if part.verdicts or part.recordings is not None else absent).append(part)
+        is_absent = part.shard is not None and part.recordings is None and not part.verdicts
+        (absent if is_absent else stopped).append(part)
     lines = [_stopped(part) for part in stopped[:most]]
     if len(stopped) > most:
         lines.append(f"{len(stopped) - most:,} more shards stopped")
@@ -350,6 +357,8 @@ def missing_text(missing: Iterable[MissingPart], most: int = 20) -> list[str]:
 
 
 def _stopped(part: MissingPart) -> str:
+    if part.shard is None and part.recordings is None and not part.verdicts:
+        return "a file ends within its first line, and has no verdicts"
     name = "the batch" if part.shard is None else f"shard {part.shard}"
     of = "" if part.recordings is None else f" of {part.recordings:,}"
     return f"{name} stopped after {part.verdicts:,}{of} recordings"

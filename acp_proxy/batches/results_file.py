@@ -21,7 +21,7 @@ from acp_proxy.batches.results import (
     line_of,
     verdict_of,
 )
-from acp_proxy.errors import BadResults
+from acp_proxy.errors import BadResults, EmptyResults
 from acp_proxy.plain_files import reason
 
 LONGEST_LINE = 16 << 20
@@ -47,6 +47,7 @@ class ResultsReader:
     Raises:
         BadResults: the file cannot be read, or is no results file. A bad line raises it as well,
             when the iteration comes to it.
+        EmptyResults: the file ends within its first line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,7 +56,7 @@ class ResultsReader:
         with _opened(path) as file:
             line = next(_lines(path, file), b"")
         if not line.endswith(b"\n"):
-            raise BadResults(path, "it is empty" if not line else "its first line is cut off")
+            raise EmptyResults(path, "it is empty" if not line else "its first line is cut off")
         self.header: ResultsHeader = _parsed(path, 1, line, header_of)
 
     def __iter__(self) -> Iterator[JobVerdict]:

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from acp_proxy.batches.results import VerdictKind
+from acp_proxy.store.text_import import is_text_form
 from tests.commands import run
 from tests.verdicts import header, verdict, write
 from tests.workflow_steps import ActionRun
@@ -245,26 +246,37 @@ def test_shards_become_one_report(gate: Callable[..., ActionRun]) -> None:
     assert job.has_failed
 
 
-@pytest.mark.parametrize("is_masked", [True, False])
-def test_new_recordings_are_stored_masked(
-    gate: Callable[..., ActionRun],
-    program: Callable[[str, str], None],
-    tmp_path: Path,
-    is_masked: bool,
+def test_an_agent_that_differs_fails_the_job(gate: Callable[..., ActionRun]) -> None:
+    """Here one that leaves at once; its run is stored as text form."""
+    job = gate(recordings=str(ROOT / "recordings/hello.db"), agent="true", version="installed")
+    outputs = job.run()
+    assert outputs["verdict"] == "failed"
+    assert json.loads(outputs["counts"])["counts"] == {"differs": 1}
+    assert job.has_failed
+    directory = Path(outputs["results"]).parent
+    (recording,) = (directory / "recordings").iterdir()
+    assert is_text_form(recording)
+    files = ["recordings", "report.md", "junit.xml", "results.sarif", "results.jsonl"]
+    assert {path.name for path in directory.iterdir()} == {*files}
+    assert "the agent left before it had answered initialize" in job.summary
+    assert "::error file=" in job.log
+
+
+def test_recordings_with_secrets_are_not_stored(
+    gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path
 ) -> None:
-    """As text form; none of them if one holds a secret, and never as a database."""
+    """None of them, if one holds a secret after all."""
     job = gate(version="installed")
-    (tmp_path / "new").mkdir()
-    (tmp_path / "recordings").mkdir()
-    (tmp_path / "new/run.db").write_bytes((ROOT / "recordings/hello.db").read_bytes())
-    if not is_masked:
-        program("acp-proxy", 'if [ "$2" = export ]; then echo secret >"$5"; else exit 1; fi')
+    for name in ("new", "recordings"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "new/run.db").touch()
+    program("acp-proxy", 'if [ "$2" = export ]; then echo secret >"$5"; else exit 1; fi')
     job.outputs["start"] = {"directory": str(tmp_path)}
     job.outcomes["start"] = "success"
     job.step(STEPS["recordings"])
     assert not job.has_failed, job.log
-    assert [path.name for path in tmp_path.rglob("run.*")] == ["run.jsonl"] * is_masked
-    assert ("hold secrets and are not uploaded" in job.log) is not is_masked
+    assert [*tmp_path.rglob("run.*")] == []
+    assert "::warning::acp-proxy: the new recordings hold secrets and are not uploaded" in job.log
 
 
 # GitLab

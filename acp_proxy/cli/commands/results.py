@@ -23,7 +23,7 @@ from acp_proxy.cli.render.output import say, say_json
 from acp_proxy.cli.render.results_markdown import markdown as markdown_report
 from acp_proxy.cli.render.results_screen import show_results
 from acp_proxy.cli.shared_flags import NO_PAGER
-from acp_proxy.errors import BadResults
+from acp_proxy.errors import BadResults, EmptyResults
 
 _PATTERN = frozenset("*?[")
 _EXAMPLES = """\b
@@ -116,8 +116,13 @@ def _matching(files: Sequence[Path]) -> Iterator[Path]:
 def _merged(files: Iterable[Path], *, is_partial: bool) -> MergedResults:
     """Reads all files; raises BadResults or DifferentBatches."""
     merger = ResultsMerger()
+    empty: list[EmptyResults] = []
     for path in files:
-        reader = read_results(path)
+        try:
+            reader = read_results(path)
+        except EmptyResults as e:
+            empty.append(e)
+            continue
         try:
             merger.begin(str(path), reader.header)
         except ValueError as e:
@@ -127,7 +132,9 @@ def _merged(files: Iterable[Path], *, is_partial: bool) -> MergedResults:
                 merger.add(verdict)
             except ValueError as e:
                 raise BadResults(path, f"line {number}: {e}") from None
-    return merger.merged(is_partial=is_partial)
+    if empty and not merger.has_begun:
+        raise empty[0]
+    return merger.merged(is_partial=is_partial, empty=len(empty))
 
 
 def _text(merged: MergedResults) -> str:

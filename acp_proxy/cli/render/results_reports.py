@@ -118,7 +118,10 @@ def sarif(merged: MergedResults) -> dict[str, Any]:
     notes = [*remarks(merged)]
     if merged.header.command == CHECK:
         every = _findings(merged)
-        notes += [f"{visible(one.recording)}: {reason(one)}" for one in merged.failed if one.error]
+        unread = [one for one in merged.failed if one.error]
+        notes += [f"{visible(one.recording)}: {reason(one)}" for one in unread[:_MOST_LINES]]
+        if len(unread) > _MOST_LINES:
+            notes.append(f"{counted(len(unread) - _MOST_LINES, 'more recording')} without findings")
         descriptions, results = finding_results(
             every, max(_all_findings(merged), len(every)), notes
         )

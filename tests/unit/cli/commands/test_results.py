@@ -97,6 +97,14 @@ def test_a_half_written_line_means_stopped(shards: list[str]) -> None:
     Path(shards[0]).write_bytes(whole[:-20])
     result = run("results", "merge", *shards)
     assert "! shard 1/3 stopped after 1 of 2 recordings" in result.stdout.splitlines()
+    for end in (0, 20):
+        Path(shards[0]).write_bytes(whole[:end])
+        result = run("results", "merge", *shards)
+        assert result.exit_code == 3
+        assert result.stdout.splitlines()[1:3] == [
+            "! a file ends within its first line, and has no verdicts",
+            "! shard 1/3 is not among the files",
+        ]
 
 
 HEADER, VERDICT = lines(header(), [verdict("a.db")]).splitlines(keepends=True)
