@@ -91,12 +91,12 @@ class BadResults(AcpProxyError):
         super().__init__(f"cannot use {path} as a results file: {reason}")
 
 
-class ClusterFailed(AcpProxyError):
-    """Raised when a cluster cannot run a batch, or runs it no longer."""
-
-
 class EmptyResults(BadResults):
     """Raised when a file of results ends within its first line, since its writer was killed."""
+
+
+class ClusterFailed(AcpProxyError):
+    """Raised when a cluster cannot run a batch, or runs it no longer."""
 
 
 class LogMoved(Exception):

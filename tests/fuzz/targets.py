@@ -18,6 +18,7 @@ NAMES = (
     "log_reader",
     "database_reader",
     "redactor",
+    "results_reader",
 )
 
 

@@ -36,7 +36,7 @@ Examples:
       for a program
 
 Exit code: 2 if a recording was refused or could not be read, or for wrong use; 3 if one stalled or
-got lost, or if results are missing; 1 if something else is not clean; 0.
+got lost, or if results are missing; 1 if something else is not clean; else 0.
 """
 
 
