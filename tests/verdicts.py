@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EXITS = {
     VerdictKind.CLEAN: 0,
     VerdictKind.DIFFERS: 1,
+    VerdictKind.BROKEN_RULES: 1,
     VerdictKind.FINDINGS: 1,
     VerdictKind.FAILED: 1,
     VerdictKind.STALLED: 3,

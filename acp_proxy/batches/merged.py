@@ -28,8 +28,8 @@ from acp_proxy.forms import converter
 _SHARD = re.compile(r"([1-9]\d{0,4})/([1-9]\d{0,4})", re.ASCII)
 _KINDS = [*VerdictKind]
 _VERDICTS = {0: "clean", 1: "failed", 3: "incomplete"}
-CHECK = "check"
-COMMANDS = ("verify", CHECK, "faults sweep")
+CHECK, SWEEP = "check", "faults sweep"
+COMMANDS = ("verify", CHECK, SWEEP)
 """Those that write results."""
 _NOTHING, _INCOMPLETE = 2, 3
 """Exit codes: no recording at all; some have no verdict."""
@@ -124,18 +124,18 @@ def summary(merged: MergedResults) -> ResultsSummary:
         counts={kind.value: count for kind, count in merged.counts.items()},
         missing=merged.missing,
         conflicts=len(merged.conflicts),
-        findings=sum(one.broken or 0 for one in every),
+        findings=sum(one.broken or 0 for one in every if one.command != SWEEP),
         seconds=round(sum(one.seconds for one in every), 3),
     )
 
 
 def findings_of(verdict: JobVerdict) -> list[ReportedFinding]:
-    """Returns the findings that the verdict of a check lists.
+    """Returns the broken rules that a verdict lists; a sweep lists its runs instead.
 
     Raises:
         ValueError: they are none.
     """
-    if verdict.command != CHECK:
+    if verdict.command == SWEEP:
         return []
     try:
         found = [converter.structure(dict(one), ReportedFinding) for one in verdict.findings or ()]

@@ -9,7 +9,7 @@ from acp_proxy.batches.merged import DifferentBatches, MergedResults, ResultsMer
 from acp_proxy.batches.results import VerdictKind, line_of
 from acp_proxy.batches.results_file import read_results
 from acp_proxy.cli.render.results_markdown import LONGEST, MARKER, markdown
-from acp_proxy.cli.render.results_reports import MOST_ANNOTATIONS, annotations, junit, sarif
+from acp_proxy.cli.render.results_reports import MOST_ANNOTATIONS, github_annotations, junit, sarif
 from acp_proxy.cli.render.results_rows import headline, reason, remarks
 from acp_proxy.errors import BadResults
 from tests.fuzz import scratch
@@ -30,9 +30,14 @@ def check(data: bytes) -> None:
     assert page.startswith(f"{MARKER}\n")
     assert len(page.encode()) <= LONGEST
     assert all(line.replace("\t", "").isprintable() for line in page.split("\n"))
-    shown = [headline(found), *remarks(found), *map(reason, found.failed), *annotations(found)]
+    shown = [
+        headline(found),
+        *remarks(found),
+        *map(reason, found.failed),
+        *github_annotations(found),
+    ]
     assert all(line.isprintable() for line in shown)
-    assert len([*annotations(found)]) <= MOST_ANNOTATIONS
+    assert len([*github_annotations(found)]) <= MOST_ANNOTATIONS
     ET.fromstring(junit(found).encode())
     json.dumps(sarif(found))
     assert summary(found).verdicts == len(found.recordings)

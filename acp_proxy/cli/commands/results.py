@@ -94,7 +94,7 @@ def merge(
     if json:
         say_json(summary(merged))
     elif github:
-        for line in results_reports.annotations(merged):
+        for line in results_reports.github_annotations(merged):
             say(line)
     else:
         show_results(merged)

@@ -7,7 +7,7 @@ that do not fit are left out, and the last line says how many.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from acp_proxy.batches.merged import CHECK, MergedResults
+from acp_proxy.batches.merged import MergedResults
 from acp_proxy.batches.results import JobVerdict
 from acp_proxy.cli.render.markdown import code, fenced, prose
 from acp_proxy.cli.render.results_rows import (
@@ -20,6 +20,7 @@ from acp_proxy.cli.render.results_rows import (
     mark,
     remarks,
     runs,
+    without_findings,
 )
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.report import ReportedFinding
@@ -79,14 +80,14 @@ def _verdicts(merged: MergedResults) -> Iterator[str]:
 
 
 def _command(merged: MergedResults) -> str:
-    words = " ".join(merged.header.words[:_LONGEST_COMMAND])[:_LONGEST_COMMAND]
-    return f"acp-proxy {code(merged.header.version[:20])} {code(words)}".rstrip()
+    words = " ".join(merged.header.words[:_LONGEST_COMMAND]).removesuffix("--").strip()
+    version = code(merged.header.version[:_LONGEST_COMMAND])
+    return f"acp-proxy {version} {code(words[:_LONGEST_COMMAND])}".rstrip()
 
 
 def _differences(merged: MergedResults) -> Iterator[Sequence[str]]:
     """Yields a section for all recordings that came to the same."""
-    failed = [one for one in merged.failed if not listed_findings(one)]
-    for verdict, names in grouped(failed):
+    for verdict, names in grouped(without_findings(merged)):
         yield [*_section(verdict, names)]
 
 
@@ -116,8 +117,6 @@ def _section(verdict: JobVerdict, names: Sequence[str]) -> Iterator[str]:
 
 def _findings(merged: MergedResults) -> Iterator[Sequence[str]]:
     """Yields a section for each rule that a side broke, the worst first."""
-    if merged.header.command != CHECK:
-        return
     groups: dict[tuple[str, str], list[Finding]] = {}
     for one in merged.recordings:
         for finding in listed_findings(one.verdict):

@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.batches.merged import CHECK, MergedResults, MissingPart, missing_text
+from attrs import evolve
+
+from acp_proxy.batches.merged import CHECK, MergedResults, MissingPart, missing_text, summary
 from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.cli.render.annotations import annotation
 from acp_proxy.cli.render.check_reports import finding_annotation, sentence
@@ -15,6 +17,7 @@ from acp_proxy.cli.render.results_rows import (
     reason,
     remarks,
     runs,
+    without_findings,
 )
 from acp_proxy.cli.render.sarif import ended, finding_results, location, log_of
 from acp_proxy.conformance.report import ReportedFinding
@@ -77,22 +80,18 @@ def _missing_case(command: str, part: MissingPart) -> Case:
     return Case(f"acp-proxy.{command}", name, Failure("missing", text))
 
 
-def annotations(merged: MergedResults) -> Iterator[str]:
+def github_annotations(merged: MergedResults) -> Iterator[str]:
     """Yields commands of GitHub's workflows, as many as it shows for a step, the worst first."""
     lines = [annotation("error", text) for text in remarks(merged)]
-    if merged.header.command == CHECK:
-        found = sorted(_findings(merged), key=lambda pair: SEVERITIES.index(pair[1].severity))
-        lines += [finding_annotation(finding, place) for place, finding in found]
-        total = len(lines) - len(found) + max(_all_findings(merged), len(found))
-        rest = [one for one in merged.failed if not listed_findings(one)]
-    else:
-        rest, total = merged.failed, len(lines)
-    lines += [_annotation(merged.header.command, verdict) for verdict in rest]
-    total += len(rest)
+    lines += [_annotation(merged.header.command, one) for one in without_findings(merged)]
+    found = sorted(_findings(merged), key=lambda pair: SEVERITIES.index(pair[1].severity))
+    lines += [finding_annotation(finding, place) for place, finding in found]
+    total = len(lines) + _unlisted(merged, len(found))
     shown = lines if len(lines) == total <= MOST_ANNOTATIONS else lines[: MOST_ANNOTATIONS - 1]
     yield from shown
     if more := total - len(shown):
-        yield annotation("error", f"acp-proxy: {more:,} more; the report has all")
+        level = "error" if merged.exit else "notice"
+        yield annotation(level, f"acp-proxy: {more:,} more; the report has all")
 
 
 def _annotation(command: str, verdict: JobVerdict) -> str:
@@ -102,40 +101,43 @@ def _annotation(command: str, verdict: JobVerdict) -> str:
 
 
 def _findings(merged: MergedResults) -> list[tuple[str, ReportedFinding]]:
+    """Returns all findings that are listed, each with the path of its text form.
+
+    What `verify` checks is the new run, whose lines are not those of the recording.
+    """
+    has_lines = merged.header.command == CHECK
     return [
-        (place_in_repository(one.verdict.recording), finding)
+        (place_in_repository(one.verdict.recording), found if has_lines else evolve(found, line=1))
         for one in merged.recordings
-        for finding in listed_findings(one.verdict)
+        for found in listed_findings(one.verdict)
     ]
 
 
-def _all_findings(merged: MergedResults) -> int:
-    return sum(one.verdict.broken or 0 for one in merged.recordings)
+def _unlisted(merged: MergedResults, listed: int) -> int:
+    return max(0, summary(merged).findings - listed)
 
 
 def sarif(merged: MergedResults) -> dict[str, Any]:
-    """Returns a log with one run: the findings of checks, or what is not clean otherwise."""
-    notes = [*remarks(merged)]
-    if merged.header.command == CHECK:
-        every = _findings(merged)
-        unread = [one for one in merged.failed if one.error]
-        notes += [f"{visible(one.recording)}: {reason(one)}" for one in unread[:_MOST_LINES]]
-        if len(unread) > _MOST_LINES:
-            notes.append(f"{counted(len(unread) - _MOST_LINES, 'more recording')} without findings")
-        descriptions, results = finding_results(
-            every, max(_all_findings(merged), len(every)), notes
-        )
-    else:
-        descriptions, results = _verdict_results(merged, notes)
-    is_done = merged.exit != _UNREADABLE
-    return log_of(merged.header.command, descriptions, results, notes, is_done=is_done)
+    """Returns a log with one run: broken rules, and whatever else is not clean."""
+    notes, every = [*remarks(merged)], _findings(merged)
+    total = len(every) + _unlisted(merged, len(every))
+    descriptions, results = finding_results(every, total, notes)
+    others = _verdict_results(merged, notes, len(descriptions))
+    return log_of(
+        merged.header.command,
+        [*descriptions, *others[0]],
+        [*results, *others[1]],
+        notes,
+        is_done=merged.exit != _UNREADABLE,
+    )
 
 
 def _verdict_results(
-    merged: MergedResults, notes: list[str]
+    merged: MergedResults, notes: list[str], before: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Returns descriptions and results of verdicts, after those of `before` rules."""
     command = merged.header.command.replace(" ", "-")
-    failed = merged.failed
+    failed = without_findings(merged)
     shown = failed[:MOST_RESULTS]
     kinds = [*dict.fromkeys(one.kind for one in shown)]
     descriptions = [
@@ -155,7 +157,7 @@ def _verdict_results(
     return descriptions, [
         {
             "ruleId": f"{command}.{one.kind.value}",
-            "ruleIndex": kinds.index(one.kind),
+            "ruleIndex": before + kinds.index(one.kind),
             "level": "error",
             "message": {"text": ended(f"{WORDS[one.kind].capitalize()}: {reason(one)}")},
             "locations": [location(place_in_repository(one.recording), 1)],

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve
 
-from acp_proxy.batches.merged import MergedResults, findings_of, missing_text
+from acp_proxy.batches.merged import SWEEP, MergedResults, findings_of, missing_text
 from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.cli.render.check_reports import sentence
 from acp_proxy.conformance.report import ReportedFinding, worst_first
@@ -55,13 +55,9 @@ def reason(verdict: JobVerdict) -> str:
 
 
 def runs(verdict: JobVerdict) -> list[str]:
-    """Returns how the client handled the plans of a sweep, those alone that went wrong."""
-    found = []
-    for run in verdict.findings or ():
-        plan, outcome = run.get("plan"), run.get("outcome")
-        if "plan" in run and outcome in ("hung", "crashed"):
-            found.append(f"{plan or 'without faults'}: {outcome}")
-    return found
+    """Returns how the client handled those plans of a sweep with which something was wrong."""
+    found = [] if verdict.command != SWEEP else verdict.findings or ()
+    return [f"{one.get('plan') or 'without faults'}: {one.get('outcome')}" for one in found]
 
 
 def listed_findings(verdict: JobVerdict) -> list[ReportedFinding]:
@@ -77,6 +73,11 @@ def listed_findings(verdict: JobVerdict) -> list[ReportedFinding]:
         )
         for one in worst_first(found)
     ]
+
+
+def without_findings(merged: MergedResults) -> list[JobVerdict]:
+    """Returns the verdicts that are not clean, but those that listed findings alone explain."""
+    return [one for one in merged.failed if one.first_divergence or not listed_findings(one)]
 
 
 def headline(merged: MergedResults) -> str:

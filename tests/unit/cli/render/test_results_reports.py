@@ -76,12 +76,12 @@ def test_a_case_lists_findings_runs_and_other_verdicts() -> None:
 def test_there_are_ten_annotations() -> None:
     """As many as GitHub shows; the last one counts the others."""
     ten = [verdict(f"{n:02}.db", VerdictKind.DIFFERS, "x, y: 50%\n::error::z") for n in range(10)]
-    lines = [*results_reports.annotations(merged(*ten))]
+    lines = [*results_reports.github_annotations(merged(*ten))]
     assert len(lines) == 10
     expected = "::error file=00.jsonl,title=verify%3A differs::#13: x, y: 50%25 ::error::z"
     assert lines[0] == expected
     lines = [
-        *results_reports.annotations(
+        *results_reports.github_annotations(
             merged(*ten, verdict("x.db", VerdictKind.DIFFERS, "x"), first=header("1/9", 11))
         )
     ]
@@ -94,7 +94,9 @@ def test_findings_are_annotated_at_their_lines() -> None:
     """The worst first; those that the verdict does not list are counted."""
     warning = FINDING | {"severity": "warning"}
     lines = [
-        *results_reports.annotations(merged(checked("a.db", warning), checked("b.jsonl", FINDING)))
+        *results_reports.github_annotations(
+            merged(checked("a.db", warning), checked("b.jsonl", FINDING))
+        )
     ]
     assert [line.partition("::#6")[0] for line in lines] == [
         "::error file=b.jsonl,title=rpc.unanswered by the agent,line=7",
@@ -102,11 +104,16 @@ def test_findings_are_annotated_at_their_lines() -> None:
     ]
     known = FINDING | {"known": True}
     assert (
-        len([*results_reports.annotations(merged(checked("a.db", FINDING, known, broken=1)))]) == 1
+        len(
+            [*results_reports.github_annotations(merged(checked("a.db", FINDING, known, broken=1)))]
+        )
+        == 1
     )
     for count in (2, 12):
         lines = [
-            *results_reports.annotations(merged(checked("a.db", *[FINDING] * count, broken=40)))
+            *results_reports.github_annotations(
+                merged(checked("a.db", *[FINDING] * count, broken=40))
+            )
         ]
         assert len(lines) == min(count, 9) + 1
         assert lines[-1] == f"::error::acp-proxy: {41 - len(lines)} more; the report has all"
@@ -144,7 +151,30 @@ def test_sarif_has_what_is_not_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     (run,) = sarif(merged(*verdicts))["runs"]
     assert len(run["results"]) == 2
     (note,) = run["invocations"][0]["toolExecutionNotifications"]
-    assert note["message"]["text"] == "6 recordings, of which 2 are results."
+    assert note["message"]["text"] == "7 recordings, of which 2 are results."
+
+
+def test_a_new_run_that_breaks_rules_has_no_lines() -> None:
+    """They are not those of the recording; what differs besides is a result of its own."""
+    members: dict[str, Any] = {"findings": (FINDING,), "broken": 1}
+    results = merged(
+        verdict("a.db", VerdictKind.BROKEN_RULES, **members),
+        verdict("b.db", VerdictKind.DIFFERS, "x", **members),
+        verdict("c.db", VerdictKind.STALLED, error="x"),
+    )
+    (run,) = sarif(results)["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert [(one["ruleId"], rules[one["ruleIndex"]]["id"]) for one in run["results"]] == [
+        (name, name) for name in ["rpc.unanswered"] * 2 + ["verify.differs", "verify.stalled"]
+    ]
+    places = [one["locations"][0]["physicalLocation"]["region"] for one in run["results"]]
+    assert places == [{"startLine": 1}] * 4
+    lines = [*results_reports.github_annotations(results)]
+    assert [line.partition("::#")[0] for line in lines] == [
+        "::error file=b.jsonl,title=verify%3A differs",
+        "::error file=c.jsonl,title=verify%3A stalled::x",
+        *[f"::error file={name}.jsonl,title=rpc.unanswered by the agent,line=1" for name in "ab"],
+    ]
 
 
 def test_a_reason_is_one_printable_line() -> None:
