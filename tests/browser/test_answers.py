@@ -171,7 +171,7 @@ def opened(
 
 
 def test_a_filter_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
-    """Or is refused with the same words."""
+    """Or is refused for the same mistake, at the same place."""
     page, recording = opened
     answers = page.ask(TYPE, FILTERS)
     for text, answer in zip(FILTERS, answers, strict=True):
@@ -179,7 +179,8 @@ def test_a_filter_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
         if done.exit_code == 0:
             assert answer == [json.loads(line)["seq"] for line in done.stdout.splitlines()], text
         else:
-            assert f"acp-proxy: {answer}\n" == done.stderr, text
+            mistake, _, _ = answer.partition("'")
+            assert done.stderr.startswith(f"acp-proxy: {mistake}"), text
     assert len({str(answer) for answer in answers}) > len(FILTERS) / 3
 
 

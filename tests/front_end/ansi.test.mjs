@@ -30,9 +30,9 @@ test("a cleared screen begins a new page; what was printed before stays", () => 
 
 test("colours and styles become classes", () => {
   assert.deepEqual(classes("\x1b[1;31mred\x1b[0m plain"), ["red:ansi-bold ansi-fg-1", " plain:"]);
-  assert.deepEqual(classes("\x1b[38;5;196ma\x1b[48;2;0;0;250mb\x1b[39;49mc"), ["a:ansi-fg-9", "b:ansi-fg-9 ansi-bg-4", "c:"]);
-  assert.deepEqual(classes("\x1b[38:2::255:0:0ma\x1b[4mb\x1b[24;97mc"), ["a:ansi-fg-9", "b:ansi-fg-9 ansi-underline", "c:ansi-fg-15"]);
-  assert.equal(nearestColour([250, 250, 5]), 11);
+  assert.deepEqual(classes("\x1b[38;5;196ma\x1b[48;2;0;0;250mb\x1b[39;49mc"), ["a:ansi-fg-1", "b:ansi-bg-4", "c:"]);
+  assert.deepEqual(classes("\x1b[38:2::255:0:0ma\x1b[4mb\x1b[24;97mc"), ["a:ansi-fg-1", "b:ansi-fg-1 ansi-underline", "c:ansi-fg-7"]);
+  assert.equal(nearestColour([250, 250, 5]), 3);
 });
 
 test("titles vanish, and of a link its text is left", () => {

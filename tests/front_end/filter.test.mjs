@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import { parseFilter } from "../../acp_proxy/report/front_end/filter/grammar.js";
-import { jsonText, parseExactly } from "../../acp_proxy/report/front_end/filter/json.js";
+import { parsedRaw } from "../../acp_proxy/report/front_end/data/values.js";
+import { jsonText } from "../../acp_proxy/report/front_end/filter/json.js";
 import { patternTest } from "../../acp_proxy/report/front_end/filter/patterns.js";
 
 test("a pattern matches whole texts as fnmatchcase does", () => {
@@ -33,14 +34,14 @@ test("numbers are written as Python writes them, however they were sent", () => 
     ["0.10", "0.1"], ["123456789012345678901", "123456789012345678901"], ["1e400", "Infinity"],
     ['{"a":1,"b":[1.50,true],"a":null}', '{"a": null, "b": [1.5, true]}'], ['"\\ud800é"', '"\\ud800\\u00e9"'],
   ];
-  for (const [text, expected] of cases) assert.equal(jsonText(parseExactly(text)), expected, text);
+  for (const [text, expected] of cases) assert.equal(jsonText(parsedRaw(text)), expected, text);
 });
 
-test("a mistake is answered with its column and the nearest word", () => {
+test("a mistake is answered with its column and what would do", () => {
   const rows = { hasLabel: () => false, texts: [], codes: () => [], ask: () => () => 0 };
   const cases = [
-    ["kind:request methd:x", "bad filter at column 14: unknown key 'methd'; did you mean method?"],
-    ["😀 dir:x'\u2028", "bad filter at column 7: \"x'\" is no direction: expected to-agent, to-client"],
+    ["kind:request methd:x", "bad filter at column 14: unknown key 'methd': expected dir, method, session, kind, id, seq, size, latency, turn, call, status, is, terminal, text, fault"],
+    ["😀 dir:x'\u2028", "bad filter at column 7: 'x'' is no direction: expected to-agent, to-client"],
   ];
   for (const [text, message] of cases) assert.throws(() => parseFilter(text, rows), { message });
   assert.throws(() => parseFilter("(".repeat(101), rows), /nested more deeply than 100 levels/);

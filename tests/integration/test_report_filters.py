@@ -42,7 +42,7 @@ _SEARCHES = (
 
 
 def test_a_report_finds_what_the_command_line_finds(npm_packages: Path) -> None:
-    """Every filter has the same rows, or the same message, and every search the same hits."""
+    """Every filter has the same rows or mistake, and every search the same hits."""
     filters = _filters()
     asked = [(path, filters, list(_SEARCHES)) for path in RECORDINGS]
     expected, given = [], []
@@ -57,7 +57,13 @@ def test_a_report_finds_what_the_command_line_finds(npm_packages: Path) -> None:
     ):
         for kind, questions in (("filters", texts), ("searches", sought)):
             for question, found, wanted in zip(questions, ours[kind], theirs[kind], strict=True):
+                found, wanted = map(_mistake, (found, wanted))
                 assert found == wanted, f"{path.name}: {question}"
+
+
+def _mistake(answer: Any) -> Any:
+    """An answer; of a message that names a mistake its place and kind, without quoted words."""
+    return re.split("['\"]", answer)[0] if isinstance(answer, str) else answer
 
 
 def _filters() -> list[str]:

@@ -18,26 +18,16 @@ const TOKENS = new RegExp([
 /** @type {Map<number, string>} */
 const MARKS = new Map([[1, "bold"], [2, "faint"], [3, "italic"], [4, "underline"], [7, "inverse"], [9, "struck"]]);
 
-/**
- * One of sixteen colours that is like a colour, so that every text can be read.
- * @param {number[]} levels of red, green and blue
- * @returns {number}
- */
+/** The one of eight colours that is most like a colour. @param {number[]} levels of red, green and blue */
 export function nearestColour([red = 0, green = 0, blue = 0]) {
   const half = Math.max(red, green, blue) / 2;
-  const isBright = red * 0.3 + green * 0.6 + blue * 0.1 > 70;
-  return (red > half ? 1 : 0) + (green > half ? 2 : 0) + (blue > half ? 4 : 0) + (isBright ? 8 : 0);
+  return (red > half ? 1 : 0) + (green > half ? 2 : 0) + (blue > half ? 4 : 0);
 }
 
-/**
- * One of 256 colours as one of sixteen: after these, a cube of six levels a side, and greys.
- * @param {number} index
- * @returns {number}
- */
+/** One of 256 colours as one of eight: after sixteen, a cube of six levels a side, and greys. @param {number} index */
 function basicColour(index) {
-  if (index < 16) return index;
-  const grey = (index - 232) * 10 + 8;
-  return nearestColour(grey > 0 ? [grey, grey, grey] : [36, 6, 1].map((step) => (Math.floor((index - 16) / step) % 6) * 51));
+  if (index < 16 || index > 231) return index < 16 ? index % 8 : 7;
+  return nearestColour([36, 6, 1].map((step) => Math.floor((index - 16) / step) % 6));
 }
 
 /** The lines, the cursor in them, and the style of what is printed next. */
@@ -102,9 +92,10 @@ class AnsiScreen {
         style.set(side, `-${isIndex ? basicColour(numbers[at + 2]) : nearestColour(numbers.slice(at + 2, at + 5))}`);
         at += isIndex ? 2 : 4;
       } else if (code === 39 || code === 49) style.delete(side);
-      else if ((code >= 30 && code < 50) || (code >= 90 && code < 108)) style.set(side, `-${(code % 10) + (code >= 90 ? 8 : 0)}`);
+      else if ((code >= 30 && code < 50) || (code >= 90 && code < 108)) style.set(side, `-${code % 10}`);
     }
-    this.classes = [...style].map(([name, colour]) => `ansi-${name}${colour}`).join(" ");
+    const shown = [...style].filter(([name]) => name !== "fg" || !style.has("bg"));
+    this.classes = shown.map(([name, colour]) => `ansi-${name}${colour}`).join(" ");
   }
 
   /** @param {string} character */

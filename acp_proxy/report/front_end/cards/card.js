@@ -305,7 +305,7 @@ function mountCalls(container, state) {
   let listed = null;
   const show = () => {
     const among = state.shown;
-    if (container.hidden || listed === among) return;
+    if (listed === among) return mark();
     listed = among;
     const rows = callsAmong(state.recording, among);
     const others = rows.filter((row) => Number.isNaN(turns[row])).length;
@@ -323,11 +323,9 @@ function mountCalls(container, state) {
       const isChosen = card.getAttribute("data-row") === String(first);
       setAttribute(card, "aria-current", isChosen && "true");
       setAttribute(card, "open", isChosen || card.hasAttribute("open"));
-      if (isChosen && !container.hidden) card.scrollIntoView({block: "nearest"});
+      if (isChosen) card.scrollIntoView({block: "nearest"});
     }
   };
   container.append(box);
-  state.on("shown", show);
-  state.on("row", mark);
-  return {show, hide: () => {}};
+  return {update: (/** @type {string} */ change) => (change === "row" ? mark() : show())};
 }

@@ -10,83 +10,51 @@ import {countInWords} from "../shell/words.js";
 // Beyond these, words within lines are not compared.
 const MOST_COMPARED_LINES = 2000;
 const MOST_COMPARED_CHARACTERS = 200_000;
-// Removed and added lines together; texts that differ more are not aligned.
-const MOST_EDITS = 1500;
-const MOST_WORD_EDITS = 200;
+/** Of lines, or of words, with each other; texts that differ more are not aligned. */
+const MOST_COMPARISONS = 10_000_000;
 const CONTEXT_LINES = 3;
 
 /**
- * The indexes of elements that both have, in order, by Myers' algorithm.
+ * The indexes of elements that both have, in order.
  * @param {readonly string[]} before
  * @param {readonly string[]} after
- * @param {number} most edits before it gives up; then only what both begin and end with is found
- * @returns {{pairs: [number, number][], isAligned: boolean}}
+ * @returns {{pairs: [number, number][], isAligned: boolean}} not aligned if they differ too much;
+ *   then only what both begin and end with is found
  */
-export function alignedPairs(before, after, most) {
+export function alignedPairs(before, after) {
   /** @type {[number, number][]} */
   const pairs = [];
   const shorter = Math.min(before.length, after.length);
   let [start, end] = [0, 0];
   while (start < shorter && before[start] === after[start]) pairs.push([start, start++]);
   while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end++;
-  const middle = shortestEdits(before.slice(start, before.length - end), after.slice(start, after.length - end), most);
-  for (const [x, y] of middle ?? []) pairs.push([x + start, y + start]);
+  const old = before.slice(start, before.length - end);
+  const fresh = after.slice(start, after.length - end);
+  const isAligned = old.length * fresh.length <= MOST_COMPARISONS;
+  for (const [x, y] of isAligned ? commonPairs(old, fresh) : []) pairs.push([x + start, y + start]);
   for (let left = end; left > 0; left--) pairs.push([before.length - left, after.length - left]);
-  return {pairs, isAligned: middle !== null};
+  return { pairs, isAligned };
 }
 
-/**
- * @param {readonly string[]} before
- * @param {readonly string[]} after
- * @param {number} most
- * @returns {[number, number][]|null}
- */
-function shortestEdits(before, after, most) {
-  const bound = Math.min(before.length + after.length, most);
-  // reach[k + bound + 1]: how far in `before` a path on diagonal k comes with so many edits.
-  const reach = new Int32Array(2 * bound + 3);
-  /** @type {Int32Array[]} */
-  const trace = [];
-  for (let edits = 0; edits <= bound; edits++) {
-    trace.push(reach.slice(bound - edits, bound + edits + 3));
-    for (let k = -edits; k <= edits; k += 2) {
-      const at = k + bound + 1;
-      let x = isDown(reach, at, k, edits) ? reach[at + 1] : reach[at - 1] + 1;
-      while (x < before.length && x - k < after.length && before[x] === after[x - k]) x++;
-      reach[at] = x;
-      if (x >= before.length && x - k >= after.length) return tracedBack(trace, before.length, after.length);
-    }
+/** The longest sequence of pairs. @param {string[]} before @param {string[]} after */
+function commonPairs(before, after) {
+  const width = after.length + 1;
+  /** How many pairs there are from both places on. */
+  const most = new Uint16Array((before.length + 1) * width);
+  for (let at = before.length * width - 2; at >= 0; at--) {
+    const [x, y] = [Math.floor(at / width), at % width];
+    if (y === after.length) continue;
+    if (before[x] === after[y]) most[at] = most[at + width + 1] + 1;
+    else most[at] = Math.max(most[at + width], most[at + 1]);
   }
-  return null;
-}
-
-/**
- * Whether the best path to diagonal k comes from the one above: an added element.
- * @param {Int32Array} reach
- * @param {number} at
- * @param {number} k
- * @param {number} edits
- */
-function isDown(reach, at, k, edits) {
-  return k === -edits || (k !== edits && reach[at - 1] < reach[at + 1]);
-}
-
-/**
- * @param {Int32Array[]} trace what was reached before each number of edits
- * @param {number} x
- * @param {number} y
- */
-function tracedBack(trace, x, y) {
   /** @type {[number, number][]} */
   const pairs = [];
-  for (let edits = trace.length - 1; edits >= 0; edits--) {
-    const k = x - y;
-    const down = isDown(trace[edits], k + edits + 1, k, edits);
-    const fromX = trace[edits][k + edits + 1 + (down ? 1 : -1)];
-    while (x > (down ? fromX : fromX + 1)) pairs.push([--x, --y]);
-    [x, y] = [fromX, fromX - (down ? k + 1 : k - 1)];
+  for (let [x, y] = [0, 0]; x < before.length && y < after.length; ) {
+    if (before[x] === after[y]) pairs.push([x++, y++]);
+    else if (most[(x + 1) * width + y] >= most[x * width + y + 1]) x++;
+    else y++;
   }
-  return pairs.reverse();
+  return pairs;
 }
 
 /**
@@ -97,7 +65,7 @@ function tracedBack(trace, x, y) {
  */
 export function lineEdits(before, after) {
   const [old, fresh] = [before, after].map((text) => text.match(/[^\n]*\n|[^\n]+$/g) ?? []);
-  const {pairs, isAligned} = alignedPairs(old, fresh, MOST_EDITS);
+  const {pairs, isAligned} = alignedPairs(old, fresh);
   /** @type {LineEdit[]} */
   const edits = [];
   let [x, y] = [0, 0];
@@ -117,7 +85,7 @@ export function lineEdits(before, after) {
  */
 export function wordEdits(before, after) {
   const [old, fresh] = [before, after].map((line) => line.match(/[\p{L}\p{N}_]+|\s+|[^]/gu) ?? []);
-  const {pairs, isAligned} = alignedPairs(old, fresh, MOST_WORD_EDITS);
+  const {pairs, isAligned} = alignedPairs(old, fresh);
   const common = pairs.reduce((sum, [x]) => sum + old[x].trim().length, 0);
   if (!isAligned || common * 3 < Math.max(before.length, after.length)) return null;
   const pieces = (/** @type {string[]} */ words, /** @type {Set<number>} */ kept) => words.map((text, index) => ({text, changed: !kept.has(index)}));

@@ -72,6 +72,4 @@ export function decodeCodes(blocks, name) {
 }
 
 /** @param {IndexBlock[]} blocks */
-export function rowsOf(blocks) {
-  return blocks.reduce((sum, { rows }) => sum + rows, 0);
-}
+export const rowsOf = (blocks) => blocks.reduce((sum, { rows }) => sum + rows, 0);

@@ -16,12 +16,11 @@ const CELL_ROWS = 1024;
 const CELL_BLOCKS_KEPT = 48;
 const PAYLOAD_BLOCKS_KEPT = 12;
 const LARGEST_LINE_BYTES = 64 * 1024 * 1024;
-/** Columns that the first rows on the screen need; they are decoded at the start, one at a time. */
-const FIRST_NUMBERS = ["seq", "t_ns", "turn", "run", "size", "flags", "request_seq", "response_seq", "latency_ns", "arrival_ns"];
-const FIRST_CODES = ["stream", "kind", "method", "tone", "update", "session"];
-/** Those that a chosen row needs; they are decoded as soon as the first rows are seen. */
-const MORE_NUMBERS = ["length", "exchange", "delay_ns"];
-const MORE_CODES = ["tool_call", "terminal", "fault", "delivered", "newline"];
+
+const TEXT_COLUMNS = new Set([
+  "stream", "kind", "method", "session", "tool_call", "terminal", "newline", "delivered", "fault",
+  "answer_session", "answer_terminal", "update", "tone",
+]);
 
 export class Recording {
   /** @param {Source} source @param {any} meta @param {IndexBlock[]} blocks */
@@ -61,7 +60,7 @@ export class Recording {
     const recording = new Recording(source, meta, blocks);
     if (recording.rows !== meta.rows) throw new Error(`the index is cut off: expected ${meta.rows} rows, got ${recording.rows}`);
     if (meta.has_times === false) recording.forgetTimes();
-    await recording.decode(FIRST_NUMBERS, FIRST_CODES);
+    await recording.decode();
     recording.problems = problemsOf(recording);
     return recording;
   }
@@ -69,21 +68,17 @@ export class Recording {
   /** Puts the order of rows in place of times that nobody knows. */
   forgetTimes() {
     forgetTimes();
-    this.decodedNumbers.set("t_ns", Float64Array.from({length: this.rows}, (_, row) => row));
+    this.decodedNumbers.set("t_ns", Float64Array.from({ length: this.rows }, (_, row) => row));
   }
 
-  /** Decodes what is needed as soon as a row is chosen, so that nobody waits for it then. */
-  async decodeRest() {
-    await this.decode(MORE_NUMBERS, MORE_CODES);
-    this.rowsOfTurn(0);
-  }
-
-  /** @param {string[]} numbers @param {string[]} codes */
-  async decode(numbers, codes) {
-    for (const decodeNext of [...numbers.map((name) => () => this.numbers(name)), ...codes.map((name) => () => this.codes(name))]) {
-      decodeNext();
+  /** Decodes all columns, so that nobody waits for one later. */
+  async decode() {
+    for (const name of this.blocks[0]?.columns.keys() ?? []) {
+      if (TEXT_COLUMNS.has(name)) this.codes(name);
+      else this.numbers(name);
       await pause();
     }
+    this.rowsOfTurn(0);
   }
 
   /**
@@ -313,14 +308,10 @@ export function lowerBound(numbers, value) {
 }
 
 /** @param {number} row */
-function cellBlock(row) {
-  return `c${Math.floor(row / CELL_ROWS)}`;
-}
+const cellBlock = (row) => `c${Math.floor(row / CELL_ROWS)}`;
 
 /** @param {Uint8Array} bytes */
-function parsed(bytes) {
-  return JSON.parse(new TextDecoder().decode(bytes));
-}
+const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
 /** The rows at which something is wrong, and the sentences about each. @param {Recording} recording */
 function problemsOf(recording) {

@@ -63,9 +63,7 @@ export function updateOf(message) {
 }
 
 /** A message as values; null if the line is no JSON. @param {Uint8Array} bytes */
-export function parsedLine(bytes) {
-  return parsedText(new TextDecoder().decode(bytes));
-}
+export const parsedLine = (bytes) => parsedText(new TextDecoder().decode(bytes));
 
 /** @param {string} text @returns {any} null if it is no JSON */
 export function parsedText(text) {
@@ -74,6 +72,27 @@ export function parsedText(text) {
   } catch {
     return null;
   }
+}
+
+/** A string, number or word of JSON as it is written, so that nothing of it is lost. */
+export class RawValue {
+  #text;
+
+  /** @param {string} text */
+  constructor(text) {
+    this.#text = text;
+  }
+
+  toString() {
+    return this.#text;
+  }
+}
+
+/** @param {string} text @returns {any} its values, with a `RawValue` for each string and number */
+export function parsedRaw(text) {
+  const raw = (/** @type {string} */ _, /** @type {any} */ value, /** @type {any} */ context) =>
+    value instanceof Object ? value : new RawValue(context?.source ?? JSON.stringify(value));
+  return JSON.parse(text, /** @type {any} */ (raw));
 }
 
 const CHUNK_KINDS = new Set([

@@ -4,7 +4,7 @@ import {clear, h, setAttribute} from "../shell/dom.js";
 import {messageOf} from "../shell/state.js";
 import {countInWords, durationInWords, secondsInWords, shellWord, visibleText} from "../shell/words.js";
 import {showBytes} from "./hex.js";
-import {JsonText, JsonTree} from "./json_tree.js";
+import {JsonTree} from "./json_tree.js";
 import {saidElements, whyUnread} from "./said.js";
 import {fromBase64} from "../data/values.js";
 
@@ -40,9 +40,7 @@ export function faultInWords(fired, isChanged) {
 }
 
 /** Whether other bytes than those of its line were delivered. @param {Recording} recording @param {number} row */
-function isReplaced(recording, row) {
-  return (recording.numbers("flags")[row] & 4) !== 0;
-}
+const isReplaced = (recording, row) => (recording.numbers("flags")[row] & 4) !== 0;
 
 /**
  * The names and values of all that is known of a row besides its line.
@@ -140,9 +138,7 @@ export async function mermaidAround(recording, row) {
  * @param {number} seq
  * @returns {string}
  */
-export function commandFor(name, seq) {
-  return `acp-proxy inspect log ${shellWord(name)} --seq ${seq}`;
-}
+export const commandFor = (name, seq) => `acp-proxy inspect log ${shellWord(name)} --seq ${seq}`;
 
 /**
  * Copies a text; where the browser forbids it, shows it selected.
@@ -283,11 +279,10 @@ async function showTree(container, row, {recording}) {
   if (obstacle !== "") return container.append(h("p", {class: "note"}, obstacle));
   const text = new TextDecoder().decode(await recording.line(row));
   try {
-    const tree = new JsonTree(new JsonText(text), "JSON of the line");
+    const tree = new JsonTree(text);
     container.append(h("button", {type: "button", on: {click: () => tree.openAll()}}, "open all"), tree.box);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    container.append(h("p", {class: "note"}, "The line is not JSON; see its bytes."));
+  } catch {
+    container.append(h("p", {class: "note"}, "The line is not JSON, or nested too deeply; see its bytes."));
   }
 }
 

@@ -1,5 +1,5 @@
 // Shows bytes: as text in which nothing is invisible, or as hex with the characters beside it.
-import {clear, h} from "../shell/dom.js";
+import {h} from "../shell/dom.js";
 import {countInWords, sizeInWords, visiblePieces} from "../shell/words.js";
 
 const ROW_BYTES = 16;
@@ -74,33 +74,23 @@ export function longText(text) {
  * @param {number} size of all pieces
  */
 export function showBytes(container, pieces, size) {
-  const facts = h("span", {class: "note"});
-  const box = h("div", {class: "mono"});
-  const choice = h("button", {type: "button", "aria-pressed": "false"}, "hex");
-  const start = (/** @type {boolean} */ isHex) => {
-    const source = pieces();
-    const decoder = new TextDecoder("utf-8", {fatal: true, ignoreBOM: true});
-    let base = 0;
-    clear(facts, `${countInWords(size, "byte")} `);
-    clear(box);
-    addInParts(box, async (add) => {
-      const {value: piece = new Uint8Array(0)} = await source.next();
-      let text = "";
-      try {
-        if (!isHex) text = decoder.decode(piece, {stream: base + piece.length < size});
-      } catch {
-        isHex = true;
-        clear(facts, `${countInWords(size, "byte")}, not all of them UTF-8: shown as hex `);
-      }
-      add(longText(isHex ? hexRows(piece, base) : text));
-      base += piece.length;
-      return base < size && piece.length > 0 ? sizeInWords(size - base) : "";
-    });
-  };
-  choice.addEventListener("click", () => {
-    choice.ariaPressed = String(choice.ariaPressed === "false");
-    start(choice.ariaPressed === "true");
+  const facts = h("p", { class: "note" }, countInWords(size, "byte"));
+  const box = h("div", { class: "mono" });
+  const source = pieces();
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let [base, isHex] = [0, false];
+  addInParts(box, async (add) => {
+    const { value: piece = new Uint8Array(0) } = await source.next();
+    let text = "";
+    try {
+      if (!isHex) text = decoder.decode(piece, { stream: base + piece.length < size });
+    } catch {
+      isHex = true;
+      facts.append(", not all of them UTF-8: shown as hex");
+    }
+    add(longText(isHex ? hexRows(piece, base) : text));
+    base += piece.length;
+    return base < size && piece.length > 0 ? sizeInWords(size - base) : "";
   });
-  start(false);
-  container.append(h("p", {}, facts, choice), box);
+  container.append(facts, box);
 }

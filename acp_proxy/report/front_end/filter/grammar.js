@@ -1,10 +1,9 @@
 // Parses the filter grammar, and points at the column of a mistake.
-import { BadValue, TERMS, allOf, anyOf, noneOf, unquoted } from "./terms.js";
+import { BadValue, TERMS, allOf, anyOf, noneOf, quoted, unquoted } from "./terms.js";
 import { OWN_STATES, containsFilter, pathFilter, stateFilter } from "./terms.js";
-import { nearestWord, quoted } from "./words.js";
 
 /** @typedef {import("./terms.js").Judge} Judge */
-/** @typedef {(place: number, problem: string, near?: string) => BadFilter} Wrong */
+/** @typedef {(place: number, problem: string) => BadFilter} Wrong */
 
 const DEEPEST = 100;
 const SPACE = "[\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
@@ -15,14 +14,6 @@ const TERM = /^([A-Za-z_-]+):(.*)$/s;
 const PLACES = `(?:params|result|error)(?:\\.${NO_SPACE.replace("]", "=.]")}+)*`;
 const PATH = new RegExp(`^(${PLACES})=(.*)$`, "su");
 const TRAILING = new RegExp(`${SPACE}+$`, "u");
-const SYNONYMS = new Map(
-  Object.entries({
-    duration: "latency", time: "latency", took: "latency", type: "kind", state: "is",
-    direction: "dir", stream: "dir", tool: "call", tool_call: "call", name: "method",
-    length: "size", number: "seq", contains: "text",
-  }),
-);
-
 /** The text is not a filter. */
 export class BadFilter extends Error {}
 
@@ -34,10 +25,9 @@ export class BadFilter extends Error {}
  */
 export function parseFilter(text, rows) {
   /** @type {Wrong} */
-  const wrong = (place, problem, near = "") => {
+  const wrong = (place, problem) => {
     const column = Array.from(text.slice(0, place)).length + 1;
-    const hint = near ? `; did you mean ${near}?` : "";
-    return new BadFilter(`bad filter at column ${column}: ${problem}${hint}`);
+    return new BadFilter(`bad filter at column ${column}: ${problem}`);
   };
   const tokens = tokensOf(text, wrong);
   let next = 0;
@@ -107,17 +97,15 @@ function termOf(token, place, rows, wrong) {
   const [, key, text] = match;
   const parse = TERMS.get(key);
   if (!parse) {
-    const keys = [...TERMS.keys()];
-    const near = SYNONYMS.get(key) ?? nearestWord(key, keys);
-    const every = near ? "" : `: expected ${keys.join(", ")}`;
-    throw wrong(place, `unknown key ${quoted(key)}${every}`, near);
+    const keys = [...TERMS.keys()].join(", ");
+    throw wrong(place, `unknown key ${quoted(key)}: expected ${keys}`);
   }
   const at = place + key.length + 1;
   if (!text) throw wrong(at, `expected a value after ${key}:`);
   try {
     return parse(text, rows);
   } catch (error) {
-    if (error instanceof BadValue) throw wrong(at, error.message, error.nearest);
+    if (error instanceof BadValue) throw wrong(at, error.message);
     throw error;
   }
 }

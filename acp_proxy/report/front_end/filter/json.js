@@ -1,32 +1,10 @@
-// Reads and writes JSON as Python does: a number keeps its digits.
-import { isObject } from "../data/values.js";
+// Writes JSON as Python does: a number keeps its digits.
+import { RawValue } from "../data/values.js";
 
-/** A number as Python writes it. */
-class NumberText {
-  #text;
-
-  /** @param {string} text */
-  constructor(text) {
-    this.#text = text;
-  }
-
-  toString() {
-    return this.#text;
-  }
-}
-
-/** @param {string} line @returns {any} its values, the numbers as Python writes them */
-export function parseExactly(line) {
-  const exact = (/** @type {string} */ _, /** @type {any} */ value, /** @type {any} */ context) =>
-    typeof value === "number" ? new NumberText(numberText(value, context?.source ?? "")) : value;
-  return JSON.parse(line, /** @type {any} */ (exact));
-}
-
-/** @param {any} value of `parseExactly` @returns {string} what Python's `json.dumps` writes */
+/** @param {any} value of `parsedRaw` @returns {string} what Python's `json.dumps` writes */
 export function jsonText(value) {
-  if (typeof value === "string") return asciiJson(value);
   if (Array.isArray(value)) return `[${value.map(jsonText).join(", ")}]`;
-  if (!isObject(value) || value instanceof NumberText) return String(value);
+  if (value instanceof RawValue) return rewritten(String(value));
   const members = Object.entries(value).map(([name, one]) => `${asciiJson(name)}: ${jsonText(one)}`);
   return `{${members.join(", ")}}`;
 }
@@ -38,9 +16,12 @@ export function asciiJson(text) {
   return JSON.stringify(text).replace(/[^ -~]/g, escaped);
 }
 
-/** @param {number} value @param {string} source its digits in the line */
-function numberText(value, source) {
-  if (/^-?\d+$/.test(source)) return source === "-0" ? "0" : source;
+/** @param {string} raw a value as it is in a line */
+function rewritten(raw) {
+  if (/^(-?[1-9]\d*|0|[tfn].*)$/.test(raw)) return raw;
+  const value = JSON.parse(raw);
+  if (typeof value === "string") return asciiJson(value);
+  if (!/[.eE]/.test(raw)) return "0";
   if (!Number.isFinite(value)) return value < 0 ? "-Infinity" : "Infinity";
   const size = Math.abs(value);
   if (size >= 1e16 || (size > 0 && size < 1e-4)) {

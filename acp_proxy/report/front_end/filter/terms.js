@@ -3,7 +3,7 @@
 // answers, "or" the greatest, and "not" is YES less the answer.
 import { asciiJson } from "./json.js";
 import { patternTest } from "./patterns.js";
-import { nearestWord, quoted } from "./words.js";
+import { visibleText } from "../shell/words.js";
 
 export const NO = 0;
 export const PERHAPS = 1;
@@ -15,13 +15,7 @@ export const YES = 2;
  */
 
 /** A term does not accept a value. */
-export class BadValue extends Error {
-  /** @param {string} problem @param {string} [nearest] */
-  constructor(problem, nearest = "") {
-    super(problem);
-    this.nearest = nearest;
-  }
-}
+export class BadValue extends Error {}
 
 /** @param {Judge[]} parts @returns {Judge} */
 export function allOf(parts) {
@@ -44,9 +38,7 @@ export function anyOf(parts) {
 }
 
 /** @param {Judge} judge @returns {Judge} */
-export function noneOf(judge) {
-  return (row) => YES - judge(row);
-}
+export const noneOf = (judge) => (row) => YES - judge(row);
 
 /**
  * @param {FilterRows} rows
@@ -89,6 +81,9 @@ const ONES = { "": 1 };
 const BLANKS = "[\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]*";
 const BOUND = new RegExp(`^(<=|>=|<|>|=)?${BLANKS}([0-9]*\\.?[0-9]+)${BLANKS}([a-zA-Z]*)$`);
 
+/** @param {string} text */
+export const quoted = (text) => `'${visibleText(text)}'`;
+
 /** A value without its quotes, if it has any. @param {string} value */
 export function unquoted(value) {
   if (value.length < 2 || !value.startsWith('"') || !value.endsWith('"')) return value;
@@ -109,8 +104,7 @@ function chosenWords(value, words, what) {
   const chosen = [...new Set(value.split("|"))];
   const wrong = chosen.find((word) => !words.includes(word));
   if (wrong === undefined) return chosen;
-  const problem = `${quoted(wrong)} is no ${what}: expected ${words.join(", ")}`;
-  throw new BadValue(problem, nearestWord(wrong, words));
+  throw new BadValue(`${quoted(wrong)} is no ${what}: expected ${words.join(", ")}`);
 }
 
 /** @param {string} value @param {FilterRows} rows */

@@ -19,8 +19,6 @@ const NARROW = "(max-width: 700px)";
 const LINE_HEIGHT = 24;
 const TWO_LINES_HEIGHT = 46;
 const TEXT_CHARACTERS = 400;
-const SLOW_NS = 1e9;
-const STUCK_NS = 10e9;
 /** Class of a row whose cells are not there yet. */
 const PENDING = "list-pending";
 const FLAG_FAULTS = 1 | 2 | 4;
@@ -46,7 +44,6 @@ class ListView {
     this.opened = new Set();
     /** @type {Int32Array} */
     this.items = new Int32Array(0);
-    this.isShown = false;
     this.empty = h("p", { class: "list-empty", hidden: true }, "No frame matches the filter and the chosen time.");
     this.list = new VirtualList({
       label: "Frames and events",
@@ -62,28 +59,26 @@ class ListView {
     this.list.element.style.setProperty("--number-width", `${Math.max(digits + 3, 6) + 3}ch`);
     this.timeWidths = { elapsed: Math.max(timeDigits - 9, 1) + 4, delta: Math.max(timeDigits - 9, 1) + 7, clock: 12 };
     this.list.element.addEventListener("click", (event) => this.onClick(event), { capture: true });
-    const narrow = matchMedia(NARROW);
-    const fit = () => {
-      this.list.element.style.setProperty("--time-width", `${this.timeWidths[state.times]}ch`);
-      this.list.setRowHeight(narrow.matches ? TWO_LINES_HEIGHT : LINE_HEIGHT);
-    };
-    narrow.addEventListener("change", fit);
-    state.on("times", fit);
-    fit();
-    state.on("shown", () => this.isShown && this.update());
-    state.on("row", () => this.isShown && this.goTo(state.row));
-    state.on("matched", () => this.isShown && this.list.refresh());
-    this.recording.onLoaded(() => this.isShown && this.list.refresh((node) => node.classList.contains(PENDING)));
+    matchMedia(NARROW).addEventListener("change", () => this.fit());
   }
 
-  show() {
-    this.isShown = true;
-    this.update();
+  /** @param {import("../shell/app.js").Change} change */
+  update(change) {
+    if (change === "row") this.goTo(this.state.row);
+    else if (change === "matched") this.list.refresh();
+    else if (change === "loaded") this.list.refresh((node) => node.classList.contains(PENDING));
+    else if (change === "times") this.fit();
+    else if (change !== "error") this.build();
   }
 
-  hide = () => (this.isShown = false);
+  /** Makes rows as high, and the column of times as wide, as they have to be. */
+  fit() {
+    this.list.element.style.setProperty("--time-width", `${this.timeWidths[this.state.times]}ch`);
+    this.list.setRowHeight(matchMedia(NARROW).matches ? TWO_LINES_HEIGHT : LINE_HEIGHT);
+  }
 
-  update() {
+  build() {
+    this.fit();
     this.openFor(this.state.row);
     this.items = buildItems(this.recording, this.state.shown, this.opened);
     this.empty.hidden = this.items.length > 0;
@@ -94,7 +89,7 @@ class ListView {
   goTo(row) {
     const { active } = this.list;
     if (active >= 0 && rowOfItem(this.items[active]) === row) return;
-    if (this.openFor(row)) this.update();
+    if (this.openFor(row)) this.build();
     else this.list.setActive(this.indexOf(row));
   }
 
@@ -230,15 +225,9 @@ class ListView {
     const { recording } = this;
     const [request, answer, took] = ["request_seq", "response_seq", "latency_ns"].map((name) => recording.numbers(name)[row]);
     if (Number.isNaN(request)) return null;
-    if (recording.text("kind", row) !== "request") return [`↩${request} `, h("span", { class: this.pace(row, took) }, durationInWords(took))];
-    return Number.isNaN(answer) ? h("span", { class: "pace-stuck" }, recording.meta.is_open ? "open" : "unanswered") : `→${answer}`;
-  }
-
-  /** Only an answer of a peer itself can be slow: not a turn, a person's choice or a program. @param {number} row @param {number} took */
-  pace(row, took) {
-    const method = this.recording.text("method", row) ?? "";
-    const isLong = method === "session/prompt" || ["person", "terminals"].includes(this.recording.meta.parties?.[method]);
-    return isLong || !(took >= SLOW_NS) ? null : took < STUCK_NS ? "pace-slow" : "pace-stuck";
+    if (recording.text("kind", row) !== "request") return `↩${request} ${durationInWords(took)}`;
+    const open = recording.meta.is_open ? "open" : "unanswered";
+    return Number.isNaN(answer) ? h("span", { class: "trouble" }, open) : `→${answer}`;
   }
 
   /** @param {number} row */

@@ -3,7 +3,7 @@
 
 /** @typedef {import("../data/recording.js").Recording} Recording */
 /** @typedef {"person" | "files" | "terminals" | "client" | "proxy" | "agent"} Lane */
-/** @typedef {{open: Uint8Array, never: Uint8Array}} Pending what waits for an answer after each row, a bit for each request; and what waits for ever */
+/** @typedef {{lane: Lane, from: number, to: number}} Span rows during which a lane has to answer */
 /** @typedef {{from: Lane, to: Lane, end: "head" | "cross" | "changed" | "clock", slanted: boolean}} Arrow */
 /**
  * A frame or a run of chunks; a pause; or the later delivery of a frame.
@@ -25,7 +25,6 @@ const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", 
 const GAP_NS = 5e9;
 const MADE_UP = 2;
 const OTHER_BYTES = 4;
-const SLOTS = 8;
 
 /**
  * Returns who answers a request of the agent.
@@ -80,41 +79,35 @@ export function lanesOf(recording) {
 }
 
 /**
- * Returns what each lane has to answer after each row. A request that was late has to be answered
- * from when it arrived; one that a fault dropped stays in the proxy, as does a dropped answer.
+ * Returns from which row to which one lanes have to answer something; to infinity if they never do.
+ * A request that was late has to be answered from when it arrived; one that a fault dropped stays in
+ * the proxy, as does a dropped answer.
  * @param {Recording} recording
- * @param {Lane[]} lanes
- * @returns {Map<Lane, Pending>}
+ * @returns {Span[]}
  */
-export function pendingIn(recording, lanes) {
-  const {rows} = recording;
-  const pending = new Map(lanes.map((lane) => [lane, {open: new Uint8Array(rows), never: new Uint8Array(rows)}]));
-  const free = new Map(lanes.map((lane) => [lane, new Float64Array(SLOTS)]));
+export function openSpans(recording) {
   const [kinds, answers] = [recording.codes("kind"), recording.numbers("response_seq")];
-  const [request, response, error] = ["request", "response", "error"].map((kind) => recording.code(kind) || -1);
+  const isOfKind = (/** @type {number} */ row, /** @type {string} */ kind) => kinds[row] === recording.code(kind);
   /** @type {Map<number, number | null>} */
   const turnEnds = new Map();
-  for (const {prompt_seq, end_seq} of recording.meta.summary.turns) turnEnds.set(prompt_seq, end_seq);
-  const add = (/** @type {Lane} */ lane, /** @type {number} */ from, /** @type {number} */ to) => {
-    const ends = free.get(lane);
-    const [slot, bits] = [ends?.findIndex((end) => end <= from) ?? -1, pending.get(lane)];
-    if (!ends || !bits || slot < 0) return;
-    ends[slot] = to;
-    for (let row = from; row < Math.min(to, rows); row++) bits.open[row] |= 1 << slot;
-    for (let row = from; to === Infinity && row < rows; row++) bits.never[row] |= 1 << slot;
-  };
-  const seqs = recording.numbers("seq");
-  for (let row = 0; row < rows; row++) {
-    const isAnswer = kinds[row] === response || kinds[row] === error;
-    if (isAnswer && fateOf(recording, row) === "dropped") add("proxy", row, Infinity);
-    const ends = kinds[row] === request ? endsOf(recording, row) : null;
-    if (ends === null) continue;
-    const end = turnEnds.has(seqs[row]) ? turnEnds.get(seqs[row]) : answers[row];
-    const to = end === null || end === undefined || Number.isNaN(end) ? Infinity : recording.nearest(end);
-    if (fateOf(recording, row) === "dropped") add("proxy", row, to);
-    else add(ends.to, arrivalOf(recording, row), to);
+  for (const { prompt_seq, end_seq } of recording.meta.summary.turns) turnEnds.set(prompt_seq, end_seq);
+  /** @type {Span[]} */
+  const spans = [];
+  for (let row = 0; row < recording.rows; row++) {
+    const isRequest = isOfKind(row, "request");
+    const isDropped = fateOf(recording, row) === "dropped";
+    const ends = isRequest ? endsOf(recording, row) : null;
+    if (ends !== null) {
+      const seq = recording.numbers("seq")[row];
+      const end = Number(turnEnds.has(seq) ? turnEnds.get(seq) : answers[row]);
+      const to = end > 0 ? recording.nearest(end) : Infinity;
+      if (isDropped) spans.push({ lane: "proxy", from: row, to });
+      else spans.push({ lane: ends.to, from: arrivalOf(recording, row), to });
+    } else if (isDropped && (isOfKind(row, "response") || isOfKind(row, "error"))) {
+      spans.push({ lane: "proxy", from: row, to: Infinity });
+    }
   }
-  return pending;
+  return spans;
 }
 
 /**

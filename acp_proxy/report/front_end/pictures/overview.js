@@ -38,8 +38,6 @@ class OverviewStrip {
     this.axis = timeAxis(this.times);
     const [flags, faults] = [this.recording.numbers("flags"), this.recording.codes("fault")];
     this.faults = state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
-    const [kinds, error] = [this.recording.codes("kind"), this.recording.code("error") || -1];
-    this.errors = state.everyRow.filter((row) => kinds[row] === error);
     this.width = 0;
     /** The places of the first and last time that are shown. @type {[number, number]} */
     this.chosen = [0, 1];
@@ -53,10 +51,8 @@ class OverviewStrip {
       class: "overview-handle", type: "range", min: 0, max: STEPS, "aria-label": label,
       on: {input: () => this.moveHandle(end), change: () => this.apply()},
     }));
-    this.strip = h("div", {class: "overview-strip", on: {
-      pointerdown: (/** @type {PointerEvent} */ event) => this.press(event),
-      pointermove: (/** @type {PointerEvent} */ event) => this.point(event),
-    }}, this.picture, this.veil, this.handles);
+    const on = {pointerdown: (/** @type {PointerEvent} */ event) => this.press(event)};
+    this.strip = h("div", {class: "overview-strip", on}, this.picture, this.veil, this.handles);
     this.hint = h("span", {class: "overview-hint"});
     this.all = h("button", {type: "button", on: {click: () => state.setRange(null)}}, "Show all of the time");
     const foot = h("div", {class: "overview-foot"}, h("span", null, this.words()), this.hint, this.all);
@@ -131,7 +127,6 @@ class OverviewStrip {
       return svg("path", {class: `overview-${name}`, d: places.map((place) => shape(place * this.width)).join("")});
     };
     clear(this.marks, drawn("fault", this.faults, (x) => `M${x} 3l5 5l-5 5l-5 -5Z`),
-      drawn("error", this.errors, (x) => `M${x} 13l-2.5 -5h5Z`),
       drawn("problem", this.state.problems, (x) => `M${x} 13l-5 -10h10Z`),
       drawn("hit", this.state.matched, (x) => `M${x} ${STRIP_HEIGHT - 4}v4`));
   }
@@ -211,7 +206,7 @@ class OverviewStrip {
   rowAt(place) {
     const under = Math.min(this.recording.rowAt(timeAt(this.axis, place)), this.times.length - 1);
     let [found, nearest] = [under, MARK];
-    for (const rows of [this.state.problems, this.faults, this.errors]) {
+    for (const rows of [this.state.problems, this.faults]) {
       const at = lowerBound(rows, under);
       for (const row of rows.subarray(Math.max(0, at - 1), at + 1)) {
         const distance = Math.abs(this.x(this.times[row]) - place * this.width);
@@ -219,15 +214,6 @@ class OverviewStrip {
       }
     }
     return found;
-  }
-
-  /** @param {PointerEvent} event */
-  point(event) {
-    if (event.buttons || !this.times.length) return;
-    const {recording} = this;
-    const row = this.rowAt(this.placeUnder(event));
-    const words = recording.problems.get(row)?.[0] ?? recording.text("method", row) ?? recording.text("kind", row);
-    this.hint.textContent = `${inSeconds(this.times[row])} #${recording.numbers("seq")[row]} ${words}`;
   }
 
   /** What the strip shows, in words. */
@@ -240,13 +226,11 @@ class OverviewStrip {
     };
     return [
       times.length ? durationInWords(times[times.length - 1] - times[0]) || "no times: in the order of the frames" : "nothing was recorded",
-      named("▼ findings", this.state.problems), named("▾ error answers", this.errors), named("◇ faults", this.faults),
+      named("▼ findings", this.state.problems), named("◇ faults", this.faults),
       axis.quiet.length && `quiet for ${durationInWords(lengthOf(axis.quiet))} where dotted, drawn short`,
     ].filter(Boolean).join(" · ");
   }
 }
 
 /** @param {number} time */
-function inSeconds(time) {
-  return secondsInWords(time, "", " s");
-}
+const inSeconds = (time) => secondsInWords(time, "", " s");

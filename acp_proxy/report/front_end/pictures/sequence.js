@@ -3,7 +3,7 @@
 import {durationInWords, secondsInWords, sizeInWords, visibleText} from "../shell/words.js";
 import {h, svg} from "../shell/dom.js";
 import {VirtualList} from "../shell/virtual_list.js";
-import {arrowsOf, endsOf, fateOf, lanesOf, lateUpdates, pendingIn, sequenceItems} from "./lanes.js";
+import {arrowsOf, endsOf, fateOf, lanesOf, lateUpdates, openSpans, sequenceItems} from "./lanes.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State
@@ -37,10 +37,9 @@ class SequenceView {
     this.state = state;
     this.recording = state.recording;
     this.lanes = lanesOf(this.recording);
-    this.pending = pendingIn(this.recording, this.lanes);
+    this.spans = openSpans(this.recording);
     this.late = lateUpdates(this.recording);
     this.places = lanePlaces(this.lanes);
-    this.isShown = false;
     /** @type {Item[]} */
     this.items = [];
     this.list = new VirtualList({
@@ -55,23 +54,21 @@ class SequenceView {
     const key = h("p", {class: "sequence-key"}, KEY, this.places.has("proxy") ? KEY_OF_FAULTS : "");
     const lines = [...this.places.values()].map((place) => `linear-gradient(var(--line), var(--line)) ${place}% 0 / 1px 100% no-repeat`);
     container.append(h("div", {class: "sequence", style: {"--lifelines": lines.join(", ")}}, arrowHeads(), this.list.element, this.empty, key));
-    state.on("shown", () => this.isShown && this.update());
-    state.on("row", () => this.isShown && this.goTo());
-    this.recording.onLoaded(() => this.isShown && this.list.refresh());
   }
 
-  show() {
-    this.isShown = true;
-    this.update();
+  /** @param {import("../shell/app.js").Change} change */
+  update(change) {
+    if (change === "row") this.goTo();
+    else if (change === "loaded") this.list.refresh();
+    else if (change === "shown" || change === "view") this.build();
   }
 
   hide() {
-    this.isShown = false;
     this.items = [];
     this.list.setItems([]);
   }
 
-  update() {
+  build() {
     this.items = sequenceItems(this.recording, this.state.shown);
     this.list.setItems(this.items.map((_, at) => at), this.indexOf(this.state.row), "center");
     this.empty.hidden = this.items.length > 0;
@@ -143,33 +140,25 @@ class SequenceView {
   bars(item) {
     const isFrame = item.kind === "frame";
     const bars = [];
-    for (const [lane, {open, never}] of this.pending) {
-      const upper = open[item.seen] ?? 0;
-      const lower = isFrame ? open[item.last] : upper;
-      const ever = never[isFrame ? item.last : item.seen] ?? 0;
-      for (let slot = 0; (upper | lower) >> slot; slot++) {
-        const [above, below] = [upper, lower].map((bits) => (bits >> slot) & 1);
-        if (above || below) bars.push(this.bar(lane, slot, above ? 0 : ARROW_Y, below ? SEQUENCE_ROW : ARROW_Y, (ever >> slot) & 1 ? "never" : ""));
-      }
+    for (const lane of this.lanes) {
+      const covering = (/** @type {number} */ row) =>
+        this.spans.filter((span) => span.lane === lane && span.from <= row && row < span.to);
+      const [above, below] = [item.seen, isFrame ? item.last : item.seen].map(covering);
+      if (above.length + below.length === 0) continue;
+      const how = below.some(({ to }) => to === Infinity) ? "never" : "";
+      bars.push(this.bar(lane, above.length ? 0 : ARROW_Y, below.length ? SEQUENCE_ROW : ARROW_Y, how));
     }
     const begins = isFrame && item.delay > 0 && !item.delivered;
-    if (item.held - (begins ? 1 : 0) > 0) bars.push(this.bar("proxy", 0, 0, SEQUENCE_ROW, "held"));
-    else if (begins) bars.push(this.bar("proxy", 0, ARROW_Y, SEQUENCE_ROW, "held"));
-    else if (item.kind === "delivery") bars.push(this.bar("proxy", 0, 0, SLANT_FROM, "held"));
+    if (item.held - (begins ? 1 : 0) > 0) bars.push(this.bar("proxy", 0, SEQUENCE_ROW, "held"));
+    else if (begins) bars.push(this.bar("proxy", ARROW_Y, SEQUENCE_ROW, "held"));
+    else if (item.kind === "delivery") bars.push(this.bar("proxy", 0, SLANT_FROM, "held"));
     return bars;
   }
 
-  /**
-   * @param {Lane} lane
-   * @param {number} slot
-   * @param {number} from
-   * @param {number} to
-   * @param {string} how
-   */
-  bar(lane, slot, from, to, how) {
+  /** @param {Lane} lane @param {number} y1 @param {number} y2 @param {string} how */
+  bar(lane, y1, y2, how) {
     const x = `${this.place(lane)}%`;
-    const aside = this.place(lane) > 40 ? slot * 5 : slot * -5;
-    return svg("line", {class: `sequence-bar lane-${lane} ${how}`, x1: x, x2: x, y1: from, y2: to, transform: `translate(${aside})`});
+    return svg("line", {class: `sequence-bar lane-${lane} ${how}`, x1: x, x2: x, y1, y2});
   }
 
   /** @param {Item} item */

@@ -72,27 +72,21 @@ function quietStretches(times) {
  * Returns how long stretches are together.
  * @param {Stretch[]} stretches
  */
-export function lengthOf(stretches) {
-  return stretches.reduce((sum, {from, to}) => sum + to - from, 0);
-}
+export const lengthOf = (stretches) => stretches.reduce((sum, {from, to}) => sum + to - from, 0);
 
 /**
  * Returns where a time is, from 0 to 1.
  * @param {TimeAxis} axis
  * @param {number} time
  */
-export function placeOf(axis, time) {
-  return interpolate(axis.times, axis.places, time);
-}
+export const placeOf = (axis, time) => interpolate(axis.times, axis.places, time);
 
 /**
  * Returns the time at a place from 0 to 1.
  * @param {TimeAxis} axis
  * @param {number} place
  */
-export function timeAt(axis, place) {
-  return interpolate(axis.places, axis.times, place);
-}
+export const timeAt = (axis, place) => interpolate(axis.places, axis.times, place);
 
 /**
  * @param {number[]} from ascending

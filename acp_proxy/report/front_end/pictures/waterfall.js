@@ -84,7 +84,6 @@ class WaterfallView {
     this.turn = undefined;
     /** @type {{step: Step, depth: number}[]} */
     this.steps = [];
-    this.isShown = false;
     this.scale = h("span", {class: "waterfall-field", role: "columnheader"}, h("span", {class: "visually-hidden"}, "When"));
     this.list = new VirtualList({
       label: "Steps of the turn",
@@ -103,17 +102,15 @@ class WaterfallView {
     const tools = h("div", {class: "waterfall-tools"}, h("label", null, "Turn ", this.chooser), this.summary, "waiting for:", keys);
     this.element = h("div", {class: "waterfall"}, this.turns.length ? [tools, this.list.element] : this.recording.meta.why_no_times ?? "There is no turn in this recording.");
     container.append(this.element);
-    state.on("row", () => this.isShown && this.follow());
-    state.on("turn", () => this.isShown && this.showTurn(this.named(state.turn) ?? this.turn));
   }
 
-  show() {
-    this.isShown = true;
-    this.follow();
+  /** @param {import("../shell/app.js").Change} change */
+  update(change) {
+    if (change === "turn") this.showTurn(this.named(this.state.turn) ?? this.turn);
+    else if (change === "row" || change === "view") this.follow();
   }
 
   hide() {
-    this.isShown = false;
     this.turn = undefined;
     this.list.setItems([]);
   }

@@ -1,9 +1,8 @@
 // Reads lines block by block, and says in which rows the answers to questions are yes.
 // It runs in the worker.
-import { isObject, parsedText } from "../data/values.js";
-import { jsonText, parseExactly } from "../filter/json.js";
+import { isObject, parsedRaw } from "../data/values.js";
+import { jsonText } from "../filter/json.js";
 import { patternTest } from "../filter/patterns.js";
-import { withoutCase } from "../filter/words.js";
 import { decodeBase64, inflate } from "../data/source.js";
 import { TextSearch } from "./matches.js";
 
@@ -20,6 +19,7 @@ import { TextSearch } from "./matches.js";
  * @property {(add: (row: number) => void) => void} [pause] called at the end of a block
  */
 
+const UNLIKE_LOWER = /[\p{CWCF}\u01f0\u0390\u03b0\u1e96-\u1e99\u1f50-\u1f56\u1fb6-\u1fd7\u1fe2-\u1fe7\u1ff6]/gu;
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const INDEX = /^[0-9]{1,9}$/;
 const MAYBE_NO_STRING = /^(?:[-0-9[{]|true$|false$|null$|NaN$|Infinity$)/;
@@ -86,21 +86,24 @@ function pathTest({ keys, wanted, isPattern }) {
       hasOthers ||= typeof value !== "string";
       return typeof value === "string" && fits(value);
     };
-    const values = valuesOf(line, parsedText);
+    const values = valuesOf(line, JSON.parse);
     if (values.some((value) => reaches(value, keys, isFitting))) return true;
     if (!hasOthers || isString) return false;
-    const isFittingExactly = (/** @type {any} */ value) =>
-      fits(typeof value === "string" ? value : jsonText(value));
-    return valuesOf(line, parseExactly).some((value) => reaches(value, keys, isFittingExactly));
+    const isFittingExactly = (/** @type {any} */ value) => fits(jsonText(value));
+    return valuesOf(line, parsedRaw).some((value) => reaches(value, keys, isFittingExactly));
   };
 }
 
-/** @param {string} line @param {(line: string) => any} read @returns {any[]} its messages */
+/** @param {string} line @param {(line: string) => any} read @returns {any[]} its messages; none if it is no JSON */
 function valuesOf(line, read) {
   // Python reads these words as numbers.
-  const quoted = (/** @type {string} */ word, /** @type {string} */ string) => string ?? `"${word}"`;
-  const value = read(/NaN|Infinity/.test(line) ? line.replace(NO_JSON_NUMBER, quoted) : line);
-  return Array.isArray(value) ? value : [value];
+  const asString = (/** @type {string} */ word, /** @type {string} */ string) => string ?? `"${word}"`;
+  try {
+    const value = read(/NaN|Infinity/.test(line) ? line.replace(NO_JSON_NUMBER, asString) : line);
+    return Array.isArray(value) ? value : [value];
+  } catch {
+    return [];
+  }
 }
 
 /**
@@ -118,4 +121,11 @@ function reaches(value, keys, fits) {
   }
   if (key === undefined) return fits(value);
   return isObject(value) && Object.hasOwn(value, key) && reaches(value[key], others, fits);
+}
+
+/** A text without differences of case, as Python's `casefold` makes it. @param {string} text */
+function withoutCase(text) {
+  const lower = (/** @type {string} */ one) => one.toLowerCase();
+  const changed = (/** @type {string} */ one) => Array.from(one.toUpperCase(), lower).join("");
+  return text.toLowerCase().replace(UNLIKE_LOWER, changed);
 }

@@ -9,10 +9,11 @@ import { overview } from "../pictures/overview.js";
 import { sequenceView } from "../pictures/sequence.js";
 import { waterfallView } from "../pictures/waterfall.js";
 import { applyFilter, search } from "../search/search.js";
-import { clear, h, setAttribute } from "./dom.js";
+import { clear, h } from "./dom.js";
 import { keyTable, listenForKeys } from "./keyboard.js";
 import { followLink, keepLink, readLink } from "./link.js";
 import { State, messageOf } from "./state.js";
+import { tabList } from "./tabs.js";
 import { countInWords } from "./words.js";
 
 /**
@@ -24,18 +25,17 @@ import { countInWords } from "./words.js";
  * @property {(container: HTMLElement, state: State) => MountedView} mount
  *
  * @typedef {object} MountedView
- * @property {() => void} show
- * @property {() => void} hide
+ * @property {(change: Change) => void} update called while the view is seen; for "view" when it comes
+ * @property {() => void} [hide]
  * @property {import("./virtual_list.js").VirtualList} [list] what the keyboard moves in
  */
 
 /** @type {View[]} */
 const VIEWS = [listView, sequenceView, waterfallView, callsView];
 /** @typedef {import("./state.js").TimeForm} TimeForm */
+/** @typedef {import("./state.js").Change | "loaded"} Change */
 /** @type {Record<TimeForm, string>} */
 const TIME_FORMS = { elapsed: "elapsed time", delta: "time since row above", clock: "clock time" };
-const FILTER_AFTER_MS = 150;
-const SEARCH_AFTER_MS = 250;
 /** As in shell.css: the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
 
@@ -46,8 +46,10 @@ class App {
     this.state = state;
     /** @type {Map<string, MountedView>} */
     this.mounted = new Map();
-    this.filter = field("filter", "e.g. method:prompt or is:failed", FILTER_AFTER_MS, (text) => text !== state.filter && state.setFilter(text));
-    this.search = field("search", "text in any message", SEARCH_AFTER_MS, (text) => text !== state.query && state.setQuery(text), () => this.next(1));
+    const setFilter = (/** @type {string} */ text) => text !== state.filter && state.setFilter(text);
+    const setQuery = (/** @type {string} */ text) => text !== state.query && state.setQuery(text);
+    this.filter = field("filter", "e.g. method:prompt or is:failed", setFilter);
+    this.search = field("search", "text in any message", setQuery, () => this.next(1));
     this.shownCount = h("output", { class: "count", for: "filter" });
     this.hitCount = h("output", { class: "count", for: "search" });
     this.stepCount = h("span", { class: "count" });
@@ -55,8 +57,8 @@ class App {
       button("↑", () => this.next(-1), { title: "Previous finding, or hit of the search (p)" }),
       button("↓", () => this.next(1), { title: "Next finding, or hit of the search (n)" }),
     ];
-    this.tabs = VIEWS.map(({ name, title }) =>
-      button(title, () => state.setView(name), { role: "tab", id: `tab-${name}`, "aria-controls": `view-${name}` }));
+    const ids = { tab: "tab-", panel: (/** @type {string} */ name) => `view-${name}` };
+    this.tabs = tabList("Views", VIEWS, ids, state.setView);
     this.panels = VIEWS.map(({ name }) =>
       h("div", { class: `view view-${name}`, role: "tabpanel", id: `view-${name}`, "aria-labelledby": `tab-${name}` }));
     this.message = h("p", { class: "message", role: "status", "aria-live": "polite" });
@@ -70,7 +72,13 @@ class App {
     mountDetail(this.detail, state);
     state.on("view", () => this.showView());
     state.on("error", () => clear(this.message, state.error));
-    for (const change of /** @type {const} */ (["shown", "matched", "row", "error"])) state.on(change, () => this.showCounts());
+    for (const change of /** @type {const} */ (["shown", "matched", "row", "error", "times", "turn"])) {
+      state.on(change, () => {
+        this.current?.update(change);
+        this.showCounts();
+      });
+    }
+    state.recording.onLoaded(() => this.current?.update("loaded"));
     listenForKeys(this.commands, () => this.help.open);
     this.showView();
     this.showCounts();
@@ -85,9 +93,8 @@ class App {
     const options = Object.entries(TIME_FORMS).map(([value, words]) => h("option", { value }, words));
     const setTimes = () => this.state.setTimes(/** @type {TimeForm} */ (times.value));
     const times = h("select", { id: "times", "aria-label": "Times", on: { change: setTimes } }, options);
-    const onKey = (/** @type {KeyboardEvent} */ event) => this.onTabKey(event);
     return h("div", { class: "tools" },
-      h("div", { class: "tabs", role: "tablist", "aria-label": "Views", on: { keydown: onKey } }, this.tabs),
+      this.tabs.element,
       h("label", { class: "field" }, "Filter", this.filter, this.shownCount),
       h("label", { class: "field" }, "Search", this.search, this.hitCount),
       h("span", { class: "steps" }, this.steps[0], this.stepCount, this.steps[1]),
@@ -125,15 +132,14 @@ class App {
   }
 
   showView() {
+    this.tabs.show(this.state.view);
     VIEWS.forEach((view, place) => {
-      const { name } = view;
-      const isCurrent = name === this.state.view;
-      setAttribute(this.tabs[place], "aria-selected", String(isCurrent));
-      this.tabs[place].tabIndex = isCurrent ? 0 : -1;
+      const isCurrent = view.name === this.state.view;
       this.panels[place].hidden = !isCurrent;
-      if (isCurrent && !this.current) this.mounted.set(name, view.mount(this.panels[place], this.state));
-      if (isCurrent) this.current?.show();
-      else this.mounted.get(name)?.hide();
+      if (!isCurrent) return this.mounted.get(view.name)?.hide?.();
+      const mounted = this.current ?? view.mount(this.panels[place], this.state);
+      this.mounted.set(view.name, mounted);
+      mounted.update("view");
     });
   }
 
@@ -189,16 +195,6 @@ class App {
     this.reveal();
     this.current?.list?.focus();
   }
-
-  /** @param {KeyboardEvent} event */
-  onTabKey(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step === undefined) return;
-    const place = (VIEWS.findIndex(({ name }) => name === this.state.view) + step + VIEWS.length) % VIEWS.length;
-    this.state.setView(VIEWS[place].name);
-    this.tabs[place].focus();
-    event.preventDefault();
-  }
 }
 
 /** @param {string} words @param {() => void} run @param {import("./dom.js").Attributes} [attributes] */
@@ -207,27 +203,18 @@ function button(words, run, attributes) {
 }
 
 /**
- * A field that reports its text a little after the last key.
+ * A field that reports its text whenever that changes.
  * @param {string} id
- * @param {string} example
- * @param {number} afterMs
- * @param {(text: string) => unknown} onText
- * @param {() => void} [onEnter] called for Enter after the text was reported
+ * @param {string} placeholder
+ * @param {(text: string) => void} onText
+ * @param {() => void} [onEnter]
  */
-function field(id, example, afterMs, onText, onEnter) {
-  let timer = 0;
-  const reportAfter = (/** @type {number} */ ms) => {
-    clearTimeout(timer);
-    timer = window.setTimeout(() => onText(input.value), ms);
-  };
-  const keydown = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key !== "Enter") return;
-    clearTimeout(timer);
-    onText(input.value);
-    onEnter?.();
-  };
-  const on = { input: () => reportAfter(afterMs), change: () => reportAfter(0), keydown };
-  const input = h("input", { id, type: "search", placeholder: example, spellcheck: "false", autocomplete: "off", on });
+function field(id, placeholder, onText, onEnter) {
+  const keydown = (/** @type {KeyboardEvent} */ { key }) => key === "Enter" && onEnter?.();
+  const report = () => onText(input.value);
+  const on = { input: report, change: report, keydown };
+  const attributes = { type: "search", spellcheck: "false", autocomplete: "off", on };
+  const input = h("input", { id, placeholder, ...attributes });
   return input;
 }
 
@@ -248,7 +235,6 @@ async function startApp() {
     const link = readLink(location.hash);
     await followLink(state, link, names);
     if (link.seq !== null || link.turn !== null) app.arrive();
-    await recording.decodeRest();
   } catch (error) {
     clear(root, h("p", { class: "message" }, `The data of this page cannot be shown: ${messageOf(error)}`));
     throw error;

@@ -12,14 +12,10 @@ const ITEM_KINDS = 4;
 const SILENCE_NS = 5e9;
 
 /** @param {number} item */
-export function rowOfItem(item) {
-  return Math.floor(item / ITEM_KINDS);
-}
+export const rowOfItem = (item) => Math.floor(item / ITEM_KINDS);
 
 /** @param {number} item */
-export function kindOfItem(item) {
-  return item % ITEM_KINDS;
-}
+export const kindOfItem = (item) => item % ITEM_KINDS;
 
 /**
  * The items of the rows that are shown.
@@ -65,9 +61,7 @@ export function buildItems(recording, shown, opened) {
  * @param {Int32Array} items
  * @param {number} row
  */
-export function indexOfRow(items, row) {
-  return lowerBound(items, row * ITEM_KINDS + ROW + 1) - 1;
-}
+export const indexOfRow = (items, row) => lowerBound(items, row * ITEM_KINDS + ROW + 1) - 1;
 
 /**
  * The last row of a run among the rows that are shown.

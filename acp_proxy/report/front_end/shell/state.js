@@ -185,9 +185,7 @@ export function neighbour(rows, row, step) {
 }
 
 /** @param {unknown} error */
-export function messageOf(error) {
-  return error instanceof Error ? error.message : String(error);
-}
+export const messageOf = (error) => error instanceof Error ? error.message : String(error);
 
 /** @param {Int32Array} rows @param {Float64Array} times @param {[number, number]} range */
 function rowsWithinTimes(rows, times, [from, to]) {

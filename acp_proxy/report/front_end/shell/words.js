@@ -29,9 +29,7 @@ export function visiblePieces(text) {
  * @param {string} text
  * @returns {string}
  */
-export function visibleText(text) {
-  return visiblePieces(text).map((piece) => piece.text).join("");
-}
+export const visibleText = (text) => visiblePieces(text).map((piece) => piece.text).join("");
 
 let hasTimes = true;
 

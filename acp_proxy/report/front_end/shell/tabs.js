@@ -1,0 +1,35 @@
+// Tabs of which one is chosen; the arrow keys move between them.
+import { h, setAttribute } from "./dom.js";
+
+/**
+ * @param {string} label
+ * @param {{name: string, title: string}[]} tabs
+ * @param {{tab: string, panel: (name: string) => string}} ids how ids of tabs begin; ids of panels
+ * @param {(name: string) => void} choose
+ */
+export function tabList(label, tabs, ids, choose) {
+  const buttons = tabs.map(({ name, title }) => {
+    const attributes = { id: `${ids.tab}${name}`, "aria-controls": ids.panel(name) };
+    const on = { click: () => choose(name) };
+    return h("button", { type: "button", role: "tab", ...attributes, on }, title);
+  });
+  const keydown = (/** @type {KeyboardEvent} */ event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    const current = buttons.findIndex(({ tabIndex }) => tabIndex === 0);
+    const next = (current + step + buttons.length) % buttons.length;
+    choose(tabs[next].name);
+    buttons[next].focus();
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const show = (/** @type {string} */ name) => {
+    buttons.forEach((button, place) => {
+      const isCurrent = tabs[place].name === name;
+      setAttribute(button, "aria-selected", String(isCurrent));
+      button.tabIndex = isCurrent ? 0 : -1;
+    });
+  };
+  const attributes = { class: "tabs", role: "tablist", "aria-label": label, on: { keydown } };
+  return { element: h("div", attributes, buttons), show };
+}
