@@ -56,9 +56,14 @@ def verdict(
         text: of the first divergence, if there is one.
         **members: other members.
     """
-    given = {"command": "verify", "digest": "d", "exit": EXITS[kind], "seconds": 1.5, **members}
+    given: dict[str, Any] = {
+        "command": "verify",
+        "digest": "d",
+        "exit": EXITS.get(kind, 2),
+        "seconds": 1.5,
+    }
     first = None if text is None else FirstDivergence(13, text)
-    return JobVerdict(recording=recording, kind=kind, first_divergence=first, **given)
+    return JobVerdict(recording=recording, kind=kind, first_divergence=first, **given | members)
 
 
 def header(shard: str | None = None, recordings: int | None = 2, **members: Any) -> ResultsHeader:

@@ -20,6 +20,7 @@ from acp_proxy.cli.output_files import (
 )
 from acp_proxy.cli.render import results_reports
 from acp_proxy.cli.render.output import say, say_json
+from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.results_markdown import markdown as markdown_report
 from acp_proxy.cli.render.results_screen import show_results
 from acp_proxy.cli.shared_flags import NO_PAGER
@@ -64,6 +65,7 @@ def results() -> None:
 @click.option("--json", is_flag=True, help="Print one JSON object: counts, and what is missing.")
 @click.option("--partial", is_flag=True, help="Shards without a file are not missing.")
 @file_option("-o", "--output", text="Write all results into one file.")
+@pages
 def merge(
     files: tuple[Path, ...],
     junit: Path | None,

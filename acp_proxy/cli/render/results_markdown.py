@@ -13,7 +13,6 @@ from acp_proxy.cli.render.markdown import code, fenced, prose
 from acp_proxy.cli.render.results_rows import (
     CLEAN_MARK,
     FAILED_MARK,
-    WORDS,
     grouped,
     headline,
     listed_findings,
@@ -21,6 +20,7 @@ from acp_proxy.cli.render.results_rows import (
     remarks,
     runs,
     without_findings,
+    word,
 )
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.report import ReportedFinding
@@ -73,7 +73,7 @@ def _verdicts(merged: MergedResults) -> Iterator[str]:
     yield "| verdict | recordings |"
     yield "|---|---:|"
     for kind, count in merged.counts.items():
-        yield f"| {mark(kind)} {WORDS[kind]} | {count:,} |"
+        yield f"| {mark(kind)} {word(kind)} | {count:,} |"
     total = merged.header.recordings
     if total is not None and (missing := total - len(merged.recordings)) > 0:
         yield f"| ! missing | {missing:,} |"
@@ -95,7 +95,7 @@ def _section(verdict: JobVerdict, names: Sequence[str]) -> Iterator[str]:
     more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
     first = verdict.first_divergence
     at = "" if first is None or first.seq is None or more else f" at {_frame(first.seq)}"
-    title = f"{mark(verdict.kind)} {_name(names[0])}{more}: {WORDS[verdict.kind]}{at}"
+    title = f"{mark(verdict.kind)} {_name(names[0])}{more}: {word(verdict.kind)}{at}"
     yield from ("", f"<details><summary>{title}</summary>", "")
     text = "\n".join(runs(verdict)) or verdict.error or ""
     if first is not None:

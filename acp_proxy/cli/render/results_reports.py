@@ -12,12 +12,12 @@ from acp_proxy.cli.render.annotations import annotation
 from acp_proxy.cli.render.check_reports import finding_annotation, sentence
 from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.cli.render.results_rows import (
-    WORDS,
     listed_findings,
     reason,
     remarks,
     runs,
     without_findings,
+    word,
 )
 from acp_proxy.cli.render.sarif import ended, finding_results, location, log_of
 from acp_proxy.conformance.report import ReportedFinding
@@ -51,7 +51,7 @@ def _case(command: str, verdict: JobVerdict, others: tuple[JobVerdict, ...]) -> 
     failure = None
     if verdict.kind is not VerdictKind.CLEAN:
         why = reason(verdict)
-        message = f"{WORDS[verdict.kind]}: {why}" if why else WORDS[verdict.kind]
+        message = f"{word(verdict.kind)}: {why}" if why else word(verdict.kind)
         failure = Failure(verdict.kind.value, message, [*_lines(verdict, others)])
     seconds = verdict.seconds if 0 <= verdict.seconds < _LONGEST_S else None
     return Case(f"acp-proxy.{command}", verdict.recording, failure, seconds)
@@ -71,7 +71,7 @@ def _lines(verdict: JobVerdict, others: tuple[JobVerdict, ...]) -> Iterator[str]
     if verdict.attempt > 1:
         yield f"after {verdict.attempt:,} attempts"
     for other in others:
-        yield f"in another file: {WORDS[other.kind]}: {reason(other)}"
+        yield f"in another file: {word(other.kind)}: {reason(other)}"
 
 
 def _missing_case(command: str, part: MissingPart) -> Case:
@@ -95,9 +95,9 @@ def github_annotations(merged: MergedResults) -> Iterator[str]:
 
 
 def _annotation(command: str, verdict: JobVerdict) -> str:
-    title = f"{command}: {WORDS[verdict.kind]}"
+    title = f"{command}: {word(verdict.kind)}"
     place = place_in_repository(verdict.recording)
-    return annotation("error", reason(verdict) or WORDS[verdict.kind], file=place, title=title)
+    return annotation("error", reason(verdict) or word(verdict.kind), file=place, title=title)
 
 
 def _findings(merged: MergedResults) -> list[tuple[str, ReportedFinding]]:
@@ -159,7 +159,7 @@ def _verdict_results(
             "ruleId": f"{command}.{one.kind.value}",
             "ruleIndex": before + kinds.index(one.kind),
             "level": "error",
-            "message": {"text": ended(f"{WORDS[one.kind].capitalize()}: {reason(one)}")},
+            "message": {"text": ended(f"{word(one.kind).capitalize()}: {reason(one)}")},
             "locations": [location(place_in_repository(one.recording), 1)],
             "properties": {"attempt": one.attempt, "kind": one.kind.value},
         }

@@ -1,6 +1,6 @@
 """The words in which the screen and the reports of merged results say what happened."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import evolve
 
@@ -11,26 +11,15 @@ from acp_proxy.conformance.report import ReportedFinding, worst_first
 from acp_proxy.safe_text import LONGEST, plain, visible
 from acp_proxy.wording import counted
 
-WORDS: Mapping[VerdictKind, str] = {
-    VerdictKind.CLEAN: "clean",
-    VerdictKind.DIFFERS: "differs",
-    VerdictKind.BROKEN_RULES: "breaks rules",
-    VerdictKind.FINDINGS: "breaks rules",
-    VerdictKind.FAILED: "hung or crashed",
-    VerdictKind.INCOMPLETE: "incomplete recording",
-    VerdictKind.STALLED: "stalled",
-    VerdictKind.KILLED: "killed",
-    VerdictKind.LOST: "lost",
-    VerdictKind.CANNOT_START: "cannot start",
-    VerdictKind.UNREADABLE: "unreadable",
-    VerdictKind.UNTESTED: "untested",
-    VerdictKind.REFUSED: "refused",
-}
-"""What a recording came to."""
 _UNSURE = {VerdictKind.INCOMPLETE, VerdictKind.STALLED, VerdictKind.KILLED, VerdictKind.LOST}
 _MOST_CONFLICTS = 20
 _LONGEST_QUOTE = 200
 CLEAN_MARK, FAILED_MARK, UNSURE_MARK = "✓✗!"
+
+
+def word(kind: VerdictKind) -> str:
+    """Returns what a recording came to."""
+    return kind.value.replace("-", " ")
 
 
 def mark(kind: VerdictKind) -> str:
@@ -114,7 +103,7 @@ def remarks(merged: MergedResults, quote: Callable[[str], str] = plain) -> list[
 
 def _said(verdict: JobVerdict, quote: Callable[[str], str]) -> str:
     why = reason(verdict)[:_LONGEST_QUOTE]
-    return f"{WORDS[verdict.kind]} ({quote(why)})" if why else WORDS[verdict.kind]
+    return f"{word(verdict.kind)} ({quote(why)})" if why else word(verdict.kind)
 
 
 def grouped(verdicts: Sequence[JobVerdict]) -> list[tuple[JobVerdict, list[str]]]:

@@ -7,11 +7,11 @@ from acp_proxy.cli.render.results_rows import (
     CLEAN_MARK,
     FAILED_MARK,
     UNSURE_MARK,
-    WORDS,
     headline,
     mark,
     reason,
     remarks,
+    word,
 )
 from acp_proxy.cli.render.styled_text import Ink, piece
 
@@ -26,13 +26,13 @@ def show_results(merged: MergedResults) -> None:
         page.print(
             piece(f"{sign} ", _INKS[sign], bold=True),
             piece(verdict.recording, bold=True),
-            piece(f"  {WORDS[verdict.kind]}", _INKS[sign]),
+            piece(f"  {word(verdict.kind)}", _INKS[sign]),
             piece(f"  {reason(verdict)}"),
         )
     for text in remarks(merged):
         page.wrap(piece(f"{UNSURE_MARK} ", Ink.STDERR, bold=True), piece(text))
     counts = [
-        f"{WORDS[kind]}: {count:,}"
+        f"{word(kind)}: {count:,}"
         for kind, count in merged.counts.items()
         if kind is not VerdictKind.CLEAN
     ]

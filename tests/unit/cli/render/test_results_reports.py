@@ -60,7 +60,7 @@ def test_a_case_lists_findings_runs_and_other_verdicts() -> None:
     assert failure is not None
     assert failure.get("message") == "unreadable: not there"
     assert failure.text == (
-        "not there\nin another file: breaks rules: by the agent: #6 session/prompt: the agent ended"
+        "not there\nin another file: findings: by the agent: #6 session/prompt: the agent ended"
         " before it answered session/prompt. Every request gets a response. And 6 more"
     )
     failure = ET.fromstring(junit(merged(one)).encode()).find("testcase/failure")
@@ -175,6 +175,16 @@ def test_a_new_run_that_breaks_rules_has_no_lines() -> None:
         "::error file=c.jsonl,title=verify%3A stalled::x",
         *[f"::error file={name}.jsonl,title=rpc.unanswered by the agent,line=1" for name in "ab"],
     ]
+
+
+def test_every_kind_has_its_words() -> None:
+    """In SARIF, where a rule says what is expected."""
+    kinds = [*VerdictKind][1:]
+    each = [verdict(f"{n:02}", kind, exit=1) for n, kind in enumerate(kinds)]
+    (run,) = sarif(merged(*each))["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert [one["id"] for one in rules] == [f"verify.{kind}" for kind in kinds]
+    assert len({one["shortDescription"]["text"] for one in rules}) == len(kinds)
 
 
 def test_a_reason_is_one_printable_line() -> None:
