@@ -277,7 +277,8 @@ class _Frames:
     @classmethod
     def read(cls, reader: RecordingReader, frames: Iterable[ShownFrame | None]) -> "_Frames":
         seqs = [frame.seq for frame in frames if frame is not None]
-        return cls(frame_times(reader, seqs), latencies_of_answers(reader, seqs))
+        times = frame_times(reader, seqs) if reader.recording.has_times else {}
+        return cls(times, latencies_of_answers(reader, seqs))
 
     def of(self, frame: ShownFrame | None) -> ShownFrame | None:
         if frame is None:

@@ -207,7 +207,10 @@ def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -
         exact = run("inspect", "diff", "--exact", *pair)
         assert exact.exit_code == 2
         assert "how messages were spelled is not known" in exact.stderr
-    assert json.loads(run("inspect", "diff", "--json", ours, theirs).stdout.splitlines()[0])
+    fewer = text_form(tmp_path / "fewer.jsonl", log_of("zed", "times", "middle"))
+    page = run("inspect", "report", fewer, "--against", theirs, "-o", "-").stdout
+    assert "only in B" in page
+    assert re.search(rf"\bat {DURATION}|took {DURATION}", page) is None
 
 
 def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None:
