@@ -36,7 +36,14 @@ POLL_S = 0.005
 DEADLINE_S = 300.0
 """After which an answer fails to come."""
 MESSAGE = 1 << 20
-NOT_IMPORTED = ("acp_proxy.__main__", "acp_proxy.pytest_plugin")
+NOT_IMPORTED = (
+    "acp_proxy.__main__",
+    "acp_proxy.pytest_plugin",
+    # What Dask starts threads for, and few tests need.
+    "acp_proxy.batches.dask_executor",
+    "acp_proxy.batches.dask_task",
+    "acp_proxy.batches.shared_files",
+)
 
 
 class Forked:

@@ -5,6 +5,7 @@ come the verdict and the bytes of the new run. A recording that is named by a UR
 whoever does the job fetches it.
 """
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,15 +15,17 @@ from attrs import evolve, field, frozen
 
 from acp_proxy import system
 from acp_proxy.batches.job import Job
-from acp_proxy.batches.results import JobVerdict, VerdictKind
+from acp_proxy.batches.results import JobVerdict, VerdictKind, line_of, verdict_of
 from acp_proxy.batches.words import is_url
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, make_private
-from acp_proxy.plain_files import open_plain, reason
+from acp_proxy.plain_files import is_plain, open_plain, reason
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_text_form
 
 Fetch = Callable[[str, Path], None]
 """Writes what is at a URL into a file."""
+Contents = bytes | dict[str, bytes]
+"""Of a file; or of a directory, those of the files in it by their names."""
 _NEW = "new.db"
 _PRIVATE = system.flags("O_NOFOLLOW", "O_CLOEXEC")
 
@@ -33,7 +36,7 @@ class Shipment:
 
     job: Job
     """With the paths that its files have there."""
-    files: Mapping[str, bytes]
+    files: Mapping[str, Contents]
     """By these paths; what a URL names is not among them."""
 
 
@@ -62,11 +65,10 @@ def packed(job: Job) -> Shipment:
         OSError: a file cannot be read.
         UnreadableRecording: it is one that is still being recorded, and cannot be read.
     """
-    named = {path: Path(path) for path in job.files}
-    files = {path: _read(place) for path, place in named.items()}
-    return Shipment(
-        job, files if is_url(job.path) else {job.path: _recording(Path(job.path)), **files}
-    )
+    files = {path: _contents(Path(path)) for path in job.files}
+    if not is_url(job.path):
+        files[job.path] = _recording(Path(job.path))
+    return Shipment(job, files)
 
 
 def unpacked(shipment: Shipment, directory: Path, fetch: Fetch) -> Unpacked:
@@ -81,12 +83,14 @@ def unpacked(shipment: Shipment, directory: Path, fetch: Fetch) -> Unpacked:
     places: dict[str, str] = {}
     for number, path in enumerate(dict.fromkeys((job.path, *job.files))):
         # Each in a directory of its own, since files of several directories may have one name.
-        place = directory / str(number) / (Path(urlsplit(path).path).name or "recording")
+        name = Path(urlsplit(path).path if is_url(path) else path).name
+        place = directory / str(number) / (name or "recording")
         place.parent.mkdir()
-        if path in shipment.files:
-            place.write_bytes(shipment.files[path])
-        else:
+        contents = shipment.files.get(path)
+        if contents is None:
             fetch(path, place)
+        else:
+            _write(contents, place)
         places[path] = str(place)
     here = evolve(
         job,
@@ -105,11 +109,10 @@ def reply_of(verdict: JobVerdict, unpacked: Unpacked) -> Reply:
         verdict: of the job here.
         unpacked: the job.
     """
-    if (error := verdict.error) is not None:
-        for place, path in unpacked.names.items():
-            error = error.replace(place, path)
-    new = verdict.new_recording
-    return Reply(evolve(verdict, error=error), None if new is None else _read(Path(new)))
+    new, line = verdict.new_recording, line_of(verdict)
+    for place, path in unpacked.names.items():
+        line = line.replace(_within_json(place), _within_json(path))
+    return Reply(verdict_of(line), None if new is None else _read(Path(new)))
 
 
 def delivered(reply: Reply, job: Job) -> JobVerdict:
@@ -158,7 +161,27 @@ def unreadable(job: Job, error: Exception) -> JobVerdict:
 def _with_place(word: str, places: Mapping[str, str]) -> str:
     """Replaces the value of an option that names a file."""
     option, equals, path = word.partition("=")
-    return f"{option}={places[path]}" if equals and path in places else word
+    place = places.get(str(Path(path))) if equals and path else None
+    return word if place is None else f"{option}={place}"
+
+
+def _within_json(text: str) -> bytes:
+    return json.dumps(text)[1:-1].encode()
+
+
+def _contents(path: Path) -> Contents:
+    if not path.is_dir():
+        return _read(path)
+    return {one.name: _read(one) for one in path.iterdir() if is_plain(one)}
+
+
+def _write(contents: Contents, place: Path) -> None:
+    if isinstance(contents, bytes):
+        place.write_bytes(contents)
+        return
+    place.mkdir()
+    for name, data in contents.items():
+        (place / name).write_bytes(data)
 
 
 def _recording(path: Path) -> bytes:

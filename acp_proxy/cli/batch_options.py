@@ -15,6 +15,7 @@ _RAW = f"{__name__}.raw"
 _MORE = f"{__name__}.more"
 _GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 RETRIES = 2
+LOCAL = "local"
 
 
 @frozen
@@ -27,6 +28,11 @@ class BatchOptions:
     fail_fast: bool = False
     retries: int | None = None
     executor: str | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether jobs run on this machine, so that it has what they need."""
+        return self.executor in (None, LOCAL)
 
     @property
     def is_given(self) -> bool:

@@ -22,7 +22,7 @@ from acp_proxy.batches.results_file import ResultsFile, read_results
 from acp_proxy.batches.selection import SelectedRecording, Shard, selected, sha256_of
 from acp_proxy.batches.words import is_url
 from acp_proxy.capture.files import fresh_name, make_private
-from acp_proxy.cli.batch_options import RETRIES, BatchOptions
+from acp_proxy.cli.batch_options import LOCAL, RETRIES, BatchOptions
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.parallel import processors
 from acp_proxy.cli.recordings import find_recording
@@ -32,7 +32,7 @@ from acp_proxy.cli.render.output import warn
 from acp_proxy.events import STOP_SIGNALS
 from acp_proxy.plain_files import reason
 
-_LOCAL, _DASK = "local", "dask"
+_DASK = "dask"
 
 
 @frozen
@@ -62,8 +62,18 @@ class Batch:
     @property
     def digest(self) -> str:
         """Tells it from other batches."""
-        contents = [sha256_of(str(path)) for path in self.files if path.is_file()]
+        contents = [digest for path in self.files for digest in _digests(path)]
         return digest_of(self.command, [*self.options, "--", *self.words, *contents])
+
+
+def _digests(path: Path) -> Iterator[str]:
+    """Yields the hash of a file, or name and hash of each file in a directory."""
+    if path.is_file():
+        yield sha256_of(str(path))
+    elif path.is_dir():
+        for one in sorted(path.iterdir()):
+            if one.is_file():
+                yield from (one.name, sha256_of(str(one)))
 
 
 def run_many(batch: Batch) -> int:
@@ -212,10 +222,10 @@ def executor_of(word: str | None, jobs: int | None) -> Any:
     Raises:
         Refusal: the word names no executor.
     """
-    kind, _, address = (word or _LOCAL).partition("=")
+    kind, _, address = (word or LOCAL).partition("=")
     if kind == _DASK and address:
         return _dask_executor(address, jobs)
-    if word not in (None, _LOCAL):
+    if word not in (None, LOCAL):
         raise Refusal(f"--executor {word}: expected local or dask=ADDRESS")
     return LocalExecutor(jobs or processors())
 
@@ -240,7 +250,7 @@ def _needed_for_dask() -> Iterator[None]:
 
 
 def _expand_url(url: str, executor: str | None) -> list[str]:
-    if executor in (None, _LOCAL):
+    if executor in (None, LOCAL):
         raise Refusal(f"{url}: only workers fetch what a URL names; give --executor dask=ADDRESS")
     with _needed_for_dask():
         from acp_proxy.batches.shared_files import expand_url

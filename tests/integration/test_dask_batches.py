@@ -155,6 +155,38 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet) 
     assert len({one["recording"] for one in fleet.verdicts()}) == len(fleet.verdicts()) == 3
 
 
+def test_a_check_finds_the_same_on_workers(fleet: Fleet) -> None:
+    """Recordings travel as bytes, or workers fetch them; files that options name travel as well."""
+    schema = fleet.directory / "schema.json"
+    request = {"type": "object", "x-side": "agent", "x-method": "session/prompt"}
+    schema.write_text(json.dumps({"$defs": {"Request": request}}))
+    recordings = ["tour.db", "crash.db", "wrong-params.db"]
+    paths = [f"recordings/{name}" for name in recordings]
+    urls = [f"file://{RECORDINGS}/{name}" for name in recordings]
+    check: list[str | Path] = ["inspect", "check", "--fail-on", "info"]
+    check += ["--schema", schema, "--results", fleet.results]
+    assert fleet.start(*check, *paths, "--jobs", "1").wait(DEADLINE_S) == 1, fleet.stderr
+    here = {Path(one["recording"]).name: one for one in fleet.verdicts()}
+    assert {one["kind"] for one in here.values()} == {"clean", "findings"}
+    with fleet.cluster("") as cluster:
+        for words in (paths, urls):
+            fleet.results.unlink()
+            batch = fleet.start(*check, *words, "--executor", f"dask={cluster.address}")
+            assert batch.wait(DEADLINE_S) == 1, fleet.stderr
+            there = {Path(one["recording"]).name: one for one in fleet.verdicts()}
+            assert sorted(one["recording"] for one in there.values()) == sorted(words)
+            own = {"recording", "node", "seconds"}
+            for name in recordings:
+                assert {k: v for k, v in there[name].items() if k not in own} == {
+                    k: v for k, v in here[name].items() if k not in own
+                }
+        # Those that are known already are not asked for again, though nobody has their files here.
+        before = fleet.results.read_bytes()
+        batch = fleet.start(*check, *urls, "--executor", f"dask={cluster.address}")
+        assert batch.wait(DEADLINE_S) == 1, fleet.stderr
+        assert fleet.results.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [

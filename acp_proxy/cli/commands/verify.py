@@ -142,7 +142,7 @@ def verify(
     """
     more, command = split_words(ctx, command)
     check_report_files(report, junit)
-    if cwd is not None and not cwd.is_dir():
+    if cwd is not None and batch.is_here and not cwd.is_dir():
         raise Refusal(f"expected a directory to work in, got {cwd}")
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")

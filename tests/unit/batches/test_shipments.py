@@ -65,6 +65,28 @@ def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
     assert (got.recording, got.digest) == (sent.recording, sent.digest)
 
 
+def test_a_directory_arrives_with_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a verdict says of them has the names that the caller gave them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plans" / "more").mkdir(parents=True)
+    (tmp_path / "plans" / "slow.toml").write_text("slow")
+    (tmp_path / "there").mkdir()
+    sent = job(HELLO, options=("--plans=plans/", "--plans=@all", "--json"), files=("plans",))
+    there = unpacked(packed(sent), tmp_path / "there", never)
+    first, *rest = there.job.options
+    place = Path(first.removeprefix("--plans="))
+    assert place.is_relative_to(tmp_path / "there")
+    assert [path.name for path in place.iterdir()] == ["slow.toml"]
+    assert (place / "slow.toml").read_text() == "slow"
+    assert rest == ["--plans=@all", "--json"]
+    found = verdict(findings=({"plan": f"{place}/slow.toml", "outcome": "hung"},))
+    assert reply_of(found, there).verdict.findings == (
+        {"plan": "plans/slow.toml", "outcome": "hung"},
+    )
+
+
 def test_what_a_url_names_is_fetched_where_the_job_is_done(tmp_path: Path) -> None:
     """Its bytes do not travel."""
     url = "s3://bucket/runs/hello.db"

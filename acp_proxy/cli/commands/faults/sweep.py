@@ -91,7 +91,7 @@ def sweep(
     recording with which a run hung or crashed, and a summary.
     """
     words = _plans(plans)
-    _check_client(client)
+    _check_client(client, is_here=batch.is_here)
     if len(recs) > 1 or batch.is_given or names_several(recs[0]):
         if json or junit_file is not None:
             raise Refusal(
@@ -173,12 +173,12 @@ def _plans(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _check_client(client: str) -> None:
+def _check_client(client: str, *, is_here: bool) -> None:
     try:
         words = shlex.split(client)
     except ValueError as e:
         raise Refusal(f"--client {client!r}: {str(e).lower()}") from None
-    if not words or words[0] == PLACE or shutil.which(words[0]) is None:
+    if not words or words[0] == PLACE or (is_here and shutil.which(words[0]) is None):
         raise Refusal(f"--client {client!r}: expected a command that can be found")
 
 
