@@ -36,13 +36,10 @@ test("texts come by column and row, and unknown ones have no code", async () => 
   assert.equal(recording.code("nothing"), 0);
 });
 
-test("pairs, runs, calls and turns are rows", async () => {
+test("pairs, runs and turns are rows", async () => {
   const { recording } = await recordingOf();
   assert.deepEqual([0, 1, 2, 4].map((row) => recording.pair(row)), [-1, 4, -1, 1]);
   assert.deepEqual([2, 3].map((row) => recording.numbers("run")[row]), [2, 2]);
-  assert.deepEqual(recording.rowsOfCall("c"), [2, 3]);
-  assert.deepEqual(recording.rowsOfCall("c", "t"), [3]);
-  assert.deepEqual(recording.rowsOfCall("none"), []);
   assert.deepEqual(recording.rowsOfTurn(1), [1, 4]);
   assert.equal(recording.rowsOfTurn(2), null);
 });
@@ -64,7 +61,7 @@ test("a frame has the members of the JSON, an event its own", async () => {
 
 test("problems are rows with sentences; neither remarks nor hints nor error answers are", async () => {
   const { recording } = await recordingOf();
-  assert.deepEqual([...recording.problems], [[1, ["it fails"]], [2, ["no id"]]] );
+  assert.deepEqual([...recording.problems], [[1, [{ text: "it fails", severity: "problem" }]], [2, [{ text: "no id", severity: "error" }]]] );
 });
 
 test("cells are read once, and who asked for them now hears when they are there", async () => {

@@ -110,8 +110,7 @@ class AnsiScreen {
 
 /**
  * The lines of a program's output as a terminal would show them.
- * @param {string} text
- * @returns {{count: number, line: (index: number) => AnsiPiece[]}}
+ * @param {string} text @returns {{count: number, line: (index: number) => AnsiPiece[]}}
  */
 export function ansiLines(text) {
   const screen = new AnsiScreen();

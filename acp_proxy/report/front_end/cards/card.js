@@ -121,9 +121,7 @@ export function permissionModel(message, answer, known = "") {
 }
 
 /**
- * @param {unknown} answer
- * @param {JsonObject} result
- * @param {JsonObject} outcome
+ * @param {unknown} answer @param {JsonObject} result @param {JsonObject} outcome
  * @param {JsonObject} chosen
  */
 function decisionInWords(answer, result, outcome, chosen) {
@@ -141,7 +139,6 @@ function decisionInWords(answer, result, outcome, chosen) {
  * @param {number} row of the request
  * @param {string} title of its tool call
  * @param {boolean} isWhole whether its content is shown, which the card of its call has anyway
- * @returns {Promise<HTMLElement>}
  */
 export async function permissionElement(state, row, title, isWhole) {
   const {recording} = state;
@@ -161,12 +158,7 @@ export async function permissionElement(state, row, title, isWhole) {
     isWhole ? await blockElements(state, model.blocks, row) : []);
 }
 
-/**
- * A button that goes to a frame.
- * @param {State} state
- * @param {number} row
- * @returns {HTMLElement}
- */
+/** A button that goes to a frame. @param {State} state @param {number} row */
 export function seqButton(state, row) {
   const seq = state.recording.numbers("seq")[row];
   return h("button", {type: "button", class: "seq", "aria-label": `frame ${seq}`, on: {click: () => state.select(row)}}, `#${seq}`);
@@ -175,8 +167,7 @@ export function seqButton(state, row) {
 /**
  * Whether a row begins another call with the same id: another turn may use it, and a replayed history has it again.
  * Updates after the end of a turn belong to the call in it.
- * @param {Recording} recording
- * @param {number} row
+ * @param {Recording} recording @param {number} row
  * @param {number|undefined} before the turn of the call so far
  */
 function isOtherCall(recording, row, before) {
@@ -184,29 +175,25 @@ function isOtherCall(recording, row, before) {
   return Number.isNaN(turn) ? recording.text("update", row) === "tool_call" && !Number.isNaN(before) : turn !== before;
 }
 
-/**
- * The rows about the tool call of a row.
- * @param {Recording} recording
- * @param {number} row
- * @returns {number[]}
- */
+/** The rows about the tool call of a row. @param {Recording} recording @param {number} row */
 export function rowsOfCallAt(recording, row) {
-  const [call, turns] = [recording.text("tool_call", row), recording.numbers("turn")];
+  const [calls, sessions] = [recording.codes("tool_call"), recording.codes("session")];
+  const turns = recording.numbers("turn");
   /** @type {number[]} */
   let rows = [];
-  for (const one of call === null ? [] : recording.rowsOfCall(call, recording.text("session", row))) {
-    const isOther = isOtherCall(recording, one, turns[rows[0]]);
-    if (isOther && one > row) break;
+  for (let at = 0; calls[row] > 0 && at < recording.rows; at++) {
+    if (calls[at] !== calls[row] || sessions[at] !== sessions[row]) continue;
+    const isOther = isOtherCall(recording, at, turns[rows[0]]);
+    if (isOther && at > row) break;
     if (isOther) rows = [];
-    rows.push(one);
+    rows.push(at);
   }
   return rows;
 }
 
 /**
  * Reads the tool call of a row.
- * @param {Recording} recording
- * @param {number} row
+ * @param {Recording} recording @param {number} row
  * @returns {Promise<{model: CallModel, rows: number[]}>}
  */
 export async function readCall(recording, row) {
@@ -218,10 +205,7 @@ export async function readCall(recording, row) {
 
 /**
  * The card of the tool call of a row, without its title.
- * @param {State} state
- * @param {CallModel} model
- * @param {number[]} rows
- * @returns {Promise<HTMLElement>}
+ * @param {State} state @param {CallModel} model @param {number[]} rows
  */
 export async function callElement(state, model, rows) {
   const [start, last] = [model.history[0]?.t_ns, rows[rows.length - 1]];
@@ -236,19 +220,12 @@ export async function callElement(state, model, rows) {
   return box;
 }
 
-/**
- * A status with its sign.
- * @param {string} status
- * @returns {string}
- */
+/** A status with its sign. @param {string} status */
 export function statusInWords(status) {
   return `${STATUS_SIGNS.get(status) ?? "·"} ${visibleText(status)}`;
 }
 
-/**
- * The title of a card: what, which kind, how it ended.
- * @param {CallModel} model
- */
+/** The title of a card: what, which kind, how it ended. @param {CallModel} model */
 export function callTitle(model) {
   const [kind, took] = [wordAt(model.call, "kind"), durationInWords(model.took)];
   const isFailed = model.status === "failed" || model.status === "denied";
@@ -260,9 +237,7 @@ export function callTitle(model) {
 
 /**
  * The first row of each tool call among rows.
- * @param {Recording} recording
- * @param {Int32Array} shown
- * @returns {number[]}
+ * @param {Recording} recording @param {Int32Array} shown
  */
 export function callsAmong(recording, shown) {
   const [calls, sessions, turns] = [recording.codes("tool_call"), recording.codes("session"), recording.numbers("turn")];
@@ -279,9 +254,7 @@ export function callsAmong(recording, shown) {
 
 /**
  * A card that is closed until it is asked for; without payloads, the preview of a frame.
- * @param {State} state
- * @param {number} row
- * @returns {Promise<HTMLElement>}
+ * @param {State} state @param {number} row
  */
 async function closedCard(state, row) {
   const {recording} = state;

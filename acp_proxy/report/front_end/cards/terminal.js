@@ -65,11 +65,7 @@ export class TerminalModel {
     this.steps.push({t_ns, seq, text, isWhole});
   }
 
-  /**
-   * The output after a step.
-   * @param {number} index
-   * @returns {string}
-   */
+  /** The output after a step. @param {number} index */
   output(index = this.steps.length - 1) {
     const steps = this.steps.slice(0, index + 1);
     return steps.slice(Math.max(steps.findLastIndex((step) => step.isWhole), 0)).map((step) => step.text).join("");
@@ -85,11 +81,7 @@ export function playedPauses(steps) {
   return steps.slice(1).map((step, index) => Math.min(step.t_ns - steps[index].t_ns, LONGEST_PAUSE_NS));
 }
 
-/**
- * The command line in an object, quoted as for a shell.
- * @param {JsonObject} value
- * @returns {string}
- */
+/** The command line in an object, quoted as for a shell. @param {JsonObject} value */
 export function commandLine(value) {
   const quoted = (/** @type {unknown} */ words) => (Array.isArray(words) ? words.map((word) => shellWord(String(word))) : []);
   // A command that is one text may be a line for a shell, so it is not quoted.
@@ -99,9 +91,7 @@ export function commandLine(value) {
 
 /**
  * Reads the frames of rows.
- * @param {Recording} recording
- * @param {number[]} rows
- * @returns {Promise<ReadFrame[]>}
+ * @param {Recording} recording @param {number[]} rows @returns {Promise<ReadFrame[]>}
  */
 export async function readFrames(recording, rows) {
   const frames = [];
@@ -115,10 +105,8 @@ export async function readFrames(recording, rows) {
 
 /**
  * The rows about a terminal; another terminal with the same id is created before or after them.
- * @param {Recording} recording
- * @param {string} id
+ * @param {Recording} recording @param {string} id
  * @param {number} row one of them, or one about its tool call
- * @returns {number[]}
  */
 export function rowsOfTerminal(recording, id, row) {
   const wanted = recording.code(id);
@@ -137,10 +125,8 @@ export function rowsOfTerminal(recording, id, row) {
 
 /**
  * A terminal in the page.
- * @param {State} state
- * @param {string} id
+ * @param {State} state @param {string} id
  * @param {number} row one that is about it
- * @returns {Promise<HTMLElement>}
  */
 export async function terminalElement(state, id, row) {
   const model = new TerminalModel();
@@ -152,11 +138,7 @@ export async function terminalElement(state, id, row) {
     model.steps.length > 0 && outputElements(model));
 }
 
-/**
- * The output, and how it grew.
- * @param {TerminalModel} model
- * @returns {HTMLElement[]}
- */
+/** The output, and how it grew. @param {TerminalModel} model */
 function outputElements(model) {
   const last = model.steps.length - 1;
   const box = h("div", {class: "terminal-output", role: "group", tabindex: "0", "aria-label": "output"});
@@ -203,10 +185,8 @@ function outputElements(model) {
 
 /**
  * Blocks in the page, with the terminals among them.
- * @param {State} state
- * @param {import("../detail/blocks.js").ContentBlock[]} blocks
- * @param {number} row
- * @returns {Promise<HTMLElement[]>}
+ * @param {State} state @param {import("../detail/blocks.js").ContentBlock[]} blocks
+ * @param {number} row @returns {Promise<HTMLElement[]>}
  */
 export function blockElements(state, blocks, row) {
   return Promise.all(blocks.map((block) => (block.form === "terminal" ? terminalElement(state, block.text, row) : blockElement(block))));

@@ -16,10 +16,9 @@ const CONTEXT_LINES = 3;
 
 /**
  * The indexes of elements that both have, in order.
- * @param {readonly string[]} before
- * @param {readonly string[]} after
+ * @param {readonly string[]} before @param {readonly string[]} after
  * @returns {{pairs: [number, number][], isAligned: boolean}} not aligned if they differ too much;
- *   then only what both begin and end with is found
+ * then only what both begin and end with is found
  */
 export function alignedPairs(before, after) {
   /** @type {[number, number][]} */
@@ -59,9 +58,7 @@ function commonPairs(before, after) {
 
 /**
  * Every line of both texts, with its newline, as kept, removed or added, in order.
- * @param {string} before
- * @param {string} after
- * @returns {{edits: LineEdit[], isAligned: boolean}}
+ * @param {string} before @param {string} after @returns {{edits: LineEdit[], isAligned: boolean}}
  */
 export function lineEdits(before, after) {
   const [old, fresh] = [before, after].map((text) => text.match(/[^\n]*\n|[^\n]+$/g) ?? []);
@@ -79,9 +76,7 @@ export function lineEdits(before, after) {
 
 /**
  * Two lines in pieces that changed or did not; null if they have little in common.
- * @param {string} before
- * @param {string} after
- * @returns {[WordPiece[], WordPiece[]]|null}
+ * @param {string} before @param {string} after @returns {[WordPiece[], WordPiece[]]|null}
  */
 export function wordEdits(before, after) {
   const [old, fresh] = [before, after].map((line) => line.match(/[\p{L}\p{N}_]+|\s+|[^]/gu) ?? []);
@@ -107,20 +102,14 @@ function markWords(rows) {
   }
 }
 
-/**
- * @param {DiffRow["kind"]} kind
- * @param {string} text
- * @returns {DiffRow}
- */
+/** @param {DiffRow["kind"]} kind @param {string} text @returns {DiffRow} */
 function diffRow(kind, text, oldNumber = 0, newNumber = 0) {
   return {kind, pieces: [{text, changed: false}], oldNumber, newNumber};
 }
 
 /**
  * The changed lines of a text with those around them.
- * @param {string} before
- * @param {string} after
- * @returns {{rows: DiffRow[], notes: string[]}}
+ * @param {string} before @param {string} after @returns {{rows: DiffRow[], notes: string[]}}
  */
 export function comparedTexts(before, after) {
   const {edits, isAligned} = lineEdits(before, after);
@@ -148,11 +137,7 @@ export function comparedTexts(before, after) {
   return {rows, notes: []};
 }
 
-/**
- * The rows of a patch.
- * @param {string} text
- * @returns {DiffRow[]}
- */
+/** The rows of a patch. @param {string} text @returns {DiffRow[]} */
 export function patchRows(text) {
   let [oldNumber, newNumber] = [0, 0];
   const rows = text.replace(/\n$/, "").split("\n").map((line) => {
@@ -168,8 +153,7 @@ export function patchRows(text) {
 
 /**
  * A diff of any dialect: old and new text (v1), changes with a patch (v2), hunks (1.0 draft).
- * @param {import("../data/values.js").JsonObject} block
- * @returns {DiffModel}
+ * @param {import("../data/values.js").JsonObject} block @returns {DiffModel}
  */
 export function diffModel(block) {
   const {newText, oldText, patch} = block;

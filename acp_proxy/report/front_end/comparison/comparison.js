@@ -31,11 +31,11 @@ function markChange(index) {
   if (place !== null) place.textContent = text;
 }
 
-/** Returns the difference that a step begins at: the marked one, or else the one in sight. */
-function startOfStep() {
-  if (current >= 0) return current;
-  const next = changes.findIndex((one) => one.getBoundingClientRect().top >= 0);
-  return (next < 0 ? changes.length : next) - 1;
+/** Goes on from the marked difference, or else from those in sight. @param {1 | -1} by */
+function step(by) {
+  const inSight = changes.findIndex((one) => one.getBoundingClientRect().top >= 0);
+  const next = inSight < 0 ? changes.length : inSight;
+  showChange(current >= 0 ? current + by : by > 0 ? next : next - 1);
 }
 
 /** Marks the difference that the address names. */
@@ -45,24 +45,16 @@ function followAddress() {
   if (named !== null && index >= 0) markChange(index);
 }
 
-/** @param {KeyboardEvent} event */
-function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "n") showChange(startOfStep() + 1);
-  else if (event.key === "p") showChange(current < 0 ? startOfStep() : current - 1);
-  else return;
-  event.preventDefault();
-}
-
 /** Begins; without differences there is nothing to move to. */
 function beginComparison() {
   if (changes.length === 0) return;
   document.getElementById("steps")?.removeAttribute("hidden");
-  document.getElementById("next")?.addEventListener("click", () => showChange(startOfStep() + 1));
-  document.getElementById("previous")?.addEventListener("click", () => {
-    showChange(current < 0 ? startOfStep() : current - 1);
+  document.getElementById("next")?.addEventListener("click", () => step(1));
+  document.getElementById("previous")?.addEventListener("click", () => step(-1));
+  document.addEventListener("keydown", (event) => {
+    const isOther = event.ctrlKey || event.metaKey || event.altKey || !["n", "p"].includes(event.key);
+    if (!isOther) step(event.key === "n" ? 1 : -1);
   });
-  document.addEventListener("keydown", onKey);
   window.addEventListener("hashchange", followAddress);
   markChange(-1);
   followAddress();

@@ -14,8 +14,7 @@ const NO_COLUMN = { width: 0, base: 0, planes: new Uint8Array(0) };
 
 /**
  * Reads the header of an index block; the planes stay as they are until a column is asked for.
- * @param {Uint8Array} bytes
- * @returns {IndexBlock}
+ * @param {Uint8Array} bytes @returns {IndexBlock}
  */
 export function readIndexBlock(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -55,8 +54,7 @@ export function decodeNumbers(blocks, name) {
 
 /**
  * The codes of one text column in all rows: the index of the text, plus one; 0 is null.
- * @param {IndexBlock[]} blocks
- * @param {string} name
+ * @param {IndexBlock[]} blocks @param {string} name
  * @returns {Uint8Array | Uint16Array | Int32Array}
  */
 export function decodeCodes(blocks, name) {

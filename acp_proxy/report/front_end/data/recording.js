@@ -10,6 +10,7 @@ import { forgetTimes } from "../shell/words.js";
  * @typedef {import("./columns.js").IndexBlock} IndexBlock
  * @typedef {Uint8Array | Uint16Array | Int32Array} Codes
  * @typedef {import("./source.js").Source} Source
+ * @typedef {{text: string, severity: "problem" | "error" | "warning"}} Problem
  */
 
 const CELL_ROWS = 1024;
@@ -45,7 +46,7 @@ export class Recording {
     this.loadListeners = new Set();
     /** @type {Map<number, [number, number]> | null} */
     this.turnRows = null;
-    /** What is wrong, by the row at which it shows. @type {Map<number, string[]>} */
+    /** What is wrong, by the row at which it shows. @type {Map<number, Problem[]>} */
     this.problems = new Map();
   }
 
@@ -104,9 +105,7 @@ export class Recording {
   }
 
   /** @param {string} name @param {number} row @returns {string | null} */
-  text(name, row) {
-    return this.texts[this.codes(name)[row] - 1] ?? null;
-  }
+  text = (name, row) => this.texts[this.codes(name)[row] - 1] ?? null;
 
   /** The code of a text in every text column; 0 if it occurs in none. @param {string} text */
   code = (text) => this.codeOfText.get(text) ?? 0;
@@ -130,21 +129,6 @@ export class Recording {
     return found === row ? -1 : found;
   }
 
-  /**
-   * All rows about a tool call, in their order.
-   * @param {string} call
-   * @param {string | null} [session] of any session without one
-   */
-  rowsOfCall(call, session = null) {
-    const [calls, sessions] = [this.codes("tool_call"), this.codes("session")];
-    const [wanted, wantedSession] = [this.code(call), this.code(session ?? "")];
-    const rows = [];
-    for (let row = 0; wanted > 0 && row < this.rows; row++) {
-      if (calls[row] === wanted && (session === null || sessions[row] === wantedSession)) rows.push(row);
-    }
-    return rows;
-  }
-
   /** The first and the last row of a turn, or null. @param {number} turn @returns {[number, number] | null} */
   rowsOfTurn(turn) {
     if (this.turnRows === null) {
@@ -162,8 +146,7 @@ export class Recording {
 
   /**
    * What a row needs beside its columns: its preview, its id, what faults did to it.
-   * @param {number} row
-   * @returns {Promise<RowCells>}
+   * @param {number} row @returns {Promise<RowCells>}
    */
   async cells(row) {
     return (await this.cellBlocks.get(cellBlock(row), (name) => this.readCells(name)))[row % CELL_ROWS];
@@ -171,8 +154,7 @@ export class Recording {
 
   /**
    * The cells of a row if they are in memory. Else null, and they are loaded; see `onLoaded`.
-   * @param {number} row
-   * @returns {RowCells | null}
+   * @param {number} row @returns {RowCells | null}
    */
   cellsNow(row) {
     const cells = this.cellBlocks.now(cellBlock(row));
@@ -198,7 +180,6 @@ export class Recording {
   /**
    * The whole line of a frame without its newline, or the data of an event as JSON.
    * @param {number} row
-   * @returns {Promise<Uint8Array>}
    */
   async line(row) {
     const length = this.lineLength(row);
@@ -210,8 +191,7 @@ export class Recording {
 
   /**
    * The bytes of a line, a piece at a time; lines up to 1 MiB are one piece.
-   * @param {number} row
-   * @returns {AsyncGenerator<Uint8Array>}
+   * @param {number} row @returns {AsyncGenerator<Uint8Array>}
    */
   async *pieces(row) {
     if (!this.hasPayloads) throw new Error("this report was made without payloads");
@@ -237,8 +217,7 @@ export class Recording {
 
   /**
    * All members of a frame as `inspect log --json` names them, without what its line says.
-   * @param {number} row
-   * @returns {Promise<Record<string, string | number | null>>}
+   * @param {number} row @returns {Promise<Record<string, string | number | null>>}
    */
   async frame(row) {
     const cells = await this.cells(row);
@@ -291,9 +270,7 @@ export class BlockCache {
   }
 
   /** The block if it is there already. @param {string} name @returns {T | undefined} */
-  now(name) {
-    return this.entries.get(name)?.value;
-  }
+  now = (name) => this.entries.get(name)?.value;
 }
 
 /** The first place in sorted numbers whose value is not below `value`. @param {ArrayLike<number>} numbers @param {number} value */
@@ -318,11 +295,11 @@ function problemsOf(recording) {
   const { summary, check } = recording.meta;
   const problems = (summary?.problems ?? []).filter((/** @type {any} */ { severity, seqs }) => severity === "problem" && seqs.length);
   const findings = (check?.findings ?? []).filter((/** @type {any} */ { severity }) => severity !== "info");
-  /** @type {Map<number, string[]>} */
+  /** @type {Map<number, Problem[]>} */
   const found = new Map();
-  for (const { text, seqs, seq = seqs[0] } of [...problems, ...findings]) {
+  for (const { text, severity, seqs, seq = seqs[0] } of [...problems, ...findings]) {
     const row = recording.rowOf(seq);
-    if (row >= 0) found.set(row, [...(found.get(row) ?? []), text]);
+    if (row >= 0) found.set(row, [...(found.get(row) ?? []), { text, severity }]);
   }
   return new Map([...found].sort(([a], [b]) => a - b));
 }

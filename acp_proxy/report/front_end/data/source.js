@@ -16,9 +16,7 @@ export class EmbeddedSource {
   }
 
   /** @param {string} name */
-  has(name) {
-    return this.page.getElementById(name) !== null;
-  }
+  has = (name) => this.page.getElementById(name) !== null;
 
   /** The text of a block as it stands in the page. @param {string} name */
   text(name) {
@@ -28,25 +26,23 @@ export class EmbeddedSource {
   }
 
   /** The inflated bytes of a block. @param {string} name */
-  async bytes(name) {
-    return inflate(decodeBase64(this.text(name)));
-  }
+  bytes = async (name) => inflate(decodeBase64(this.text(name)));
 }
 
-/** @param {string} text @returns {Uint8Array} */
+/** @param {string} text */
 export function decodeBase64(text) {
   const decoder = /** @type {{fromBase64?: (text: string) => Uint8Array}} */ (/** @type {unknown} */ (Uint8Array));
   return decoder.fromBase64?.(text) ?? Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
-/** @param {Uint8Array} bytes deflated, with the header of zlib @returns {Promise<Uint8Array>} */
+/** @param {Uint8Array} bytes deflated, with the header of zlib */
 export async function inflate(bytes) {
   const blob = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)]);
   const stream = blob.stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Lets the browser paint and answer keys before more is computed. @returns {Promise<void>} */
+/** Lets the browser paint and answer keys before more is computed. */
 export function pause() {
   return new Promise((resolve) => {
     const { port1, port2 } = new globalThis.MessageChannel();

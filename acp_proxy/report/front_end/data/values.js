@@ -4,8 +4,7 @@
 
 /**
  * Whether a value is an object, and no array.
- * @param {unknown} value
- * @returns {value is JsonObject}
+ * @param {unknown} value @returns {value is JsonObject}
  */
 export function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -13,9 +12,7 @@ export function isObject(value) {
 
 /**
  * The object found by following names; an empty one if there is none.
- * @param {unknown} value
- * @param {...string} names
- * @returns {JsonObject}
+ * @param {unknown} value @param {...string} names @returns {JsonObject}
  */
 export function objectAt(value, ...names) {
   let found = value;
@@ -25,9 +22,7 @@ export function objectAt(value, ...names) {
 
 /**
  * The objects in a member that is an array.
- * @param {JsonObject} value
- * @param {string} name
- * @returns {JsonObject[]}
+ * @param {JsonObject} value @param {string} name @returns {JsonObject[]}
  */
 export function objectsAt(value, name) {
   const found = value[name];
@@ -36,9 +31,7 @@ export function objectsAt(value, name) {
 
 /**
  * The first member that is a scalar, as text; empty if there is none.
- * @param {JsonObject} value
- * @param {...string} names
- * @returns {string}
+ * @param {JsonObject} value @param {...string} names
  */
 export function wordAt(value, ...names) {
   for (const name of names) {
@@ -51,8 +44,7 @@ export function wordAt(value, ...names) {
 
 /**
  * The kind of a session update and its members, in any dialect.
- * @param {unknown} message
- * @returns {{kind: string, update: JsonObject}}
+ * @param {unknown} message @returns {{kind: string, update: JsonObject}}
  */
 export function updateOf(message) {
   const params = objectAt(message, "params");
@@ -111,8 +103,7 @@ export function chunkOf(message) {
 
 /**
  * The bytes in a base64 text; null if it is none.
- * @param {unknown} text
- * @returns {Uint8Array|null}
+ * @param {unknown} text @returns {Uint8Array|null}
  */
 export function fromBase64(text) {
   try {

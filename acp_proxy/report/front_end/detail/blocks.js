@@ -18,8 +18,7 @@ const DIFF_SIGNS = {same: " ", removed: "−", added: "+", head: ""};
  * The blocks of a content block, of an array of them, or of plain text.
  * @param {unknown} value
  * @param {string} label of plain text
- * @param {number} depth
- * @returns {ContentBlock[]}
+ * @param {number} depth @returns {ContentBlock[]}
  */
 export function contentBlocks(value, label = "", depth = 0) {
   if (typeof value === "string") return value === "" ? [] : [{form: "text", text: value, label}];
@@ -42,8 +41,7 @@ export function contentBlocks(value, label = "", depth = 0) {
 
 /**
  * The blocks of the output of a tool: content or text; JSON is shown as a tree elsewhere.
- * @param {unknown} value
- * @returns {ContentBlock[]}
+ * @param {unknown} value @returns {ContentBlock[]}
  */
 export function outputBlocks(value) {
   const items = Array.isArray(value) ? value : [value];
@@ -51,11 +49,7 @@ export function outputBlocks(value) {
   return isContent ? contentBlocks(value, "output") : [];
 }
 
-/**
- * How a command ended; empty while it runs.
- * @param {JsonObject} status
- * @returns {string}
- */
+/** How a command ended; empty while it runs. @param {JsonObject} status */
 export function exitInWords(status) {
   const [signal, code] = [wordAt(status, "signal"), wordAt(status, "exitCode")];
   const how = signal !== "" ? `signal ${signal}` : code === "" ? "" : `exit ${code}`;
@@ -63,11 +57,7 @@ export function exitInWords(status) {
   return signal === "" ? "timed out" : `timed out, ${how}`;
 }
 
-/**
- * Describes content that is not text, such as "image/png, 12 kB".
- * @param {JsonObject} block
- * @returns {string}
- */
+/** Describes content that is not text, such as "image/png, 12 kB". @param {JsonObject} block */
 export function describedContent(block) {
   const inner = [block.resource, block.source].find(isObject) ?? block;
   const data = inner.data ?? inner.blob;
@@ -81,7 +71,6 @@ export function describedContent(block) {
 /**
  * A block in the page; a terminal is left to the caller, who knows its frames.
  * @param {ContentBlock} block
- * @returns {HTMLElement}
  */
 export function blockElement(block) {
   if (block.form === "note") return h("p", {class: "note"}, visibleText(block.text));

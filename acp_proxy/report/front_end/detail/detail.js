@@ -2,6 +2,7 @@
 import {rowsOfCallAt, seqButton} from "../cards/card.js";
 import {clear, h, setAttribute} from "../shell/dom.js";
 import {messageOf} from "../shell/state.js";
+import {tabList} from "../shell/tabs.js";
 import {countInWords, durationInWords, secondsInWords, shellWord, visibleText} from "../shell/words.js";
 import {showBytes} from "./hex.js";
 import {JsonTree} from "./json_tree.js";
@@ -30,7 +31,6 @@ const DETAIL_PANES = [
  * What a rule of a plan of faults did to a frame, in words.
  * @param {FiredFault} fired
  * @param {boolean} isChanged whether other bytes were delivered
- * @returns {string}
  */
 export function faultInWords(fired, isChanged) {
   const name = fired.rule === fired.action ? fired.rule : `${fired.rule} (${fired.action})`;
@@ -44,9 +44,7 @@ const isReplaced = (recording, row) => (recording.numbers("flags")[row] & 4) !==
 
 /**
  * The names and values of all that is known of a row besides its line.
- * @param {Recording} recording
- * @param {number} row
- * @returns {Promise<[string, string][]>}
+ * @param {Recording} recording @param {number} row @returns {Promise<[string, string][]>}
  */
 async function factsOf(recording, row) {
   const {t_ns, t_first_ns, size, newline, ...frame} = await recording.frame(row);
@@ -66,10 +64,7 @@ async function factsOf(recording, row) {
   return facts.filter(([, value]) => value !== null && value !== false && value !== "").map(([name, value]) => [name, visibleText(String(value))]);
 }
 
-/**
- * @param {Recording} recording
- * @param {number} row
- */
+/** @param {Recording} recording @param {number} row */
 function answerInWords(recording, row) {
   const isRequest = recording.text("kind", row) === "request";
   const pair = recording.pair(row);
@@ -79,9 +74,7 @@ function answerInWords(recording, row) {
 
 /**
  * What is to be known of a row at once.
- * @param {Recording} recording
- * @param {number} row
- * @param {[string, string][]} facts
+ * @param {Recording} recording @param {number} row @param {[string, string][]} facts
  */
 function summaryOf(recording, row, facts) {
   const turn = recording.numbers("turn")[row];
@@ -94,10 +87,7 @@ function summaryOf(recording, row, facts) {
 
 /**
  * The rows to step through from a row.
- * @param {Recording} recording
- * @param {number} row
- * @param {Within} within
- * @returns {number[]}
+ * @param {Recording} recording @param {number} row @param {Within} within
  */
 export function rowsWithin(recording, row, within) {
   if (within === "exchange") return [row, recording.pair(row)].filter((one) => one >= 0).sort((a, b) => a - b);
@@ -109,9 +99,7 @@ export function rowsWithin(recording, row, within) {
 
 /**
  * A sequence diagram of the turn or the exchange around a row, in Mermaid's notation; runs of chunks are one arrow.
- * @param {Recording} recording
- * @param {number} row
- * @returns {Promise<string>}
+ * @param {Recording} recording @param {number} row
  */
 export async function mermaidAround(recording, row) {
   const runs = recording.numbers("run");
@@ -132,12 +120,7 @@ export async function mermaidAround(recording, row) {
   return `${lines.join("\n  ")}\n`;
 }
 
-/**
- * The command that prints a frame.
- * @param {string} name of the recording
- * @param {number} seq
- * @returns {string}
- */
+/** The command that prints a frame. @param {string} name of the recording @param {number} seq */
 export const commandFor = (name, seq) => `acp-proxy inspect log ${shellWord(name)} --seq ${seq}`;
 
 /**
@@ -170,8 +153,8 @@ export function mountDetail(container, state) {
   const steppers = /** @type {Within[]} */ (["exchange", "call", "turn"]).map((within) => stepper(state, within));
   const copyButton = (/** @type {string} */ name, /** @type {() => Promise<string> | string} */ text) => h("button", {
     type: "button", on: {click: async () => copyText(copied, await text())}}, name);
-  const tabs = DETAIL_PANES.map((one) => h("button", {
-    type: "button", role: "tab", id: `detail-tab-${one.name}`, "aria-controls": "detail-panel", on: {click: () => choose(one)}}, one.title));
+  const ids = {tab: "detail-tab-", panel: () => "detail-panel"};
+  const tabs = tabList("parts of the detail", DETAIL_PANES, ids, choose);
   const panel = h("div", {class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0});
   const content = [heading, summary,
     h("div", {class: "detail-line"}, steppers.map(({box}) => box)),
@@ -180,24 +163,13 @@ export function mountDetail(container, state) {
       copyButton("command", () => commandFor(recording.meta.name, recording.numbers("seq")[state.row])),
       recording.hasPayloads && copyButton("JSON", async () => new TextDecoder().decode(await recording.line(state.row))),
       copyButton("mermaid", () => mermaidAround(recording, state.row))),
-    copied, h("div", {class: "detail-tabs", role: "tablist", "aria-label": "parts of the detail", on: {keydown: onTabKey}}, tabs), panel];
+    copied, tabs.element, panel];
   clear(container, h("p", {class: "note"}, "Choose a row to see what it says."));
 
-  /** @param {DetailPane} chosen */
-  function choose(chosen) {
-    pane = chosen;
+  /** @param {string} name */
+  function choose(name) {
+    pane = DETAIL_PANES.find((one) => one.name === name) ?? pane;
     void show(state.row);
-  }
-
-  /** @param {KeyboardEvent} event */
-  function onTabKey(event) {
-    const by = {ArrowRight: 1, ArrowLeft: -1}[event.key] ?? 0;
-    const next = DETAIL_PANES.indexOf(pane) + by;
-    if (by === 0 || !DETAIL_PANES[next]) return;
-    event.preventDefault();
-    event.stopPropagation();
-    choose(DETAIL_PANES[next]);
-    tabs[next].focus();
   }
 
   /** @param {number} row */
@@ -215,29 +187,28 @@ export function mountDetail(container, state) {
     if (mine !== version) return;
     if (!panel.isConnected) clear(container, content);
     const name = recording.text("update", row) ?? recording.text("method", row) ?? "event";
-    const problems = (recording.problems.get(row) ?? []).filter(Boolean);
+    const problems = (recording.problems.get(row) ?? []).map(({text, severity}) => {
+      const [kind, sign] = severity === "warning" ? ["caution", "⚠"] : ["trouble", "✗"];
+      return h("span", {class: `${kind} problem`}, `${sign} ${visibleText(text)}`);
+    });
     clear(heading, h("span", {class: "mono"}, `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ", h("span", {class: "badge"}, recording.text("kind", row)));
-    clear(summary, summaryOf(recording, row, found), problems.map((text) => h("span", {class: "trouble problem"}, `✗ ${visibleText(text)}`)));
+    clear(summary, summaryOf(recording, row, found), problems);
     steppers.forEach(({update}) => update());
     clear(facts, found.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
     clear(copied);
-    DETAIL_PANES.forEach((one, index) => {
-      setAttribute(tabs[index], "aria-selected", String(one === pane));
-      tabs[index].tabIndex = one === pane ? 0 : -1;
-    });
+    tabs.show(pane.name);
     setAttribute(panel, "aria-labelledby", `detail-tab-${pane.name}`);
     clear(panel, fresh);
     container.scrollTop = 0;
   }
 
   state.on("row", () => show(state.row));
-  void show(state.row);
+  choose(pane.name);
 }
 
 /**
  * Buttons that go to the previous and next row of an exchange, a call or a turn.
- * @param {State} state
- * @param {Within} within
+ * @param {State} state @param {Within} within
  */
 function stepper(state, within) {
   /** @type {number[]} */
@@ -257,11 +228,7 @@ function stepper(state, within) {
   return {box, update};
 }
 
-/**
- * @param {HTMLElement} container
- * @param {number} row
- * @param {State} state
- */
+/** @param {HTMLElement} container @param {number} row @param {State} state */
 async function showSaid(container, row, state) {
   container.append(...(await saidElements(state, row)).filter((one) => one !== false));
   for (const {kind, method, text} of state.recording.meta.members?.[row] ?? []) {
@@ -269,11 +236,7 @@ async function showSaid(container, row, state) {
   }
 }
 
-/**
- * @param {HTMLElement} container
- * @param {number} row
- * @param {State} state
- */
+/** @param {HTMLElement} container @param {number} row @param {State} state */
 async function showTree(container, row, {recording}) {
   const obstacle = whyUnread(recording, row);
   if (obstacle !== "") return container.append(h("p", {class: "note"}, obstacle));
@@ -286,11 +249,7 @@ async function showTree(container, row, {recording}) {
   }
 }
 
-/**
- * @param {HTMLElement} container
- * @param {number} row
- * @param {State} state
- */
+/** @param {HTMLElement} container @param {number} row @param {State} state */
 async function showLineBytes(container, row, {recording}) {
   if (recording.hasPayloads) showBytes(container, () => recording.pieces(row), recording.lineLength(row));
   else container.append(h("p", {class: "note"}, whyUnread(recording, row)));
@@ -302,11 +261,7 @@ async function showLineBytes(container, row, {recording}) {
   }
 }
 
-/**
- * @param {HTMLElement} container
- * @param {number} row
- * @param {State} state
- */
+/** @param {HTMLElement} container @param {number} row @param {State} state */
 async function showPair(container, row, state) {
   const {recording} = state;
   const pair = recording.pair(row);

@@ -9,7 +9,6 @@ const TEXT_AT_ONCE = 50_000;
  * Rows of sixteen bytes with their places, their hex and their characters.
  * @param {Uint8Array} bytes
  * @param {number} base the place of the first one
- * @returns {string}
  */
 export function hexRows(bytes, base = 0) {
   let rows = "";
@@ -22,10 +21,7 @@ export function hexRows(bytes, base = 0) {
   return rows;
 }
 
-/**
- * Text in which escapes of invisible characters are marked.
- * @param {string} text
- */
+/** Text in which escapes of invisible characters are marked. @param {string} text */
 export function markedText(text) {
   return h("span", {}, visiblePieces(text).map((piece) => (piece.odd ? h("span", {class: "odd"}, piece.text) : piece.text)));
 }
@@ -50,10 +46,7 @@ export function addInParts(box, next) {
   void show();
 }
 
-/**
- * A text with its lines, in parts if it is long.
- * @param {string} text
- */
+/** A text with its lines, in parts if it is long. @param {string} text */
 export function longText(text) {
   let at = 0;
   const box = h("div", {class: "text"});

@@ -18,7 +18,6 @@ const DEEPEST_OPENED = 60;
 /**
  * A token in which escapes of letters are written out, as people read them; all others are kept.
  * @param {string} token
- * @returns {string}
  */
 export function readableToken(token) {
   return token.replace(READABLE_ESCAPE, (escape, high, low, single) => {

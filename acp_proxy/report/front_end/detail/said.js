@@ -20,8 +20,7 @@ const DEEPEST_PLACE = 20;
 
 /**
  * Why the line of a row is not read; empty if it is.
- * @param {Recording} recording
- * @param {number} row
+ * @param {Recording} recording @param {number} row
  */
 export function whyUnread(recording, row) {
   if (!recording.hasPayloads) return "This report was made without payloads (--no-payloads): it has no lines, only a preview of each.";
@@ -31,8 +30,7 @@ export function whyUnread(recording, row) {
 
 /**
  * Whether a row does not end a message that is streamed around it: the answer to a request within a turn, or a blank line.
- * @param {Recording} recording
- * @param {number} row
+ * @param {Recording} recording @param {number} row
  */
 function isBetweenChunks(recording, row) {
   const kind = recording.text("kind", row);
@@ -41,8 +39,7 @@ function isBetweenChunks(recording, row) {
 
 /**
  * All pieces of the message that a row is a piece of, in order; an empty list if it is none.
- * @param {Recording} recording
- * @param {number} row
+ * @param {Recording} recording @param {number} row
  * @returns {Promise<{rows: number[], text: string}>}
  */
 export async function joinedChunks(recording, row) {
@@ -68,8 +65,7 @@ export async function joinedChunks(recording, row) {
 
 /**
  * The lines on stderr around a row, between which nothing else came.
- * @param {Recording} recording
- * @param {number} row
+ * @param {Recording} recording @param {number} row
  * @returns {Promise<{rows: number[], text: string}>}
  */
 export async function joinedLines(recording, row) {
@@ -83,9 +79,7 @@ export async function joinedLines(recording, row) {
 
 /**
  * The diffs and the long texts of a message of any shape, each with its place.
- * @param {unknown} value
- * @param {string} place
- * @returns {ContentBlock[]}
+ * @param {unknown} value @param {string} place @returns {ContentBlock[]}
  */
 export function longStrings(value, place = "") {
   if (typeof value === "string") {
@@ -99,10 +93,7 @@ export function longStrings(value, place = "") {
 
 /**
  * What a frame says as text blocks, where it needs no other frame.
- * @param {unknown} message
- * @param {string} method
- * @param {string} kind
- * @returns {ContentBlock[]}
+ * @param {unknown} message @param {string} method @param {string} kind @returns {ContentBlock[]}
  */
 export function saidBlocks(message, method, kind) {
   const params = objectAt(message, "params");
@@ -114,8 +105,7 @@ export function saidBlocks(message, method, kind) {
 
 /**
  * The steps of a plan; an empty list if the message is no plan.
- * @param {unknown} message
- * @returns {{text: string, detail: string, status: string}[]}
+ * @param {unknown} message @returns {{text: string, detail: string, status: string}[]}
  */
 export function planSteps(message) {
   const {kind, update} = updateOf(message);
@@ -128,9 +118,7 @@ export function planSteps(message) {
 
 /**
  * What a row says, in the page.
- * @param {State} state
- * @param {number} row
- * @returns {Promise<(HTMLElement | false)[]>}
+ * @param {State} state @param {number} row @returns {Promise<(HTMLElement | false)[]>}
  */
 export async function saidElements(state, row) {
   const {recording} = state;
@@ -160,9 +148,7 @@ export async function saidElements(state, row) {
 
 /**
  * A text that was joined from rows.
- * @param {State} state
- * @param {{rows: number[], text: string}} joined
- * @param {string} noun
+ * @param {State} state @param {{rows: number[], text: string}} joined @param {string} noun
  */
 function joinedElements(state, {rows, text}, noun) {
   const [first, last] = [rows[0], rows[rows.length - 1]];

@@ -19,9 +19,7 @@ export class BadFilter extends Error {}
 
 /**
  * Parses a filter; an empty one matches everything.
- * @param {string} text
- * @param {import("./rows.js").FilterRows} rows
- * @returns {Judge}
+ * @param {string} text @param {import("./rows.js").FilterRows} rows @returns {Judge}
  */
 export function parseFilter(text, rows) {
   /** @type {Wrong} */
@@ -77,9 +75,7 @@ export function parseFilter(text, rows) {
 }
 
 /**
- * @param {string} token
- * @param {number} place
- * @param {import("./rows.js").FilterRows} rows
+ * @param {string} token @param {number} place @param {import("./rows.js").FilterRows} rows
  * @param {Wrong} wrong
  */
 function termOf(token, place, rows, wrong) {

@@ -4,8 +4,7 @@ const PART = /\*+|\?|\[(?=(?<set>!?\]?[^\]]*))\k<set>\]|[^]/gu;
 
 /**
  * Compiles a pattern to a test of whole texts.
- * @param {string} pattern
- * @returns {(text: string) => boolean}
+ * @param {string} pattern @returns {(text: string) => boolean}
  */
 export function patternTest(pattern) {
   /** What is between the stars. */

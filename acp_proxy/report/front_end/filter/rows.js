@@ -6,10 +6,10 @@ import { PERHAPS } from "./terms.js";
  * @typedef {import("../data/recording.js").Recording} Recording
  * @typedef {import("../data/recording.js").Codes} Codes
  * @typedef {{kind: "text", wanted: string}
- *   | {kind: "path", keys: string[], wanted: string, isPattern: boolean}
- *   | {kind: "id", ids: string[]}
- *   | {kind: "search", wanted: string, sessions: Codes, calls: Codes, methods: Codes,
- *     texts: string[]}} Question
+ * | {kind: "path", keys: string[], wanted: string, isPattern: boolean}
+ * | {kind: "id", ids: string[]}
+ * | {kind: "search", wanted: string, sessions: Codes, calls: Codes, methods: Codes,
+ * texts: string[]}} Question
  * @typedef {Question & {answers: Uint8Array}} AskedQuestion with the answer for each row
  */
 

@@ -56,9 +56,7 @@ function textFilter(rows, columns, fits) {
 }
 
 /**
- * @param {FilterRows} rows
- * @param {string} column
- * @param {(value: number) => boolean} fits
+ * @param {FilterRows} rows @param {string} column @param {(value: number) => boolean} fits
  * @returns {Judge}
  */
 function numberFilter(rows, column, fits) {
@@ -158,9 +156,7 @@ function idTerm(value, rows) {
 
 /**
  * A number, a bound such as `>10k`, or a range such as `10..20`.
- * @param {string} column
- * @param {Record<string, number>} units
- * @param {string} what
+ * @param {string} column @param {Record<string, number>} units @param {string} what
  * @returns {(value: string, rows: FilterRows) => Judge}
  */
 function numberTerm(column, units, what) {

@@ -24,20 +24,11 @@ const PENDING = "list-pending";
 const FLAG_FAULTS = 1 | 2 | 4;
 
 /** @type {View} */
-export const listView = {
-  name: "list",
-  title: "List",
-  key: "1",
-  mount(container, state) {
-    const view = new ListView(state);
-    container.append(view.list.element, view.empty);
-    return view;
-  },
-};
+export const listView = { name: "list", title: "List", key: "1", mount: (...place) => new ListView(...place) };
 
 class ListView {
-  /** @param {State} state */
-  constructor(state) {
+  /** @param {HTMLElement} container @param {State} state */
+  constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
     /** First rows of the runs whose rows are shown. @type {Set<number>} */
@@ -52,33 +43,25 @@ class ListView {
       render: (item, node) => this.render(item, node),
       onActive: (item) => state.select(rowOfItem(item)),
       onFold: (item, _, isOpen) => this.fold(item, isOpen),
-      isStop: (item) => kindOfItem(item) >= RUN,
     });
-    // What the largest number and time need.
-    const [digits, timeDigits] = ["seq", "t_ns"].map((name) => String(Math.floor(this.recording.numbers(name).at(-1) ?? 0)).length);
+    // What the largest number needs.
+    const digits = String(this.recording.numbers("seq").at(-1) ?? 0).length;
     this.list.element.style.setProperty("--number-width", `${Math.max(digits + 3, 6) + 3}ch`);
-    this.timeWidths = { elapsed: Math.max(timeDigits - 9, 1) + 4, delta: Math.max(timeDigits - 9, 1) + 7, clock: 12 };
     this.list.element.addEventListener("click", (event) => this.onClick(event), { capture: true });
-    matchMedia(NARROW).addEventListener("change", () => this.fit());
+    container.append(this.list.element, this.empty);
+    matchMedia(NARROW).addEventListener("change", () => this.build());
   }
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
     if (change === "row") this.goTo(this.state.row);
-    else if (change === "matched") this.list.refresh();
+    else if (change === "matched" || change === "times") this.list.refresh();
     else if (change === "loaded") this.list.refresh((node) => node.classList.contains(PENDING));
-    else if (change === "times") this.fit();
     else if (change !== "error") this.build();
   }
 
-  /** Makes rows as high, and the column of times as wide, as they have to be. */
-  fit() {
-    this.list.element.style.setProperty("--time-width", `${this.timeWidths[this.state.times]}ch`);
-    this.list.setRowHeight(matchMedia(NARROW).matches ? TWO_LINES_HEIGHT : LINE_HEIGHT);
-  }
-
   build() {
-    this.fit();
+    this.list.setRowHeight(matchMedia(NARROW).matches ? TWO_LINES_HEIGHT : LINE_HEIGHT);
     this.openFor(this.state.row);
     this.items = buildItems(this.recording, this.state.shown, this.opened);
     this.empty.hidden = this.items.length > 0;
@@ -157,9 +140,7 @@ class ListView {
 
   /**
    * What stands in the columns of a row, or of the run that begins with it.
-   * @param {number} row
-   * @param {boolean} isRun
-   * @returns {Record<string, Child | Child[]>}
+   * @param {number} row @param {boolean} isRun @returns {Record<string, Child | Child[]>}
    */
   values(row, isRun) {
     const { recording } = this;
@@ -206,7 +187,7 @@ class ListView {
     const { matched } = this.state;
     const sentences = this.recording.problems.get(first);
     return [
-      sentences && sign("problem", "▼", sentences.join("\n")),
+      sentences && sign("problem", "▼", sentences.map(({ text }) => text).join("\n")),
       this.recording.numbers("flags")[first] & FLAG_FAULTS ? sign("fault", "◆", "fault") : null,
       matched[lowerBound(matched, first)] <= last && sign("hit", "●", "found"),
     ];

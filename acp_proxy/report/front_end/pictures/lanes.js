@@ -28,9 +28,7 @@ const OTHER_BYTES = 4;
 
 /**
  * Returns who answers a request of the agent.
- * @param {Recording} recording
- * @param {string | null} method
- * @returns {Lane}
+ * @param {Recording} recording @param {string | null} method @returns {Lane}
  */
 function answeringLane(recording, method) {
   const party = recording.meta.parties[method ?? ""];
@@ -39,9 +37,7 @@ function answeringLane(recording, method) {
 
 /**
  * Returns between which lanes a message goes; null if it is no message.
- * @param {Recording} recording
- * @param {number} row
- * @returns {{from: Lane, to: Lane} | null}
+ * @param {Recording} recording @param {number} row @returns {{from: Lane, to: Lane} | null}
  */
 export function endsOf(recording, row) {
   const [stream, kind] = [recording.text("stream", row), recording.text("kind", row)];
@@ -53,8 +49,7 @@ export function endsOf(recording, row) {
 
 /**
  * Returns what became of a frame on its way; "undelivered" where no fault was the cause.
- * @param {Recording} recording
- * @param {number} row
+ * @param {Recording} recording @param {number} row
  * @returns {"passed" | "dropped" | "changed" | "injected" | "undelivered"}
  */
 export function fateOf(recording, row) {
@@ -68,8 +63,7 @@ export function fateOf(recording, row) {
 
 /**
  * Returns the lanes of a recording, from left to right; the proxy is one if faults did something.
- * @param {Recording} recording
- * @returns {Lane[]}
+ * @param {Recording} recording @returns {Lane[]}
  */
 export function lanesOf(recording) {
   const {parties, summary} = recording.meta;
@@ -82,8 +76,7 @@ export function lanesOf(recording) {
  * Returns from which row to which one lanes have to answer something; to infinity if they never do.
  * A request that was late has to be answered from when it arrived; one that a fault dropped stays in
  * the proxy, as does a dropped answer.
- * @param {Recording} recording
- * @returns {Span[]}
+ * @param {Recording} recording @returns {Span[]}
  */
 export function openSpans(recording) {
   const [kinds, answers] = [recording.codes("kind"), recording.numbers("response_seq")];
@@ -110,11 +103,7 @@ export function openSpans(recording) {
   return spans;
 }
 
-/**
- * The row at which a frame has arrived.
- * @param {Recording} recording
- * @param {number} row
- */
+/** The row at which a frame has arrived. @param {Recording} recording @param {number} row */
 function arrivalOf(recording, row) {
   const delay = recording.numbers("delay_ns")[row];
   return delay > 0 ? recording.rowAt(recording.numbers("t_ns")[row] + delay) : row;
@@ -122,8 +111,7 @@ function arrivalOf(recording, row) {
 
 /**
  * Returns the rows of updates that the diagnosis calls late.
- * @param {Recording} recording
- * @returns {Set<number>}
+ * @param {Recording} recording @returns {Set<number>}
  */
 export function lateUpdates(recording) {
   const problems = /** @type {{kind: string, seqs: number[]}[]} */ (recording.meta.summary.problems);
@@ -167,10 +155,7 @@ export function sequenceItems(recording, shown) {
   return items;
 }
 
-/**
- * @param {Recording} recording
- * @param {Int32Array} shown
- */
+/** @param {Recording} recording @param {Int32Array} shown */
 function framesOf(recording, shown) {
   const [times, delays, runs] = ["t_ns", "delay_ns", "run"].map((name) => recording.numbers(name));
   /** @type {Item[]} */
@@ -193,9 +178,7 @@ function framesOf(recording, shown) {
 
 /**
  * Returns the arrows of an item: one, or two where a fault has made a difference.
- * @param {Recording} recording
- * @param {Item} item
- * @returns {Arrow[]}
+ * @param {Recording} recording @param {Item} item @returns {Arrow[]}
  */
 export function arrowsOf(recording, item) {
   const ends = item.kind === "gap" ? null : endsOf(recording, item.row);

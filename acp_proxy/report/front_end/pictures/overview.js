@@ -18,19 +18,8 @@ const NAMED_ROWS = 5;
 const BAND = `V${STRIP_HEIGHT}H`;
 const STEPS = 1000;
 
-export const overview = {
-  /**
-   * @param {HTMLElement} container
-   * @param {State} state
-   */
-  mount: (container, state) => new OverviewStrip(container, state),
-};
-
-class OverviewStrip {
-  /**
-   * @param {HTMLElement} container
-   * @param {State} state
-   */
+export class OverviewStrip {
+  /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
@@ -76,9 +65,7 @@ class OverviewStrip {
   }
 
   /** @param {number} time */
-  x(time) {
-    return placeOf(this.axis, time) * this.width;
-  }
+  x = (time) => placeOf(this.axis, time) * this.width;
 
   drawBack() {
     const {recording, times} = this;

@@ -29,10 +29,7 @@ const KEY_OF_FAULTS = " · by a fault: ✗ dropped, ≠ changed, + made up, ■ 
 export const sequenceView = {name: "sequence", title: "Sequence", key: "2", mount: (container, state) => new SequenceView(container, state)};
 
 class SequenceView {
-  /**
-   * @param {HTMLElement} container
-   * @param {State} state
-   */
+  /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
@@ -48,7 +45,6 @@ class SequenceView {
       head: [h("span", {role: "columnheader"}, "Frame"), this.heads()],
       render: (item, node) => this.render(this.items[item], node),
       onActive: (item) => state.select(this.items[item].row),
-      isStop: (item) => this.items[item].kind !== "gap",
     });
     this.empty = h("p", {class: "list-empty", hidden: true}, "No frame matches the filter and the chosen time.");
     const key = h("p", {class: "sequence-key"}, KEY, this.places.has("proxy") ? KEY_OF_FAULTS : "");
@@ -86,24 +82,19 @@ class SequenceView {
   }
 
   /** @param {Lane} lane */
-  place(lane) {
-    return this.places.get(lane) ?? EDGE;
-  }
+  place = (lane) => this.places.get(lane) ?? EDGE;
 
   heads() {
     return h("span", {class: "sequence-field", role: "columnheader"}, this.lanes.map((lane) =>
       h("span", {class: `sequence-head lane-${lane}`, style: {left: `${this.place(lane)}%`}}, lane)));
   }
 
-  /**
-   * @param {Item} item
-   * @param {HTMLElement} node
-   */
+  /** @param {Item} item @param {HTMLElement} node */
   render(item, node) {
     const {recording} = this;
     const {row, kind} = item;
     const labels = this.labels(item, recording.cellsNow(row));
-    const problems = kind === "frame" ? recording.problems.get(row) : undefined;
+    const problems = kind === "frame" ? recording.problems.get(row)?.map(({ text }) => text) : undefined;
     const number = kind === "frame" ? this.number(item) : "";
     const pause = durationInWords(item.after, ", ");
     const after = item.after >= 0 && kind !== "gap" && pause ? `${pause} after` : "";
@@ -133,10 +124,7 @@ class SequenceView {
     return h("span", {class: "sequence-label", style}, text);
   }
 
-  /**
-   * Who has to answer, as bars, and what the proxy holds.
-   * @param {Item} item
-   */
+  /** Who has to answer, as bars, and what the proxy holds. @param {Item} item */
   bars(item) {
     const isFrame = item.kind === "frame";
     const bars = [];
@@ -177,9 +165,7 @@ class SequenceView {
 
   /**
    * The texts of an item: one, or one for each half where a fault made a difference.
-   * @param {Item} item
-   * @param {RowCells | null} cells
-   * @returns {Label[]}
+   * @param {Item} item @param {RowCells | null} cells @returns {Label[]}
    */
   labels(item, cells) {
     const {recording} = this;
@@ -244,9 +230,7 @@ function lanePlaces(lanes) {
 
 /**
  * The text of what is no message: an event, a line on stderr, a pause.
- * @param {string} name
- * @param {string} text
- * @returns {Label}
+ * @param {string} name @param {string} text @returns {Label}
  */
 function boxed(name, text) {
   const box = h("span", {class: `sequence-box box-${name}`}, h("b", null, name), ` ${text}`);
@@ -261,10 +245,7 @@ function arrowHeads() {
   return svg("svg", {class: "visually-hidden", "aria-hidden": "true"}, head("to-agent"), head("to-client"));
 }
 
-/**
- * What was delivered in place of a frame.
- * @param {RowCells | null} cells
- */
+/** What was delivered in place of a frame. @param {RowCells | null} cells */
 function instead(cells) {
   const found = cells?.fired.find((one) => !one.made && one.size > 0);
   if (!found) return "other bytes";
@@ -272,10 +253,7 @@ function instead(cells) {
   return `${sizeInWords(found.size)}${end}: ${visibleText((found.delivered ?? "no text").trimEnd().slice(0, LABEL_CHARACTERS))}`;
 }
 
-/**
- * The preview of a frame, without the words on faults before it.
- * @param {RowCells | null} cells
- */
+/** The preview of a frame, without the words on faults before it. @param {RowCells | null} cells */
 function withoutMark(cells) {
   const text = cells?.text ?? "";
   return cells?.fired.length && text.startsWith("[") ? text.slice(text.indexOf("] ") + 2) : text;

@@ -48,8 +48,7 @@ export function timeAxis(times) {
 /**
  * Returns the stretches that are long when compared with what is left without longer ones. Where
  * many are as long, that is how the recording is, and none of them is quiet.
- * @param {Float64Array} times
- * @returns {Stretch[]}
+ * @param {Float64Array} times @returns {Stretch[]}
  */
 function quietStretches(times) {
   const length = times[times.length - 1] - times[0];
@@ -68,31 +67,16 @@ function quietStretches(times) {
   return found;
 }
 
-/**
- * Returns how long stretches are together.
- * @param {Stretch[]} stretches
- */
+/** Returns how long stretches are together. @param {Stretch[]} stretches */
 export const lengthOf = (stretches) => stretches.reduce((sum, {from, to}) => sum + to - from, 0);
 
-/**
- * Returns where a time is, from 0 to 1.
- * @param {TimeAxis} axis
- * @param {number} time
- */
+/** Returns where a time is, from 0 to 1. @param {TimeAxis} axis @param {number} time */
 export const placeOf = (axis, time) => interpolate(axis.times, axis.places, time);
 
-/**
- * Returns the time at a place from 0 to 1.
- * @param {TimeAxis} axis
- * @param {number} place
- */
+/** Returns the time at a place from 0 to 1. @param {TimeAxis} axis @param {number} place */
 export const timeAt = (axis, place) => interpolate(axis.places, axis.times, place);
 
-/**
- * @param {number[]} from ascending
- * @param {number[]} to as long
- * @param {number} value
- */
+/** @param {number[]} from ascending @param {number[]} to as long @param {number} value */
 function interpolate(from, to, value) {
   const high = Math.min(Math.max(lowerBound(from, value), 1), from.length - 1);
   const part = (value - from[high - 1]) / (from[high] - from[high - 1]);
@@ -137,8 +121,7 @@ export function markPlaces(axis, times, rows, distance) {
 
 /**
  * Returns a step of 1, 2 or 5 times a power of ten, so that a length has at most so many of them.
- * @param {number} length
- * @param {number} most
+ * @param {number} length @param {number} most
  */
 export function tickStep(length, most) {
   const least = Math.max(length, 1) / Math.max(1, most);

@@ -48,11 +48,7 @@ export function nestedSteps(steps, callOf) {
     {step, depth: 0}, ...(step.kind === "tool_call" ? below(step) : []).map((request) => ({step: request, depth: 1}))]);
 }
 
-/**
- * @param {Step} request
- * @param {Step[]} calls
- * @param {(seq: number) => string | null} callOf
- */
+/** @param {Step} request @param {Step[]} calls @param {(seq: number) => string | null} callOf */
 function callAround(request, calls, callOf) {
   const named = request.seq === null ? null : callOf(request.seq);
   if (named !== null) return calls.find((call) => call.tool_call === named);
@@ -61,20 +57,14 @@ function callAround(request, calls, callOf) {
   return running.length === 1 ? running[0] : undefined;
 }
 
-/**
- * Who is waited for during a step.
- * @param {Step} step
- */
+/** Who is waited for during a step. @param {Step} step */
 function waitedFor(step) {
   if (step.kind === "request") return step.waits_for ?? "other";
   return step.kind === "silence" ? "silent" : "agent";
 }
 
 class WaterfallView {
-  /**
-   * @param {HTMLElement} container
-   * @param {State} state
-   */
+  /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
@@ -116,9 +106,7 @@ class WaterfallView {
   }
 
   /** @param {number | null} id */
-  named(id) {
-    return this.turns.find(({turn}) => turn === id);
-  }
+  named = (id) => this.turns.find(({turn}) => turn === id);
 
   /** Shows the turn of the row, else the one that was chosen, else the longest one. */
   follow() {
@@ -148,10 +136,7 @@ class WaterfallView {
     this.list.setItems(this.steps.map((_, at) => at));
   }
 
-  /**
-   * @param {{step: Step, depth: number}} item
-   * @param {HTMLElement} node
-   */
+  /** @param {{step: Step, depth: number}} item @param {HTMLElement} node */
   render({step, depth}, node) {
     const percent = (/** @type {number} */ time) => `${(100 * time) / Math.max(1, this.turn?.duration_ns ?? 1)}%`;
     const who = waitedFor(step);

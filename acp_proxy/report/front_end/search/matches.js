@@ -64,10 +64,8 @@ export class TextSearch {
   }
 
   /**
-   * @param {number} row
-   * @param {number} session
-   * @param {{kind: string, id: string, text: string}} chunk
-   * @param {AddRow} add
+   * @param {number} row @param {number} session
+   * @param {{kind: string, id: string, text: string}} chunk @param {AddRow} add
    */
   join(row, session, { kind, id, text }, add) {
     const key = `${session} ${kind} ${id}`;

@@ -16,11 +16,9 @@ let workerUrl = null;
 
 /**
  * Reads lines and keeps the answers, until it is stopped.
- * @param {FilterRows} rows
- * @param {AskedQuestion[]} questions
+ * @param {FilterRows} rows @param {AskedQuestion[]} questions
  * @param {Int32Array} wanted the rows to read
- * @param {AbortSignal} [signal]
- * @param {() => void} [onBlock]
+ * @param {AbortSignal} [signal] @param {() => void} [onBlock]
  */
 export async function readLines(rows, questions, wanted, signal, onBlock) {
   if (!rows.recording.hasPayloads) {
@@ -47,9 +45,7 @@ export async function readLines(rows, questions, wanted, signal, onBlock) {
 
 /**
  * A worker with questions; where there can be none, the same code runs beside what the page does.
- * @param {Source} source
- * @param {AskedQuestion[]} asked
- * @returns {Promise<Scan>}
+ * @param {Source} source @param {AskedQuestion[]} asked @returns {Promise<Scan>}
  */
 async function startScan(source, asked) {
   const questions = asked.map((question) => ({ ...question, answers: null }));
@@ -81,8 +77,7 @@ async function makeWorkerUrl(source) {
 
 /**
  * The next block that has wanted rows.
- * @param {FilterRows} rows
- * @param {Int32Array} wanted
+ * @param {FilterRows} rows @param {Int32Array} wanted
  * @param {number} from place in `wanted`
  * @returns {Promise<LineBlock>}
  */

@@ -108,9 +108,7 @@ function valuesOf(line, read) {
 
 /**
  * Whether a path leads to a matching value; in a list, all items are tried.
- * @param {any} value
- * @param {string[]} keys
- * @param {(value: any) => boolean} fits
+ * @param {any} value @param {string[]} keys @param {(value: any) => boolean} fits
  * @returns {boolean}
  */
 function reaches(value, keys, fits) {

@@ -16,9 +16,7 @@ const BETWEEN_HITS_MS = 250;
 
 /**
  * Returns the rows that match a filter.
- * @param {Shown} state
- * @param {string} text
- * @param {AbortSignal} [signal]
+ * @param {Shown} state @param {string} text @param {AbortSignal} [signal]
  * @returns {Promise<Int32Array>} rejects with `BadFilter` if the text is not a filter
  */
 export async function applyFilter({ recording }, text, signal) {
@@ -43,9 +41,7 @@ export async function applyFilter({ recording }, text, signal) {
 
 /**
  * Returns the rows in which a text occurs, as `inspect search` finds it.
- * @param {Shown} state
- * @param {string} wanted
- * @param {object} options
+ * @param {Shown} state @param {string} wanted @param {object} options
  * @param {(rows: Int32Array) => void} [options.onHits] called now and then with what was found
  * @param {AbortSignal} [options.signal] stops the search, which then rejects
  */

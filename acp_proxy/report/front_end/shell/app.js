@@ -5,7 +5,7 @@ import { Recording } from "../data/recording.js";
 import { callsView } from "../cards/card.js";
 import { mountDetail } from "../detail/detail.js";
 import { listView } from "../list/list_view.js";
-import { overview } from "../pictures/overview.js";
+import { OverviewStrip } from "../pictures/overview.js";
 import { sequenceView } from "../pictures/sequence.js";
 import { waterfallView } from "../pictures/waterfall.js";
 import { applyFilter, search } from "../search/search.js";
@@ -204,9 +204,7 @@ function button(words, run, attributes) {
 
 /**
  * A field that reports its text whenever that changes.
- * @param {string} id
- * @param {string} placeholder
- * @param {(text: string) => void} onText
+ * @param {string} id @param {string} placeholder @param {(text: string) => void} onText
  * @param {() => void} [onEnter]
  */
 function field(id, placeholder, onText, onEnter) {
@@ -228,7 +226,7 @@ async function startApp() {
     const state = new State(recording, { applyFilter, search });
     const app = new App(root, state);
     await pause();
-    overview.mount(app.overview, state);
+    new OverviewStrip(app.overview, state);
     const names = VIEWS.map((view) => view.name);
     keepLink(state, names, () => app.arrive());
     Object.assign(window, { acpReport: { state, recording } });

@@ -14,11 +14,8 @@ const REFUSED_TAGS = /^(script|iframe|object|embed|link|meta|base|form)$/i;
 /**
  * Makes an HTML element. `on` holds event listeners by name, `style` holds CSS properties by name;
  * an attribute that is null or false is left out, and one that is true is empty.
- * @template {keyof HTMLElementTagNameMap} T
- * @param {T} tag
- * @param {Attributes | null} [attributes]
- * @param {...(Child | Child[])} children
- * @returns {HTMLElementTagNameMap[T]}
+ * @template {keyof HTMLElementTagNameMap} T @param {T} tag @param {Attributes | null} [attributes]
+ * @param {...(Child | Child[])} children @returns {HTMLElementTagNameMap[T]}
  */
 export function h(tag, attributes, ...children) {
   if (REFUSED_TAGS.test(tag)) throw new Error(`an element ${tag} is never made`);
@@ -27,11 +24,8 @@ export function h(tag, attributes, ...children) {
 
 /**
  * Makes an SVG element, in the same way.
- * @template {keyof SVGElementTagNameMap} T
- * @param {T} tag
- * @param {Attributes | null} [attributes]
- * @param {...(Child | Child[])} children
- * @returns {SVGElementTagNameMap[T]}
+ * @template {keyof SVGElementTagNameMap} T @param {T} tag @param {Attributes | null} [attributes]
+ * @param {...(Child | Child[])} children @returns {SVGElementTagNameMap[T]}
  */
 export function svg(tag, attributes, ...children) {
   if (REFUSED_TAGS.test(tag)) throw new Error(`an element ${tag} is never made`);
@@ -46,8 +40,7 @@ export function clear(node, ...children) {
 
 /**
  * Sets an attribute, or removes it if its value is null or false.
- * @param {Element} element
- * @param {string} name
+ * @param {Element} element @param {string} name
  * @param {string | number | boolean | null | undefined} value
  */
 export function setAttribute(element, name, value) {
@@ -57,10 +50,8 @@ export function setAttribute(element, name, value) {
 }
 
 /**
- * @template {HTMLElement | SVGElement} E
- * @param {E} element
- * @param {Attributes | null | undefined} attributes
- * @param {(Child | Child[])[]} children
+ * @template {HTMLElement | SVGElement} E @param {E} element
+ * @param {Attributes | null | undefined} attributes @param {(Child | Child[])[]} children
  */
 function fill(element, attributes, children) {
   const { on = {}, style = {}, ...others } = attributes ?? {};

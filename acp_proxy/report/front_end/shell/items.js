@@ -22,7 +22,6 @@ export const kindOfItem = (item) => item % ITEM_KINDS;
  * @param {import("../data/recording.js").Recording} recording
  * @param {Int32Array} shown rows, sorted
  * @param {{has: (run: number) => boolean}} opened runs, by their first row, whose rows are items as well
- * @returns {Int32Array}
  */
 export function buildItems(recording, shown, opened) {
   const runs = recording.numbers("run");
@@ -58,15 +57,13 @@ export function buildItems(recording, shown, opened) {
 /**
  * The index of the item that shows a row: its own, or the run that it is folded into; -1 if it is
  * before all items.
- * @param {Int32Array} items
- * @param {number} row
+ * @param {Int32Array} items @param {number} row
  */
 export const indexOfRow = (items, row) => lowerBound(items, row * ITEM_KINDS + ROW + 1) - 1;
 
 /**
  * The last row of a run among the rows that are shown.
- * @param {import("../data/recording.js").Recording} recording
- * @param {Int32Array} shown
+ * @param {import("../data/recording.js").Recording} recording @param {Int32Array} shown
  * @param {number} first its first row that is shown
  * @returns {{last: number, count: number, size: number}}
  */

@@ -22,9 +22,7 @@ export function writeLink({ seq, view, filter, query, turn }) {
 
 /**
  * Shows what a link says. A frame that the filter hides is shown without it, unless the link has one.
- * @param {State} state
- * @param {Link} link
- * @param {string[]} views
+ * @param {State} state @param {Link} link @param {string[]} views
  */
 export async function followLink(state, link, views) {
   if (link.view !== null && views.includes(link.view)) state.setView(link.view);
@@ -42,9 +40,7 @@ export async function followLink(state, link, views) {
 
 /**
  * Writes the address after every change, and follows links.
- * @param {State} state
- * @param {string[]} views
- * @param {() => void} onArrival
+ * @param {State} state @param {string[]} views @param {() => void} onArrival
  */
 export function keepLink(state, views, onArrival) {
   let timer = 0;

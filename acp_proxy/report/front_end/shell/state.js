@@ -8,7 +8,7 @@ import { lowerBound } from "../data/recording.js";
  * @typedef {"elapsed" | "delta" | "clock"} TimeForm
  * @typedef {object} Services
  * @property {(state: State, text: string, signal: AbortSignal) => Promise<Int32Array>} applyFilter
- *   rejects with what is wrong in the text
+ * rejects with what is wrong in the text
  * @property {(state: State, query: string, options: SearchOptions) => Promise<Int32Array>} search
  * @typedef {{onHits: (rows: Int32Array) => void, signal: AbortSignal}} SearchOptions
  */
@@ -56,8 +56,7 @@ export class State {
 
   /**
    * Calls a function after every change of a kind.
-   * @param {Change} change
-   * @param {() => void} listener
+   * @param {Change} change @param {() => void} listener
    * @returns {() => void} stops it
    */
   on(change, listener) {
@@ -174,9 +173,7 @@ export class State {
 /**
  * The nearest of sorted rows after or before a row, from the other end if there is none; -1 if
  * there are no rows.
- * @param {Int32Array} rows
- * @param {number} row
- * @param {1 | -1} step
+ * @param {Int32Array} rows @param {number} row @param {1 | -1} step
  */
 export function neighbour(rows, row, step) {
   if (rows.length === 0) return -1;

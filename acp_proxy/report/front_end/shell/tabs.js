@@ -2,8 +2,7 @@
 import { h, setAttribute } from "./dom.js";
 
 /**
- * @param {string} label
- * @param {{name: string, title: string}[]} tabs
+ * @param {string} label @param {{name: string, title: string}[]} tabs
  * @param {{tab: string, panel: (name: string) => string}} ids how ids of tabs begin; ids of panels
  * @param {(name: string) => void} choose
  */

@@ -11,9 +11,7 @@ import { h, setAttribute } from "./dom.js";
  * @property {HTMLElement[]} [head] the cells above the columns
  * @property {(item: number, node: HTMLElement, index: number) => void} render fills an empty row
  * @property {(item: number, index: number) => void} [onActive] the reader has moved to a row
- * @property {(item: number, index: number) => void} [onOpen] Enter, or a double click
  * @property {(item: number, index: number, isOpen: boolean) => void} [onFold] right and left arrow
- * @property {(item: number) => boolean} [isStop] whether arrows stop at a row; at every one without this
  */
 
 const LARGEST_HEIGHT = 8_000_000;
@@ -40,9 +38,7 @@ export class ScrollGeometry {
   }
 
   /** @param {number} offset */
-  within(offset) {
-    return Math.round(Math.min(Math.max(offset, 0), this.lastOffset));
-  }
+  within = (offset) => Math.round(Math.min(Math.max(offset, 0), this.lastOffset));
 
   /** @param {number} scrollTop of the element that scrolls */
   offsetOf(scrollTop) {
@@ -59,8 +55,7 @@ export class ScrollGeometry {
   /**
    * The first and the last row to be drawn at an offset; the last one is below the first if there
    * are no rows.
-   * @param {number} offset
-   * @returns {[number, number]}
+   * @param {number} offset @returns {[number, number]}
    */
   drawn(offset) {
     const first = Math.max(0, Math.floor(offset / this.rowHeight) - MARGIN_ROWS);
@@ -108,8 +103,7 @@ export class VirtualList {
     this.element = h("div", { class: "list", role: options.role ?? "grid", "aria-label": options.label, "aria-readonly": "true" }, head, this.body);
     this.body.addEventListener("scroll", () => this.onScroll());
     this.body.addEventListener("keydown", (event) => this.onKey(event));
-    this.body.addEventListener("click", (event) => this.onClick(event, false));
-    this.body.addEventListener("dblclick", (event) => this.onClick(event, true));
+    this.body.addEventListener("click", (event) => this.onClick(event));
     this.onWheel = this.onWheel.bind(this);
     new ResizeObserver(() => this.onResize()).observe(this.body);
   }
@@ -146,18 +140,10 @@ export class VirtualList {
     if (hasFocus) this.focus();
   }
 
-  /** Moves the active row by some rows, on to the next one at which arrows stop. @param {number} by */
+  /** Moves the active row by some rows. @param {number} by */
   move(by) {
-    const last = this.items.length - 1;
-    const isStop = (/** @type {number} */ index) => this.options.isStop?.(this.items[index]) ?? true;
-    let index = Math.min(Math.max(this.active + by, 0), last);
-    // On in this direction; and back where the list ends before the next one.
-    for (const step of [Math.sign(by), -Math.sign(by)]) {
-      while (index >= 0 && index <= last && !isStop(index)) index += step;
-      if (index >= 0 && index <= last) break;
-      index = Math.min(Math.max(index, 0), last);
-    }
-    if (last < 0 || index === this.active || !isStop(index)) return;
+    const index = Math.max(0, Math.min(this.active + by, this.items.length - 1));
+    if (index === this.active || this.items.length === 0) return;
     this.setActive(index, { place: "nearest" });
     this.options.onActive?.(this.items[index], index);
   }
@@ -178,8 +164,7 @@ export class VirtualList {
   hasFocus = () => this.body.contains(document.activeElement);
 
   /**
-   * @param {number} rowHeight
-   * @param {number} viewport
+   * @param {number} rowHeight @param {number} viewport
    * @param {"nearest" | "center"} [place] of the active row; the offset stays without this
    */
   layOut(rowHeight, viewport, place) {
@@ -272,20 +257,18 @@ export class VirtualList {
     const item = this.items[active];
     const isOnRow = active >= 0 && (target === this.body || target === this.nodes.get(active));
     if (key in moves) this.move(moves[key]);
-    else if (isOnRow && key === "Enter" && options.onOpen) options.onOpen(item, active);
     else if (isOnRow && (key === "ArrowRight" || key === "ArrowLeft") && options.onFold) options.onFold(item, active, key === "ArrowRight");
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  /** @param {MouseEvent} event @param {boolean} isDouble */
-  onClick(event, isDouble) {
-    const node = event.target instanceof Element ? event.target.closest("[data-index]") : null;
-    const index = Number(node?.getAttribute("data-index") ?? -1);
-    if (index < 0 || this.options.isStop?.(this.items[index]) === false) return;
+  /** @param {MouseEvent} event */
+  onClick({ target }) {
+    const node = target instanceof Element ? target.closest("[data-index]") : null;
+    if (node === null) return;
+    const index = Number(node.getAttribute("data-index"));
     this.setActive(index, { focus: true, place: "nearest" });
     this.options.onActive?.(this.items[index], index);
-    if (isDouble) this.options.onOpen?.(this.items[index], index);
   }
 }

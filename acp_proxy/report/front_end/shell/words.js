@@ -7,8 +7,7 @@ const UNSEEN = new RegExp(
 
 /**
  * The text in pieces; in odd ones, an invisible character is written as an escape.
- * @param {string} text
- * @returns {{text: string, odd: boolean}[]}
+ * @param {string} text @returns {{text: string, odd: boolean}[]}
  */
 export function visiblePieces(text) {
   const pieces = [];
@@ -27,7 +26,6 @@ export function visiblePieces(text) {
 /**
  * The text with control, invisible and bidi characters as escapes; newlines and tabs are kept.
  * @param {string} text
- * @returns {string}
  */
 export const visibleText = (text) => visiblePieces(text).map((piece) => piece.text).join("");
 
@@ -40,9 +38,7 @@ export function forgetTimes() {
 
 /**
  * A time since the start, between two texts; empty without times.
- * @param {number} ns
- * @param {string} [before]
- * @param {string} [after]
+ * @param {number} ns @param {string} [before] @param {string} [after]
  */
 export function secondsInWords(ns, before = "", after = "") {
   return hasTimes ? `${before}${(ns / 1e9).toFixed(3)}${after}` : "";
@@ -50,9 +46,7 @@ export function secondsInWords(ns, before = "", after = "") {
 
 /**
  * A duration in a suitable unit after a text; empty for NaN, and without times.
- * @param {number} ns
- * @param {string} [before]
- * @returns {string}
+ * @param {number} ns @param {string} [before]
  */
 export function durationInWords(ns, before = "") {
   return Number.isNaN(ns) || !hasTimes ? "" : before + durationWithUnit(ns);
@@ -69,11 +63,7 @@ function durationWithUnit(ns) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/**
- * A number of bytes in a suitable unit.
- * @param {number} count
- * @returns {string}
- */
+/** A number of bytes in a suitable unit. @param {number} count */
 export function sizeInWords(count) {
   if (count < 1000) return `${count} B`;
   const units = ["kB", "MB", "GB"];
@@ -82,21 +72,12 @@ export function sizeInWords(count) {
   return `${number.toFixed(number >= 100 && power < 3 ? 0 : 1)} ${units[power - 1]}`;
 }
 
-/**
- * A number with its noun, such as "1,200 frames".
- * @param {number} count
- * @param {string} noun
- * @returns {string}
- */
+/** A number with its noun, such as "1,200 frames". @param {number} count @param {string} noun */
 export function countInWords(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/**
- * A word as a shell takes it.
- * @param {string} word
- * @returns {string}
- */
+/** A word as a shell takes it. @param {string} word */
 export function shellWord(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\"'\"'") + "'";
 }
