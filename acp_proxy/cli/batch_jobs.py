@@ -26,6 +26,7 @@ from acp_proxy.batches.results import MOST_FINDINGS, FirstDivergence, JobVerdict
 from acp_proxy.batches.selection import sha256_of
 from acp_proxy.cli.redaction import without_secrets
 from acp_proxy.errors import AcpProxyError, NoSuchRecording, UnreadableRecording
+from acp_proxy.plain_files import reason
 from acp_proxy.safe_text import plain
 from acp_proxy.system import SIGKILL
 
@@ -81,7 +82,9 @@ def perform(job: Job) -> JobVerdict:
     try:
         hashed = sha256_of(job.path)
     except OSError as e:
-        found = evolve(found, kind=VerdictKind.UNREADABLE, error=_line(e.strerror or str(e)))
+        found = evolve(
+            found, kind=VerdictKind.UNREADABLE, error=_line(f"cannot read {job.path}: {reason(e)}")
+        )
     else:
         try:
             found = _PERFORM[job.command](job, found)

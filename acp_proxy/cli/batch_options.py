@@ -76,15 +76,18 @@ class BatchCommand(click.Command):
             ctx: the context of the command.
             args: what follows its name.
         """
-        end = args.index("--") if "--" in args else len(args)
-        try:
-            raw, _, _ = self.make_parser(ctx).parse_args([*args[:end]])
-        except click.UsageError:  # which is reported below
-            raw = {}
-        ctx.meta[_RAW] = raw
-        more = raw.get("command")
-        ctx.meta[_MORE] = len(more) if end < len(args) and isinstance(more, tuple | list) else 0
+        ctx.meta[_RAW] = self._raw(ctx, args)
+        end = args.index("--") if "--" in args else None
+        more = () if end is None else self._raw(ctx, args[:end]).get("command")
+        ctx.meta[_MORE] = len(more) if isinstance(more, tuple | list) else 0
         return super().parse_args(ctx, args)
+
+    def _raw(self, ctx: click.Context, args: list[str]) -> dict[str, Any]:
+        """Returns the values of options and arguments as words; none if there is a mistake."""
+        try:
+            return self.make_parser(ctx).parse_args([*args])[0]
+        except click.UsageError:  # which `parse_args` reports
+            return {}
 
 
 def split_words(ctx: click.Context, words: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

@@ -27,13 +27,20 @@ class GivenSecrets:
     """The environment variables that hold them, each with its marker."""
 
 
-def fill(script: FilledScript, client: RecordedClient, options: tuple[str, ...]) -> GivenSecrets:
+def fill(
+    script: FilledScript,
+    client: RecordedClient,
+    options: tuple[str, ...],
+    *,
+    are_for_many: bool = False,
+) -> GivenSecrets:
     """Fills in secrets, and lists on stderr the markers that will be sent as they are.
 
     Args:
         script: the recording, in which markers are replaced.
         client: the client that sends it.
         options: ``MARKER=VARIABLE``, as the user gave them.
+        are_for_many: whether some are for other recordings, whose markers this one has not.
 
     Raises:
         Refusal: there is no such marker, or no such variable.
@@ -46,6 +53,8 @@ def fill(script: FilledScript, client: RecordedClient, options: tuple[str, ...])
         if (match := _GIVEN.fullmatch(option)) is None:
             raise Refusal(f"expected MARKER=VARIABLE, such as env:ab12cd34=API_KEY, got {option}")
         marker, variable = markers.get(match["hash"]), match["variable"]
+        if marker is None and are_for_many:
+            continue
         if marker is None:
             raise Refusal(
                 f"no message of the recorded client has the marker {match['marker']};"

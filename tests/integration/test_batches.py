@@ -2,42 +2,239 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import shutil
-from typing import TYPE_CHECKING
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tests.integration.processes import needs_proc
-from tests.integration.verifying import PLAIN_AGENT, RECORDINGS, ROOT
+import pytest
+
+from acp_proxy.batches.job import Job
+from acp_proxy.batches.local_executor import LocalExecutor, run
+from acp_proxy.batches.results import VerdictKind
+from tests.batch_recordings import AGENT, VERIFIED, Kinds, write_recordings
+from tests.integration.processes import needs_proc, processes, wait_until
+from tests.integration.verifying import RECORDINGS, Started, Verifier
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from tests.fork_server import ForkServer
 
 pytestmark = needs_proc
 
+MANNER = (
+    "--check",
+    "--stall-timeout=2",
+    "--grace=1",
+    "--retries=1",
+    "--secret=env:ab12cd34=NOT_SET",
+)
+"""Options with which each recording is found to be what it was made for."""
 
-def test_a_directory_is_verified(tmp_path: Path, fork_server: ForkServer) -> None:
-    """There is a line for each recording that is not clean, and a verdict for each in the file."""
-    recs = tmp_path / "recs"
-    recs.mkdir()
-    for name in ("hello", "hang"):
-        shutil.copy(RECORDINGS / f"{name}.db", recs)
-    (recs / "bad.db").write_bytes(b"x")
-    results = tmp_path / "results.jsonl"
-    env = {"ACP_PROXY_RECORDINGS": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
-    words: list[str | Path] = ["verify", "recs", "--results", results, "--", *PLAIN_AGENT]
-    done = fork_server.run(words, b"", env=env, cwd=tmp_path)
-    *lines, summary = done.stdout.decode().splitlines()
-    assert (done.returncode, done.stderr) == (2, b"")
-    assert sorted(line.split("  ")[0] for line in lines) == ["differs", "unreadable"]
-    assert summary.startswith("3 recordings: 1 clean, 1 differ, 1 unreadable; ")
-    header, *verdicts = map(json.loads, results.read_bytes().splitlines())
-    assert header["recordings"] == 3
-    kinds = {one["recording"]: one["kind"] for one in verdicts}
-    assert kinds == {
-        "recs/bad.db": "unreadable", "recs/hang.db": "differs", "recs/hello.db": "clean",
+
+class Batches(Verifier):
+    """Runs batches for one test, in its directory."""
+
+    def __init__(self, acp_proxy: Path, directory: Path, server: ForkServer) -> None:
+        super().__init__(acp_proxy, directory, server)
+        self.directory = directory
+
+    def begin(self, command: str, *words: str) -> Started:
+        """Starts a batch; of verify, with the agent that fails as it is told."""
+        name, *more = command.split()
+        agent = ["--", *AGENT, str(self.scratch)] if name == "verify" else []
+        return self.start("", [], name, *more, *words, *agent)
+
+    def end(self, command: str, *words: str) -> tuple[int, list[str]]:
+        """Runs one to its end; returns its exit code and its lines."""
+        started = self.begin(command, *words)
+        stdout, stderr = started.communicate()
+        assert started.returncode is not None
+        assert stderr == ""
+        self.expect_nothing_left()
+        return started.returncode, stdout.splitlines()
+
+    def _words(self, _: object, __: object, options: Any) -> list[str | Path]:
+        return [*options]
+
+    def verdicts(self, *names: str) -> dict[str, Any]:
+        """What files of results say of each recording, without times and places."""
+        found = {}
+        for name in names:
+            _, *lines = (self.directory / name).read_bytes().splitlines()
+            for one in map(json.loads, lines):
+                assert one["recording"] not in found
+                found[one["recording"]] = one
+                for member in ("seconds", "new_recording", "node"):
+                    del one[member]
+        return found
+
+
+@pytest.fixture(scope="module")
+def batches(
+    acp_proxy: Path, tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer
+) -> Iterator[Batches]:
+    """Runs batches; none leaves a process behind."""
+    found = Batches(acp_proxy, tmp_path_factory.mktemp("batches"), fork_server)
+    yield found
+    for pid in found.living():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def expected(batches: Batches) -> Kinds:
+    """What is to be found in a recording of each kind."""
+    return write_recordings(batches.directory / "recs", len(VERIFIED), VERIFIED)
+
+
+@pytest.fixture(scope="module")
+def whole(batches: Batches, expected: Kinds) -> list[str]:
+    """What the batch of all of them has printed; its results are in ``whole.jsonl``."""
+    code, lines = batches.end("verify", "recs", "--results=whole.jsonl", *MANNER)
+    assert (code, len(lines)) == (2, len(expected) - 2 + 1)
+    return lines
+
+
+def found_in(verdicts: dict[str, Any]) -> Kinds:
+    """The kinds and exit codes of verdicts."""
+    names = {name.removeprefix("recs/"): one for name, one in verdicts.items()}
+    return {name: (one["kind"], one["exit"]) for name, one in names.items()}
+
+
+def test_each_failure_is_found_and_told(
+    batches: Batches, expected: Kinds, whole: list[str]
+) -> None:
+    """A line for each that is not clean, and a summary; the new runs of these are kept."""
+    verdicts = batches.verdicts("whole.jsonl")
+    assert found_in(verdicts) == expected
+    assert whole[-1].startswith(
+        "17 recordings: 2 clean, 3 differ, 1 broke rules, 1 incomplete, 1 stalled, 2 killed,"
+        " 1 lost, 5 unreadable, 1 refused; "
+    )
+    told = {line.split()[1]: line.split()[0] for line in whole[:-1]}
+    assert told == {n: one["kind"] for n, one in verdicts.items() if one["kind"] != "clean"}
+    attempts = {one["recording"] for one in verdicts.values() if one["attempt"] == 2}
+    assert {name.rpartition("-")[2] for name in attempts} == {
+        "stalls.jsonl", "killed.jsonl", "137.jsonl", "lost.jsonl", "recovers.jsonl",
     }  # fmt: skip
-    again = fork_server.run(words, b"", env=env, cwd=tmp_path)
-    assert again.returncode == 2
-    assert again.stdout.startswith(b"3 recordings (3 of them before): 1 clean, ")
+    lines = (batches.directory / "whole.jsonl").read_bytes().splitlines()[1:]
+    named = {one["new_recording"] for one in map(json.loads, lines)} - {None}
+    assert {str(path) for path in batches.home.glob("*.db")} > named
+    assert len(named) == 8
+    (broken,) = (one for one in verdicts.values() if one["kind"] == "broken-rules")
+    assert broken["findings"][0]["rule"] == "prompt.stop-reason"
+
+
+@pytest.mark.usefixtures("whole")
+def test_shards_are_equal_to_one_run_also_if_one_is_killed(
+    batches: Batches, expected: Kinds
+) -> None:
+    """The killed one leaves no agent behind, goes on where it was, and plays nothing twice."""
+    words = ("recs", "--shard=1/2", "--results=1.jsonl", "--jobs=2", *MANNER)
+    results = batches.directory / "1.jsonl"
+    started = batches.begin("verify", *words)
+    wait_until(lambda: results.exists() and results.read_bytes().count(b"\n") > 3, "verdicts")
+    os.kill(started.process.pid, signal.SIGKILL)
+    started.process.wait()
+    header, *before = results.read_bytes().rpartition(b"\n")[0].splitlines()
+    kept = [line for line in before if b'"kind":"lost"' not in line]
+    batches.expect_nothing_left()
+    _, lines = batches.end("verify", *words)
+    assert results.read_bytes().splitlines()[: len(kept) + 1] == [header, *kept]
+    assert f"9 recordings ({len(kept)} of them before): " in lines[-1]
+    batches.end("verify", "recs", "--shard=2/2", "--results=2.jsonl", *MANNER)
+    once = batches.verdicts("whole.jsonl")
+    twice = batches.verdicts("1.jsonl", "2.jsonl")
+    for verdicts in (once, twice):  # an agent has failed already that recovers
+        for one in verdicts.values():
+            del one["attempt"]
+    assert twice == once
+    assert found_in(twice) == expected
+
+
+def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
+    """The agents that run are ended, and what is not done is counted."""
+    names = [f"recs/{name}" for name in expected if "stalls" in name or "clean" in name]
+    words = (*names, "--stall-timeout=0", "--results=stopped.jsonl", "--jobs=2")
+    started = batches.begin("verify", *words)
+    results = batches.directory / "stopped.jsonl"
+    wait_until(lambda: results.exists() and results.read_bytes().count(b"\n") == 2, "a verdict")
+    started.send_signal(signal.SIGINT)
+    stdout, _ = started.communicate()
+    assert started.returncode == 130
+    assert stdout.startswith("2 recordings: 1 clean, 1 not done; ")
+    batches.expect_nothing_left()
+    assert len(batches.verdicts("stopped.jsonl")) == 1
+
+
+def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:
+    """A client is run with each recording; one that hangs or crashes is a failure."""
+    client = batches.directory / "client.py"
+    client.write_text(
+        "import subprocess, sys\n"
+        "agent = subprocess.Popen(sys.argv[1:], stdin=-1, stdout=-1)\n"
+        'agent.stdin.write(b\'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\\n\')\n'
+        "agent.stdin.flush()\n"
+        "if not agent.stdout.readline(): sys.exit('no answer')\n"
+        "agent.communicate()\n"
+    )
+    plan = batches.directory / "plan.toml"
+    plan.write_text('[[fault]]\nwhere = "dir:to-client"\nkind = "exit"\n')
+    names = [f"recs/{name}" for name in expected if "0000" in name or "garbage" in name]
+    command = shlex.join([sys.executable, "-IS", str(client), "{agent}"])
+    code, lines = batches.end(
+        "faults sweep", *names, f"--plans={plan}", f"--client={command}", "--results=s.jsonl"
+    )
+    assert (code, len(lines)) == (2, 2)
+    assert lines[-1].startswith("2 recordings: 1 clean, 1 unreadable; ")
+
+
+def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
+    """Nor what it has started."""
+    script = batches.directory / "sleep.sh"
+    script.write_text("sleep 1000 & sleep 1000\n")
+    started = batches.begin(
+        "faults sweep",
+        str(RECORDINGS / "hello.db"),
+        "--plans=@all",
+        f"--client=/bin/sh {script} {{agent}}",
+    )
+    wait_until(lambda: len(batches.living()) >= 4, "the client and its child")
+    os.kill(started.process.pid, signal.SIGKILL)
+    batches.expect_nothing_left()
+
+
+def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) -> None:
+    """The next job starts it anew."""
+    name = next(name for name in expected if "clean" in name)
+    job = Job("a", str(batches.directory / "recs" / name), "check", (), (), "d")
+    executor = LocalExecutor(1)
+    try:
+        assert executor.submit(run, job).result().kind is VerdictKind.CLEAN
+        for process in processes():
+            if process.parent == os.getpid() and process.lives:
+                words = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+                if b"acp_proxy.batch_worker" in words:
+                    os.kill(process.pid, signal.SIGKILL)
+        assert executor.submit(run, job).result().kind is VerdictKind.CLEAN
+    finally:
+        executor.shutdown()
+
+
+@pytest.mark.soak
+def test_a_thousand_recordings(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> None:
+    """Seven shards of a thousand recordings of every kind equal one run."""
+    batches = Batches(acp_proxy, tmp_path, fork_server)
+    expected = write_recordings(tmp_path / "recs", 1000, VERIFIED)
+    batches.end("verify", "recs", "--results=whole.jsonl", *MANNER)
+    names = [f"{number}.jsonl" for number in range(1, 8)]
+    for number, name in enumerate(names, 1):
+        batches.end("verify", "recs", f"--shard={number}/7", f"--results={name}", *MANNER)
+    assert found_in(batches.verdicts("whole.jsonl")) == expected
+    assert found_in(batches.verdicts(*names)) == expected

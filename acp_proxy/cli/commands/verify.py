@@ -157,7 +157,7 @@ def verify(
         note_imported(reader)
         script = FilledScript(RecordedSteps(reader, as_sent=True))
         client = RecordedClient(script)
-        secrets = fill(script, client, secret)
+        secrets = fill(script, client, secret, are_for_many=ctx.obj is not None)
         new = _new_path(command, output)
         spare_recordings((report, junit), (file_of(reader), output or new, new))
         from acp_proxy.cli.work_directory import directories

@@ -26,6 +26,8 @@ _WORDS = {
     VerdictKind.UNTESTED: "tested nothing",
     VerdictKind.REFUSED: "refused",
 }
+_OF_ONE = {"differ": "differs", "have findings": "has findings"}
+_OF_FINDINGS = (VerdictKind.FINDINGS, VerdictKind.BROKEN_RULES, VerdictKind.FAILED)
 _COLORS = {1: "yellow", 2: "red", 3: "red"}
 _LONGEST = max(map(len, VerdictKind))
 _REDRAW_S = 0.2
@@ -78,9 +80,8 @@ class BatchScreen:
     def summary(self) -> str:
         """Returns how many recordings there are of each kind, and how long it took."""
         done = self._kinds.total()
-        kinds = [
-            f"{self._kinds[kind]:,} {word}" for kind, word in _WORDS.items() if self._kinds[kind]
-        ]
+        found = ((self._kinds[kind], word) for kind, word in _WORDS.items())
+        kinds = [f"{n:,} {_OF_ONE.get(word, word) if n == 1 else word}" for n, word in found if n]
         if done < self.total:
             kinds.append(f"{self.total - done:,} not done")
         took = duration(int((self._clock() - self._start) * 1e9))
@@ -110,7 +111,9 @@ def line(verdict: JobVerdict) -> str:
         texts.append(verdict.error)
     elif first is not None:
         texts.append(first.text if first.seq is None else f"#{first.seq} {first.text}")
-    elif verdict.findings:
+    elif verdict.kind is VerdictKind.INCOMPLETE:
+        texts.append("the recording is incomplete, and was played to its end")
+    elif verdict.findings and verdict.kind in _OF_FINDINGS:
         texts.append(_finding(verdict))
     if verdict.attempt > 1:
         texts.append(f"(attempt {verdict.attempt})")

@@ -1,0 +1,62 @@
+"""An agent that does what the first word of its prompt says: an answer, or any kind of failure.
+
+``python -IS failing_agent.py DIR``; in DIR it notes that it has failed once. It imports what is
+quickly there.
+"""
+
+import json
+import os
+import sys
+
+
+def send(**message: object) -> None:
+    """Writes a message."""
+    os.write(1, json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+
+def answer(rpc_id: object, params: dict) -> None:  # type: ignore[type-arg]
+    """Answers a prompt, or does what it says."""
+    word, _, name = params["prompt"][0]["text"].partition(" ")
+    text = "Hello"
+    match word:
+        case "differs":
+            text = "Goodbye"
+        case "stalls":
+            return
+        case "crashes":
+            os.abort()
+        case "exits":
+            os._exit(3)
+        case "killed":
+            os.kill(os.getpid(), 9)
+        case "137":
+            os._exit(137)
+        case "lost":
+            os.kill(parent_of(os.getppid()), 9)
+            return
+        case "recovers":
+            try:
+                os.close(os.open(os.path.join(sys.argv[1], name), os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                pass
+            else:
+                os.kill(os.getpid(), 9)
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    send(method="session/update", params={"sessionId": "s-1", "update": update})
+    send(id=rpc_id, result={"stopReason": "tired" if word == "broken" else "end_turn"})
+
+
+def parent_of(pid: int) -> int:
+    """Returns the parent of a process."""
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
+for line in sys.stdin.buffer:
+    request = json.loads(line)
+    if request["method"] == "initialize":
+        send(id=request["id"], result={"protocolVersion": 1})
+    elif request["method"] == "session/new":
+        send(id=request["id"], result={"sessionId": "s-1"})
+    else:
+        answer(request["id"], request["params"])

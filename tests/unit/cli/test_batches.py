@@ -1,0 +1,250 @@
+"""Batches as they are called: words, options, shards and results; jobs run in this process."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+
+from acp_proxy.batches.results import FirstDivergence, JobVerdict, VerdictKind
+from acp_proxy.batches.results_file import ResultsFile
+from acp_proxy.cli import batches
+from acp_proxy.cli.batch_jobs import perform
+from acp_proxy.cli.batch_options import BatchCommand, batch_options, option_words, split_words
+from acp_proxy.cli.render.batch_screen import BatchScreen, line
+from acp_proxy.errors import BadResults
+from tests.batch_recordings import CHECKED, Kinds, write_recordings
+from tests.commands import complaint, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from acp_proxy.batches.job import Job
+
+RECORDINGS = Path(__file__).parents[3] / "recordings"
+COUNT = 200
+
+
+class Inline:
+    """An executor that runs jobs in this process."""
+
+    in_flight = 4
+
+    def submit(self, _: Callable[[Job], JobVerdict], job: Job) -> Future[JobVerdict]:
+        """Runs one."""
+        future: Future[JobVerdict] = Future()
+        future.set_result(perform(job))
+        return future
+
+    def shutdown(self, **_: object) -> None:
+        """Ends."""
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kinds]:
+    """A directory with recordings of every kind, and what a check is to find in each."""
+    directory = tmp_path_factory.mktemp("checked")
+    return directory, write_recordings(directory / "recs", COUNT, CHECKED)
+
+
+@pytest.fixture
+def here(expected: tuple[Path, Kinds], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The current directory, with those recordings."""
+    (tmp_path / "recs").symlink_to(expected[0] / "recs")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(batches, "executor_of", lambda *_: Inline())
+    return tmp_path
+
+
+def verdicts(*paths: Path) -> dict[str, Any]:
+    """What files of results say, by recording."""
+    found = {}
+    for path in paths:
+        for one in map(json.loads, path.read_bytes().splitlines()[1:]):
+            assert one["recording"] not in found
+            del one["seconds"]
+            found[one["recording"]] = one
+    return found
+
+
+def test_seven_shards_are_one_run(here: Path, expected: tuple[Path, Kinds]) -> None:
+    """Each verdict is that of the whole, and each recording is in one shard."""
+    whole = run("check", "recs", "--results", "whole.jsonl")
+    assert whole.exit_code == 2
+    paths = [here / f"{number}.jsonl" for number in range(1, 8)]
+    codes, told = set(), []
+    for number, path in enumerate(paths, 1):
+        part = run("check", "recs", "--shard", f"{number}/7", "--results", path)
+        told += part.stdout.splitlines()[:-1]
+        codes.add(part.exit_code)
+    assert codes == {2}
+    assert sorted(told) == sorted(whole.stdout.splitlines()[:-1])
+    once = verdicts(here / "whole.jsonl")
+    assert verdicts(*paths) == once
+    found = {name.removeprefix("recs/"): (one["kind"], one["exit"]) for name, one in once.items()}
+    assert found == expected[1]
+
+
+def test_a_changed_recording_is_checked_anew(here: Path) -> None:
+    """What has a verdict is not; a recording that is gone has none any more."""
+    (here / "some").mkdir()
+    for name in ("hello", "crash", "tour"):
+        shutil.copy(RECORDINGS / f"{name}.db", here / "some")
+    words = ("check", "some", "--results", "r.jsonl")
+    first = run(*words)
+    assert (first.exit_code, first.stdout.count("\n")) == (1, 2)
+    again = run(*words)
+    assert again.stdout.startswith("3 recordings (3 of them before): 2 clean, 1 has findings; ")
+    assert (again.exit_code, again.stdout.count("\n")) == (1, 1)
+    shutil.copy(RECORDINGS / "tour.db", here / "some" / "crash.db")
+    (here / "some" / "hello.db").unlink()
+    last = run(*words)
+    assert last.stdout.startswith("2 recordings (1 of them before): 2 clean; ")
+    assert last.exit_code == 0
+    assert set(verdicts(here / "r.jsonl")) == {"some/crash.db", "some/tour.db"}
+
+
+def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
+    """The same findings, the same exit code, also with options; variables are options as well."""
+    words = ("check", RECORDINGS / "tour.db", "--fail-on=info", "--ignore-rule", "ext")
+    report = run(*words, "--json")
+    variables: dict[str, Any] = {
+        "ACP_PROXY_CHECK_FAIL_ON": "info",
+        "ACP_PROXY_CHECK_IGNORE_RULE": "ext",
+    }
+    found = run("check", RECORDINGS / "tour.db", "--results", "r.jsonl", **variables)
+    assert (report.exit_code, found.exit_code) == (1, 1)
+    (one,) = json.loads(report.stdout)["recordings"]
+    (verdict,) = verdicts(here / "r.jsonl").values()
+    assert sorted(verdict["findings"], key=lambda f: f["seq"]) == one["findings"]
+    assert verdict["broken"] == len(one["findings"])
+    header = json.loads((here / "r.jsonl").read_bytes().splitlines()[0])
+    assert header["words"] == ["--ignore-rule=ext", "--fail-on=info", "--"]
+
+
+def test_a_report_of_a_directory_is_that_of_its_recordings(here: Path) -> None:
+    """Options of a report take directories and patterns, and print what they did of files."""
+    for name in ("hello", "crash"):
+        shutil.copy(RECORDINGS / f"{name}.db", here)
+    named = run("check", "crash.db", "hello.db", "--json")
+    assert run("check", "*.db", "--json").stdout == named.stdout
+    assert json.loads(named.stdout)["exit"] == 1
+
+
+@pytest.mark.usefixtures("here")
+def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line, with 2; what was written is kept."""
+
+    def fail(self: ResultsFile, _: JobVerdict) -> None:
+        raise BadResults(self.path, "cannot write: no space left on device")
+
+    monkeypatch.setattr(ResultsFile, "add", fail)
+    said = complaint("check", "recs", "--results", "r.jsonl")
+    assert said == "cannot use r.jsonl as a results file: cannot write: no space left on device"
+
+
+@pytest.mark.usefixtures("here")
+def test_a_batch_that_fails_fast_says_what_is_not_done() -> None:
+    """And ends as its verdicts until then."""
+    found = run("check", "recs", "--fail-fast")
+    assert found.exit_code > 0
+    assert found.stdout.count("\n") == 2
+    assert " not done; " in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["check", "recs", "--jobs=1", "--json"], "--json is about all recordings together"),
+        (["check", "recs", "--shard=1/2", "--baseline=x"], "--baseline is about all"),
+        (["check", "-", "--jobs=1"], "expected no recording on standard input"),
+        (["check", "recs", "--rule=nosuch"], "no rule is named 'nosuch'"),
+        (["check", "recs", "--shard=8/7"], "'8/7' is not a shard"),
+        (["check", "recs", "--jobs=0"], "0 is not in the range"),
+        (
+            ["check", "recs", "--results=recs"],
+            "cannot write: it is a symbolic link",
+        ),
+        (["check", "none/*.db"], "no recordings in none/*.db"),
+        (["check", "none", "--jobs=1"], "no recording named 'none'"),
+        (["verify", "recs", "--report=x", "--", "true"], "--report and --junit are about one"),
+        (["verify", "recs", "--", ""], "expected an agent's command"),
+        (["verify", "recs", "--output=recs/0/0000-clean.jsonl", "--", "true"], "cannot make"),
+        (["faults", "sweep", "recs", "--plans=@all", "--client=true", "--json"], "--json and"),
+        (["faults", "sweep", "recs", "--plans=nosuch", "--client=true"], "nosuch"),
+        (["faults", "sweep", "--plans=@all", "--client=true"], "missing argument 'REC...'"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
+    """Before anything is started."""
+    assert why in complaint(*words)
+
+
+@click.command(cls=BatchCommand)
+@click.argument("recording")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--check", is_flag=True)
+@click.option("--strict/--lenient", default=True)
+@click.option("-i", "--ignore", multiple=True)
+@click.option("--report")
+@batch_options
+@click.pass_context
+def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
+    """Returns what it is given."""
+    more, command = split_words(ctx, values["command"])
+    return values["recording"], more, command, [*option_words(ctx, ["report"])]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("a -- b c", ("a", (), ("b", "c"), [])),
+        ("a b c", ("a", (), ("b", "c"), [])),
+        ("a b c -- d -- e", ("a", ("b", "c"), ("d", "--", "e"), [])),
+        (
+            "a --lenient b --check -- d --check",
+            ("a", ("b",), ("d", "--check"), ["--check", "--lenient"]),
+        ),
+        ("-i x a -i=y --report r -- b", ("a", (), ("b",), ["--ignore=x", "--ignore==y"])),
+        ("--jobs 3 a --fail-fast -- b", ("a", (), ("b",), [])),
+        ("a -i -- b", ("a", (), ("b",), ["--ignore=--"])),
+    ],
+)
+def test_words_before_the_dashes_are_recordings(words: str, found: tuple[Any, ...]) -> None:
+    """What is left are those after them; options are repeated in one order."""
+    assert example.main(words.split(), standalone_mode=False) == found
+
+
+def test_variables_are_repeated_as_options() -> None:
+    """A switch as the word that sets it."""
+    env = {"X_LENIENT": "1", "X_STRICT": "0", "X_CHECK": "1", "X_IGNORE": "/a /b", "X_JOBS": "3"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in env.items():
+            patch.setenv(name, value)
+        found = example.main(["a", "b"], standalone_mode=False, auto_envvar_prefix="X")
+    assert found[3] == ["--check", "--lenient", "--ignore=/a", "--ignore=/b"]
+
+
+def test_a_verdict_is_one_line() -> None:
+    """Whatever its texts are."""
+    verdict = JobVerdict(
+        *("a\x1b.db", "verify", "d", 1, VerdictKind.DIFFERS, 0.0),
+        attempt=2,
+        first_divergence=FirstDivergence(3, "it left"),
+    )
+    assert line(verdict) == "differs       a\\x1b.db  #3 it left  (attempt 2)"
+
+
+def test_the_summary_counts_and_times() -> None:
+    """What was found before, and what is not done, too."""
+    now = iter([0.0, 754.0])
+    screen = BatchScreen(143, {"clean": 130, "differs": 1}, clock=lambda: next(now))
+    assert screen.summary() == (
+        "143 recordings (131 of them before): 130 clean, 1 differs, 12 not done; 12 min 34 s"
+    )
