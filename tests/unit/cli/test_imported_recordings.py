@@ -246,6 +246,8 @@ def test_copies_have_the_origin_of_their_recording(tmp_path: Path) -> None:
         (tmp_path / "bundled.jsonl").write_bytes(bundle.read("recording.jsonl"))
         assert b"imported     from zed" in bundle.read("versions.txt")
         assert re.search(f"{DURATION}|{END}".encode(), bundle.read("show.txt")) is None
+    source = (tmp_path / "tests/test_roof_turn_1.py").read_text(encoding="utf-8")
+    assert "on 2025-06-15, when it was imported." in source
     for copy in ("masked.db", "bundled.jsonl", "tests/recordings/roof_turn_1.jsonl"):
         with api.open(tmp_path / copy) as opened:
             assert opened.facts.origin == origin

@@ -200,11 +200,12 @@ def _source(reader: RecordingReader, turns: list[TurnRow], *, partly: bool) -> t
     if partly:
         what = f"turn {', '.join(numbers)}"
         name = name_of_test("_".join([name[:40], "turn", *numbers]))
+    imported = "" if recording.has_date else ", when it was imported"
     return name, source_of_test(
         name,
         client=recording.client_name or "a client",
         agent=recording.agent_name or "an agent",
-        date=recording.started_at[:10],
+        date=f"{recording.started_at[:10]}{imported}",
         what=what,
         prompts=[_prompt(reader, turn) for turn in turns[:_PROMPTS]],
     )
