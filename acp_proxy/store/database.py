@@ -290,10 +290,11 @@ def _check_header(path: Path) -> None:
     try:
         with open_plain(path) as file:
             start = file.read(len(MAGIC))
-            head = start + file.read(_HEAD) if start and start != MAGIC else start
+            is_other = bool(start) and start != MAGIC
+            head = start + file.read(_HEAD) if is_other else b""
     except OSError as e:
         raise NotARecording(path, reason(e)) from None
-    if head != start:
+    if is_other:
         from acp_proxy.foreign_logs.sources import import_hint
 
         raise NotARecording(path, "it is not a SQLite database" + import_hint(head))
