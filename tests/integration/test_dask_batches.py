@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +14,32 @@ import pytest
 
 from acp_proxy import __version__
 from tests.dask_cluster import NO_VERSION, DaskCluster
-from tests.integration.processes import DEADLINE_S, MARK, needs_proc, processes, wait_until
+from tests.integration.processes import DEADLINE_S, needs_proc, wait_until
 from tests.integration.verifying import PLAIN_AGENT, RECORDINGS, ROOT
 
 if TYPE_CHECKING:
     from tests.fork_server import Forked, ForkServer
 
-HELD = 'while [ -e "$HOLD" ]; do sleep 0.01; done; exec "$@"'
+HELD = """
+touch "$DOOR/$$.agent"
+while [ ! -e "$DOOR/open" ]; do
+    for ticket in "$DOOR"/*.ticket; do
+        [ -e "$ticket" ] && rm "$ticket" 2>/dev/null && exec "$@"
+    done
+    sleep 0.05
+done
+exec "$@"
+"""
 AGENT = ["/bin/sh", "-c", HELD, "held-agent", *PLAIN_AGENT]
-"""Starts only when nothing holds it."""
+"""Waits at a door for a ticket, or until it is open."""
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process lives."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 class Fleet:
@@ -31,12 +47,31 @@ class Fleet:
 
     def __init__(self, directory: Path, server: ForkServer) -> None:
         self.directory = directory
-        self.hold = directory / "hold"
+        self.door = directory / "door"
         self.results = directory / "results.jsonl"
         self.runs = directory / "runs"
         self._server = server
-        self._mark = uuid.uuid4().hex
         self.runs.mkdir()
+        self.door.mkdir()
+
+    def admit(self, count: int) -> None:
+        """Lets so many agents run; all others wait."""
+        (self.door / "open").unlink(missing_ok=True)
+        for number in range(count):
+            (self.door / f"{number}.ticket").touch()
+
+    def open(self) -> None:
+        """Lets all agents run."""
+        (self.door / "open").touch()
+
+    def await_verdicts(self, count: int, waiting: int) -> set[int]:
+        """Waits until there are so many, and so many agents wait; returns these."""
+
+        def found() -> set[int] | None:
+            agents = self.agents()
+            return agents if (len(agents), len(self.verdicts())) == (waiting, count) else None
+
+        return wait_until(found, f"{count} verdicts and {waiting} agents that wait")
 
     @property
     def environment(self) -> dict[str, str]:
@@ -45,8 +80,7 @@ class Fleet:
             **{k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")},
             "ACP_PROXY_RECORDINGS": str(self.directory / "new"),
             "PYTHONPATH": str(ROOT),
-            "HOLD": str(self.hold),
-            MARK: self._mark,
+            "DOOR": str(self.door),
         }
 
     def cluster(self, *versions: str) -> DaskCluster:
@@ -82,16 +116,8 @@ class Fleet:
 
     def agents(self) -> set[int]:
         """The agents that live."""
-        return {one.pid for one in processes() if one.lives and self._is_agent(one.pid)}
-
-    def _is_agent(self, pid: int) -> bool:
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
-            environment = Path(f"/proc/{pid}/environ").read_bytes()
-        except OSError:
-            return False
-        ours = f"{MARK}={self._mark}".encode() in environment.split(b"\0")
-        return ours and b"plain_agent" in words and b"acp_proxy" not in words
+        started = (int(path.stem) for path in self.door.glob("*.agent"))
+        return {pid for pid in started if is_running(pid)}
 
 
 @pytest.fixture
@@ -101,23 +127,21 @@ def fleet(tmp_path: Path, fork_server: ForkServer) -> Fleet:
 
 
 @needs_proc
-def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet) -> None:
+@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.soak)])
+def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, count: int) -> None:
     """It is killed half way, with its agent. New runs are here, and not on a machine that is gone.
 
     A batch that is interrupted, or loses its scheduler, leaves no agent either; what was found is
     kept, and the rest is found later, wherever that is.
     """
-    fill(fleet, 10)
+    fill(fleet, count)
     with fleet.cluster("", "") as cluster:
+        fleet.admit(count // 2)
         batch = fleet.start(*verify(fleet, cluster.address))
-        wait_until(lambda: len(fleet.verdicts()) >= 4, "half of the verdicts")
-        fleet.hold.touch()
-        wait_until(lambda: len(fleet.agents()) == 2, "two agents to be held")
-        both = fleet.agents()
+        both = fleet.await_verdicts(count // 2, waiting=2)
         os.kill(cluster.workers[0], signal.SIGKILL)
-        wait_until(lambda: len(fleet.agents()) == 1, "the agent of the killed worker to end")
-        assert fleet.agents() < both
-        fleet.hold.unlink()
+        assert fleet.await_verdicts(count // 2, waiting=1) < both
+        fleet.open()
         assert batch.wait(DEADLINE_S) == 1, fleet.stderr
         assert fleet.agents() == set()
         found = fleet.verdicts()
@@ -129,17 +153,15 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet) 
             assert one["new_recording"] is None or Path(one["new_recording"]).stat().st_size
 
         fill(fleet, 3)
+        fleet.admit(1)
         batch = fleet.start(*verify(fleet, cluster.address))
-        wait_until(lambda: len(fleet.verdicts()) >= 1, "a verdict")
-        fleet.hold.touch()
-        wait_until(fleet.agents, "an agent to be held")
+        fleet.await_verdicts(1, waiting=1)
         batch.send_signal(signal.SIGINT)
         assert batch.wait(DEADLINE_S) == 130
         wait_until(lambda: not fleet.agents(), "the agent to end")
-        kept = fleet.verdicts()
 
         batch = fleet.start(*verify(fleet, cluster.address))
-        wait_until(fleet.agents, "an agent to be held")
+        fleet.await_verdicts(1, waiting=1)
         os.kill(cluster.scheduler, signal.SIGKILL)
         assert batch.wait(DEADLINE_S) == 2
         assert fleet.stderr.splitlines()[-1:] == [
@@ -147,11 +169,10 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet) 
             " command goes on with what is left"
         ]
         wait_until(lambda: not fleet.agents(), "the agent to end")
-        assert fleet.verdicts() == kept
-    fleet.hold.unlink()
-    code = fleet.start(*verify(fleet)).wait(DEADLINE_S)
-    assert code == 0, fleet.stderr
-    assert fleet.verdicts()[: len(kept)] == kept
+    (kept,) = fleet.verdicts()
+    fleet.open()
+    assert fleet.start(*verify(fleet)).wait(DEADLINE_S) == 0, fleet.stderr
+    assert fleet.verdicts()[0] == kept
     assert len({one["recording"] for one in fleet.verdicts()}) == len(fleet.verdicts()) == 3
 
 
