@@ -176,7 +176,7 @@ WRITERS = {
     "quoted": Writer(
         "lines",
         lambda conversation: "".join(
-            f"> {line}\n" for line in _marked("→", "←")(conversation).splitlines()
+            f"> {line}\n" for line in _marked("→", "←")(conversation).split("\n")[:-1]
         ),
     ),
 }

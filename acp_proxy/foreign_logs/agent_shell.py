@@ -24,7 +24,7 @@ from acp_proxy.foreign_logs.values import (
 from acp_proxy.protocol.peers import Stream
 
 _STREAMS = {"outgoing": Stream.TO_AGENT, "incoming": Stream.TO_CLIENT}
-_START = re.compile(rb"\s*\(?\s*(?:#\d+=)?\(\s*(?:#\d+=)?\(:direction\s")
+_START = re.compile(rb"\s*+(?:\(\s*+)?(?:#\d{1,9}=)?\(\s*+(?:#\d{1,9}=)?\(:direction\s")
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|\\.|["()\n]', re.DOTALL)
 _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
 _CONSTANTS = {"nil": None, ":null": None, ":false": False, ":json-false": False, "t": True}

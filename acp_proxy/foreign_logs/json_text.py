@@ -14,11 +14,14 @@ from acp_proxy.protocol.json_text import members, parse
 
 _LONGEST_LITERAL = 1 << 20
 _DEEPEST_LITERAL = 60
-_SPACE = re.compile(rb'("(?:[^"\\]++|\\.)*+")|\s++', re.DOTALL)
-_LAST_COMMA = re.compile(rb'("(?:[^"\\]++|\\.)*+")|,(?=\s*+[}\]])|,\s*\Z', re.DOTALL)
+_STRING = rb'("(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z))'
+"""A string, also one that does not end; so that no text is looked at twice."""
+_SPACE = re.compile(_STRING + rb"|\s++", re.DOTALL)
+_LAST_COMMA = re.compile(_STRING + rb"|,(?=\s*+[}\]]|\s*+\Z)", re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _BRACKETS = re.compile(
-    r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|([{\[(])|([}\])])""", re.DOTALL
+    r"""'(?:[^'\\]++|\\.|\\\Z)*+(?:'|\Z)|"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z)|([{\[(])|([}\])])""",
+    re.DOTALL,
 )
 
 

@@ -19,7 +19,7 @@ from attrs import evolve
 from acp_proxy.foreign_logs.directions import direction_of_method
 from acp_proxy.foreign_logs.envelopes import EnclosedMessage, read_envelope
 from acp_proxy.foreign_logs.json_text import ReadMessage, read_message
-from acp_proxy.foreign_logs.markers import Marker, is_stderr, read_marker, read_word
+from acp_proxy.foreign_logs.markers import Marker, edges, is_stderr, read_marker, read_word
 from acp_proxy.foreign_logs.messages import is_message
 from acp_proxy.foreign_logs.pasted_text import PastedText, is_fence, remark_kind
 from acp_proxy.foreign_logs.splitting import Brackets, items_of
@@ -39,7 +39,7 @@ from acp_proxy.foreign_logs.values import (
 )
 from acp_proxy.protocol.peers import Stream
 
-_JSON = re.compile(rb"""\[?\s*\{(?=\s*(?:["'}]|\.\.|\xe2\x80\xa6|\Z))""")
+_JSON = re.compile(rb"""\[?\s{0,9}\{(?=\s{0,9}(?:["'}]|\.\.|\xe2\x80\xa6|\Z))""")
 _MESSAGE = re.compile(rb"""["'](?:jsonrpc|method|params|result|error|id)["']\s*:""")
 _COMPLAINT = re.compile(rb"(?i:\b(?:error|warn|warning|failed|panic(?:ked)?|raw)\b)")
 _QUOTES = re.compile(rb"(?i:\b(?:error|failed)\b.*\braw:\s*\Z)", re.DOTALL)
@@ -185,7 +185,7 @@ class _LineReader:
         """Returns what a line without a message is."""
         kind = remark_kind(line)
         is_of_log = self._pattern is not None or self._announced is not None or is_fence(line)
-        if kind is not RemarkKind.REMARK or is_of_log or read_stamp(line) is not None:
+        if kind is not RemarkKind.REMARK or is_of_log or read_stamp(edges(line)) is not None:
             return kind
         return RemarkKind.WORDS
 
@@ -196,7 +196,7 @@ class _LineReader:
             return [] if start is None else [start]
         found = []
         for match in _JSON.finditer(line):
-            prefix = line[: match.start()]
+            prefix = edges(line[: match.start()])
             marker = read_marker(prefix)
             if (marker is None and is_stderr(prefix)) or _QUOTES.search(prefix) is not None:
                 break
@@ -277,9 +277,8 @@ class _LineReader:
         """Keeps what a line says of the JSON that may follow it."""
         if not line.strip() or is_fence(line):
             return
-        marker = read_marker(line)
         self._announced = None
-        if marker is not None and len(line) < 300:
+        if len(line) < 300 and (marker := read_marker(line)) is not None:
             self._announced = _Start(number, b"", marker, read_stamp(line), says_so=True)
 
     def _is_new(self, number: int, line: bytes) -> bool:

@@ -8,8 +8,12 @@ from acp_proxy.protocol.peers import Stream
 _TO_AGENT, _TO_CLIENT = Stream.TO_AGENT, Stream.TO_CLIENT
 _CLIENT = rb"(?:client|editor|ide|zed|toad|user|C)"
 _AGENT = rb"(?:agent|server|A)"
-_ARROW = rb"\s*(?:-+>|=+>|\xe2\x86\x92|\xe2\x87\x92|\xe2\x9e\xa1(?:\xef\xb8\x8f)?|to)\s*"
-_BACK = rb"\s*(?:<-+|<=+|\xe2\x86\x90|\xe2\x87\x90|\xe2\xac\x85(?:\xef\xb8\x8f)?)\s*"
+_ARROW = (
+    rb"\s{0,3}(?:-{1,9}>|={1,9}>|\xe2\x86\x92|\xe2\x87\x92|\xe2\x9e\xa1(?:\xef\xb8\x8f)?|to)\s{0,3}"
+)
+_BACK = (
+    rb"\s{0,3}(?:<-{1,9}|<={1,9}|\xe2\x86\x90|\xe2\x87\x90|\xe2\xac\x85(?:\xef\xb8\x8f)?)\s{0,3}"
+)
 _WORD = rb"(?<![A-Za-z0-9])"
 _END = rb"(?![A-Za-z0-9])"
 _PEERS = (
@@ -20,8 +24,8 @@ _PEERS = (
     (re.compile(rb"(?i:(?<![a-z])(?:to|from)[-_ ](?:agent|client)(?![a-z]))"), None),
 )
 _SIDES = (
-    (re.compile(rb"-{2,}>|={2,}>|>>+|->|=>|\xe2\x86\x92|\xe2\x87\x92|\xe2\x9e\xa1"), _TO_AGENT),
-    (re.compile(rb"<-{2,}|<={2,}|<<+|<-|<=|\xe2\x86\x90|\xe2\x87\x90|\xe2\xac\x85"), _TO_CLIENT),
+    (re.compile(rb"-{2,9}>|={2,9}>|>>|->|=>|\xe2\x86\x92|\xe2\x87\x92|\xe2\x9e\xa1"), _TO_AGENT),
+    (re.compile(rb"<-{2,9}|<={2,9}|<<|<-|<=|\xe2\x86\x90|\xe2\x87\x90|\xe2\xac\x85"), _TO_CLIENT),
     (re.compile(rb"(?<![A-Za-z])(?:OUT|TX|[Oo]ut)(?=\s*[:\]|])"), _TO_AGENT),
     (re.compile(rb"(?<![A-Za-z])(?:IN|RX|[Ii]n)(?=\s*[:\]|])"), _TO_CLIENT),
     (
@@ -40,6 +44,9 @@ _SIDES = (
 _STDERR = re.compile(rb"(?i:(?<![a-z])stderr(?![a-z]))")
 
 
+_EDGE = 300
+
+
 class Marker(NamedTuple):
     """What a line says of the direction of its message."""
 
@@ -48,8 +55,14 @@ class Marker(NamedTuple):
     """Whether it names who sends; an arrow is seen from the side that wrote the log."""
 
 
+def edges(prefix: bytes) -> bytes:
+    """Returns the two ends of a long text, where a line says when it was written and what it is."""
+    return prefix if len(prefix) <= 2 * _EDGE else prefix[:_EDGE] + b" " + prefix[-_EDGE:]
+
+
 def read_marker(prefix: bytes) -> Marker | None:
     """Reads the text before a message; None if it says nothing of the direction."""
+    prefix = edges(prefix)
     for pattern, stream in _PEERS:
         if (match := pattern.search(prefix)) is not None:
             return Marker(stream or _to_or_from(match[0].lower()), True)

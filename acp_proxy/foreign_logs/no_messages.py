@@ -3,10 +3,10 @@
 import re
 
 _KNOWN = (
-    (re.compile(rb"(?m)^\s*(?:-->|<--)\s+\S+\s+\(id="),
+    (re.compile(rb"(?m)^[ \t]*(?:-->|<--)[ \t]+\S{1,99}[ \t]+\(id="),
      "it has messages shortened for people to read, as gptme writes them"),
     (re.compile(rb"\[acp::[a-z_]+\]"), "it is a log of CodeCompanion, which has no messages"),
-    (re.compile(rb"(?m)^(?:INFO|DEBUG|WARN|ERROR)\s+\d{4}-\d\d-\d\dT\S+\s+\+\d+ms\s+service="),
+    (re.compile(rb"(?m)^[A-Z]{4,5}[ \t]+\d{4}-\d\d-\d\dT\S{1,40}[ \t]+\+\d{1,9}ms[ \t]+service="),
      "it is a log of opencode, which has no messages"),
     (re.compile(rb"(?m)^\[acpx\] "), "it is what acpx --verbose prints, which has no messages"),
 )  # fmt: skip

@@ -1,15 +1,16 @@
 """Takes away what a terminal, a mail or a bug report puts around the lines of a log."""
 
 import re
+from collections.abc import Iterable, Iterator
 
 from acp_proxy.foreign_logs.values import RemarkKind
 
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
-_ARROWS = re.compile(rb"(?m)^\s*<{1,3}\s*[{\[]|^\s*<--|^\s*>>")
+_ARROWS = re.compile(rb"(?m)^[ \t]*<{1,3}[ \t]*[{\[]|^[ \t]*<--|^[ \t]*>>")
 _QUOTE = re.compile(rb"\s{0,3}(?:> ?)+")
-_FENCE = re.compile(rb"\s*(?:`{3,}|~{3,})[^`]*")
+_FENCE = re.compile(rb"\s*+(?:`{3,}+|~{3,}+)[^`]*+")
 _ELISION = re.compile(
-    rb"[\s/#*;(\[<{]*(?:\.{3,}|\xe2\x80\xa6|snip(?:ped)?|omitted|truncated|elided)[\s\])>}*,.]*",
+    rb"[\s/#*;(\[<{]*+(?:\.{3,}+|\xe2\x80\xa6|snip(?:ped)?|omitted|truncated|elided)[\s\])>}*,.]*+",
     re.IGNORECASE,
 )
 
@@ -31,6 +32,17 @@ class PastedText:
         if self._has_quotes and (match := _QUOTE.match(line)) is not None:
             return line[match.end() :]
         return line
+
+    def cleaned(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Yields pieces of lines without colours and marks of quotation.
+
+        Args:
+            pieces: each a line with its newline, or a part of one.
+        """
+        is_start = True
+        for piece in pieces:
+            yield (self.clean(piece) or b" ") if is_start else piece
+            is_start = piece.endswith(b"\n")
 
 
 def is_fence(line: bytes) -> bool:

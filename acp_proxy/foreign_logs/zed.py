@@ -34,7 +34,7 @@ def _recognizes(head: bytes) -> bool:
 
 def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
     pasted = PastedText(head)
-    for found in ObjectSplitter(b"", b"[").split(map(pasted.clean, pieces)):
+    for found in ObjectSplitter(b"", b"[").split(pasted.cleaned(pieces)):
         if not isinstance(found, FoundObject):
             text = found.text.strip(b" \t\r\n[],")
             yield Remark(found.first, found.last, remark_kind(found.text if text else b""))

@@ -102,6 +102,8 @@ class ImportOptions:
     redaction: str = "secrets"
     """As the recorder's ``--redact``: secrets, private or none."""
     skips_bad_lines: bool = False
+    name: str | None = None
+    """The name of the recording, if it is not that of its file."""
 
 
 def import_log(
@@ -154,7 +156,9 @@ def import_log(
             raise NotARecording(path, nothing_in(head))
         current.finish(command)
         made.append(current)
-        placed = tuple(one.placed(target, number) for number, one in enumerate(made, 1))
+        placed = tuple(
+            one.placed(target, options.name, number) for number, one in enumerate(made, 1)
+        )
     return ImportedLog(source, counts, placed, tuple(skipped))
 
 
@@ -332,14 +336,16 @@ class _Connection:
         )
         self._rows.commit()
 
-    def placed(self, target: Path, number: int) -> ImportedConnection:
+    def placed(self, target: Path, name: str | None, number: int) -> ImportedConnection:
         """Moves the database to its place, or a free name like it.
 
         Args:
             target: the place of the first recording of the log.
+            name: the name of that recording, if it is not that of its file.
             number: which of them this is, from 1.
         """
-        name = target.stem if number == 1 else f"{target.stem}-{number}"
+        name = name or target.stem
+        name = name if number == 1 else f"{name}-{number}"
         self._rows.finish(evolve(self._recording, name=name))
         self._connection.close()
         path = place(self._made, target)

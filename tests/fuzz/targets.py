@@ -13,6 +13,7 @@ NAMES = (
     "classification",
     "splicing",
     "text_form",
+    "foreign_logs",
     "filter_grammar",
     "plan_reader",
     "log_reader",

@@ -111,15 +111,14 @@ def import_(
         raise Refusal("expected one file with --output or --name, got several")
     if line is not None and source not in ("auto", "lines"):
         raise Refusal(f"expected --from lines with --line, got --from {source}")
-    options = _Options(output, name, source, line, session, ImportOptions(redact, skip_bad))
+    options = _Options(output, name, source, line, session, ImportOptions(redact, skip_bad, name))
     for file in files:
         _import(file, options)
 
 
 def _import(file: str, options: _Options) -> None:
     """Imports one file, and prints what was made."""
-    stem = options.name or (None if file == "-" else _stem(Path(file).name))
-    directory = recordings()
+    directory, stem = recordings(), options.name
     if (output := options.output) is not None:
         directory, stem = Path(output).parent, Path(output).name.removesuffix(".db")
         if not stem or stem in (".", "..") or Path(output).is_dir():
@@ -129,22 +128,23 @@ def _import(file: str, options: _Options) -> None:
         if output is None:
             make_private(str(directory))
         with _opened(file) as opened:
-            target = directory / f"{stem or 'imported'}.db"
+            target = directory / f"{stem or _log_name(file)}.db"
             if file != "-" and _import_captures(opened.head, path, target, options):
                 return
-            if _is_text(opened, path, options):
-                lines = progress(opened.lines(), label="importing")
-                made = import_text_form(lines, path, directory, stem=stem, name=options.name)
-                _say(made, stem)
-            else:
+            if not _is_text(opened, path, options):
                 _import_log(opened, path, target, options)
+                return
+            stem = stem or (None if file == "-" else path.name.removesuffix(".jsonl"))
+            lines = progress(opened.lines(), label="importing")
+            made = import_text_form(lines, path, directory, stem=stem, name=options.name)
+            _say(made, stem)
     except OSError as e:
         raise Refusal(f"cannot make a database in {directory}: {reason(e)}") from None
 
 
-def _stem(name: str) -> str:
-    """Returns the name of a file without the suffix of a text or log."""
-    return Path(name).stem if Path(name).stem else name
+def _log_name(file: str) -> str:
+    """Returns a name for the recording of a log: that of the file, without its suffix."""
+    return "imported" if file == "-" else Path(file).stem
 
 
 def _is_text(opened: HeadedInput, path: Path, options: _Options) -> bool:

@@ -128,6 +128,9 @@ def test_each_connection_is_a_recording(tmp_path: Path, home: Path) -> None:
     found = [imported(home / f"a{n}.db") for n in ("", "-2", "-3")]
     assert [len(frames) for _, frames in found] == [1, 2, 2]
     assert [recording.name for recording, _ in found] == ["a", "a-2", "a-3"]
+    output = ("--output", tmp_path / "b.db", "--name", "mine")
+    assert run("inspect", "import", log, *output, home=home).exit_code == 0
+    assert [imported(tmp_path / f"b{n}.db")[0].name for n in ("", "-2")] == ["mine", "mine-2"]
     starts = [recording.origin and "start" in recording.origin.lost for recording, _ in found]
     assert starts == [True, False, False]
 

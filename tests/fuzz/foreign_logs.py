@@ -1,0 +1,73 @@
+"""Fuzzes the readers of foreign logs: any input is read, and every line of it is accounted for."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from acp_proxy.foreign_logs.connections import Sent as SentMessage
+from acp_proxy.foreign_logs.connections import connections
+from acp_proxy.foreign_logs.sources import SOURCES, import_hint, source_of
+from acp_proxy.foreign_logs.values import HEAD, Repaired
+from acp_proxy.protocol.peers import Stream
+from tests.foreign_logs import WRITERS, Sent, conversation_of
+from tests.fuzz import seeds
+from tests.fuzz.byte_source import ByteSource
+from tests.fuzz.target import Target
+
+
+def check(data: bytes) -> None:
+    """Reads an input in one format, as the first byte says, in pieces as the second says."""
+    bytes_left = ByteSource(data)
+    source = SOURCES[bytes_left.number(len(SOURCES)) % len(SOURCES)]
+    longest = bytes_left.number(300) or -1
+    text = bytes_left.rest()
+    file = io.BytesIO(text)
+    entries = list(source.read(iter(lambda: file.readline(longest), b""), text[:HEAD]))
+    covered = 0
+    for entry in entries:
+        at = entry.line if isinstance(entry, Repaired) else entry
+        assert at.first <= covered + 1
+        assert at.first <= max(at.last, 1)
+        covered = max(covered, at.last)
+    assert covered == text.count(b"\n") + (not text.endswith(b"\n") and bool(text)), entries
+    for one in connections(entries):
+        if isinstance(one, SentMessage):
+            assert b"\n" not in one.line.raw
+            if one.line.raw[:1] == b"{" and source.name != "acp-devtools":
+                json.loads(one.line.raw)
+            assert one.stream in Stream
+    found = source_of(text[:HEAD])
+    assert (found is None) == (not import_hint(text[:HEAD]))
+
+
+def _seeds() -> list[bytes]:
+    talk: list[Sent] = []
+    for path in seeds.RECORDINGS[:3]:
+        talk += conversation_of(path)[:8]
+    talk = [one for one in talk if one.stream is not Stream.STDERR and len(one.raw) < 600]
+    names = [source.name for source in SOURCES]
+    return [
+        bytes([names.index(writer.format), 0]) + writer.write(talk[:6]).encode()
+        for writer in WRITERS.values()
+    ]
+
+
+WORDS = (
+    b"OUT: ", b"IN: ", b"-->", b"<--", "→".encode(), "←".encode(), b"...", "…".encode(), b"> ",
+    b"```\n", b'{"jsonrpc":"2.0",', b'"method":"initialize"', b"AcpTransport - IN: ", b'"raw":"',
+    b'"_direction":"incoming"', b'"_direction":"stderr"', b"((:direction . incoming)", b"(:object",
+    b"#1=", b"#1#", b"nil", b"[client] {'a': ", b"\x1b[31m", b"\\", b'\\"', b"{" * 200, b"[" * 200,
+    b"(" * 200, b"'" * 50, b"\n\n", b"2026-01-02 03:04:05,678", b"23:59:59", b'"ts":1e400',
+    b'"direction":"sent","frame":{"method":"x"}', b"\xff", b"\r\n", b",\n",
+)  # fmt: skip
+TARGET = Target(
+    "foreign_logs",
+    check,
+    _seeds,
+    WORDS,
+    longest=8192,
+    steps=300_000,
+    steps_per_byte=600,
+    examples=25,
+)

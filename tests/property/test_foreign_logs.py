@@ -1,0 +1,115 @@
+"""Any conversation, written as another tool has it, is imported with equal values."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.foreign_logs.connections import Sent as SentMessage
+from acp_proxy.foreign_logs.connections import connections
+from acp_proxy.foreign_logs.sources import source_named, source_of
+from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter
+from acp_proxy.foreign_logs.values import HEAD, Entry, Repaired, UnreadLines
+from tests.foreign_logs import BEGAN_NS, STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent
+from tests.strategies import json_values
+
+ids = st.integers(0, 3) | st.sampled_from(["a", "é", "0"])
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)
+values = json_values | words | st.sampled_from(["{", '"', "\\", "...", "→ {", "> x", "```", "OUT:"])
+methods = st.sampled_from(["session/prompt", "session/update", "initialize", "_x/y"]) | words
+messages = st.one_of(
+    st.fixed_dictionaries(
+        {"jsonrpc": st.just("2.0"), "id": ids, "method": methods}, optional={"params": values}
+    ),
+    st.fixed_dictionaries({"jsonrpc": st.just("2.0"), "method": methods, "params": values}),
+    st.fixed_dictionaries({"jsonrpc": st.just("2.0"), "id": ids, "result": values}),
+    st.fixed_dictionaries(
+        {
+            "jsonrpc": st.just("2.0"),
+            "id": ids,
+            "error": st.fixed_dictionaries({"code": st.integers(-9, 9), "message": words}),
+        }
+    ),
+)
+sent = st.builds(
+    lambda stream, message, ms: Sent(
+        stream, json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode(), ms
+    ),
+    st.sampled_from([TO_AGENT, TO_CLIENT]),
+    messages,
+    st.integers(0, 10**8),
+)
+stderr = words.filter(str.strip).map(lambda text: Sent(STDERR, text.encode()))
+
+
+def covered(entries: list[Entry]) -> int:
+    """The number of lines that entries have, in order and without a gap."""
+    last = 0
+    for entry in entries:
+        at = entry.line if isinstance(entry, Repaired) else entry
+        assert at.first <= min(last + 1, at.last)
+        last = max(last, at.last)
+    return last
+
+
+def alike(value: Any) -> Any:
+    """A value in which null, false, an empty object and a missing member are the same."""
+    if isinstance(value, dict):
+        members = {name: alike(each) for name, each in value.items()}
+        return {name: each for name, each in members.items() if each is not None} or None
+    if isinstance(value, list):
+        return [alike(each) for each in value]
+    return None if value is False else value
+
+
+@given(st.sampled_from(sorted(WRITERS)), st.lists(sent | stderr, max_size=6), st.data())
+def test_what_is_written_is_read(name: str, talk: list[Sent], data: st.DataObject) -> None:
+    """In pieces of any size, with every line accounted for."""
+    writer = WRITERS[name]
+    talk = [one for one in talk if one.stream is not STDERR or writer.has_stderr]
+    text = writer.write(talk).encode()
+    longest = data.draw(st.sampled_from([-1, 1, 7, 64]))
+    file = io.BytesIO(text)
+    pieces = iter(lambda: file.readline(longest), b"")
+    entries = list(source_named(writer.format).read(pieces, text[:HEAD]))
+    assert covered(entries) == text.count(b"\n") + (not text.endswith(b"\n") and bool(text))
+    found = [one for one in connections(entries) if isinstance(one, SentMessage)]
+    assert not any(isinstance(entry, UnreadLines) for entry in entries)
+    assert len(found) == len(talk)
+    for one, original in zip(found, talk, strict=True):
+        if writer.has_directions:
+            assert one.stream == original.stream or one.line.is_inferred
+        if original.stream is STDERR:
+            assert one.line.raw == original.raw
+            continue
+        ours, theirs = json.loads(one.line.raw), json.loads(original.raw)
+        if not writer.has_values:
+            ours, theirs = alike(ours), alike(theirs)
+        assert ours == theirs
+        if writer.has_times:
+            assert one.line.time_ns == BEGAN_NS + original.ms * 10**6
+
+
+@given(st.binary(max_size=80) | st.text('{}[]",:\\\n aé', max_size=80).map(str.encode))
+def test_any_input_is_read(data: bytes) -> None:
+    """Nothing is raised, and every line is accounted for, in every format that claims it."""
+    source = source_of(data)
+    for name in ("lines", "zed", "acpx", "agent-shell", "acp-devtools", "jetbrains"):
+        entries = list(source_named(name).read(io.BytesIO(data), data))
+        assert covered(entries) == data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+        list(connections(entries))
+    assert source is None or source.recognizes(data)
+
+
+@given(st.lists(json_values, max_size=5), st.integers(1, 9), st.sampled_from([None, 1]))
+def test_objects_are_found_in_an_array(items: list[Any], size: int, indent: int | None) -> None:
+    """Cut anywhere, and whatever their strings have."""
+    text = json.dumps(items, indent=indent).encode()
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    found = ObjectSplitter(b"[").split(pieces)
+    objects = [json.loads(one.text or b"") for one in found if isinstance(one, FoundObject)]
+    assert objects == [item for item in items if isinstance(item, dict)]
