@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.capture.log_format import MAGIC
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
-from acp_proxy.plain_files import kind_of, trouble_with
+from acp_proxy.plain_files import is_plain, kind_of, open_plain, trouble_with
 from acp_proxy.recording import Recording
 from acp_proxy.store.directory import TEXT_SUFFIX, paths, read_recording, recording_at
 from acp_proxy.store.newest import in_reading_order, may_have, newest_first
+from acp_proxy.store.reader import is_text
 from acp_proxy.wording import did_you_mean, listed
 
 _MOST_NAMED = 3
@@ -43,16 +45,43 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
     """
     if word == "latest":
         return latest(directory, here).path
+    other = None
     for place in (Path(word), directory / word):
         for suffix in ("", ".db", TEXT_SUFFIX):
-            if (found := recording_at(Path(f"{place}{suffix}"))) is not None:
+            named = Path(f"{place}{suffix}")
+            if (found := recording_at(named)) is None:
+                continue
+            if suffix == ".db" or _is_ours(named, suffix):
                 return found
-    if word.endswith((".db", TEXT_SUFFIX)) or "/" in word:
-        raise NoSuchRecording(
-            _other(word, directory)
-            or f"no recording at {word}; `acp-proxy inspect list` shows them"
-        )
-    return _by_name_or_id(word, directory)
+            other = other or found
+    try:
+        if word.endswith((".db", TEXT_SUFFIX)) or "/" in word:
+            raise NoSuchRecording(
+                _other(word, directory)
+                or f"no recording at {word}; `acp-proxy inspect list` shows them"
+            )
+        return _by_name_or_id(word, directory)
+    except NoSuchRecording:
+        if other is None:
+            raise
+        return other
+
+
+def _is_ours(named: Path, suffix: str) -> bool:
+    """Whether a file is what a word means that has not its suffix.
+
+    Other tools have files of such names: what ``app.log`` was imported into is called ``app``, and
+    has to be found beside it.
+    """
+    if is_plain(named):
+        return suffix != TEXT_SUFFIX or is_text(named)
+    if named.suffix in (".db", LOG_SUFFIX):
+        return True
+    try:
+        with open_plain(Path(f"{named}{LOG_SUFFIX}")) as log:
+            return log.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
 
 
 def _by_name_or_id(word: str, directory: Path) -> Path:

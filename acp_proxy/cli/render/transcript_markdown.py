@@ -73,6 +73,7 @@ def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -
     started = datetime.fromisoformat(recording.started_at).astimezone(UTC)
     state = "running" if live else recording.shown_state
     maker = "recorded by" if recording.origin is None else "imported by"
+    tool = f"acp-proxy {recording.tool_version}"
     at = f"{started:%Y-%m-%d %H:%M:%S} UTC"
     where = "" if recording.lost("command") else f" in {code(recording.cwd)}"
     dialect = recording.dialect or "unknown"
@@ -87,7 +88,7 @@ def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -
         *((label, escaped(text)) for label, text in origin_rows(recording)),
         ("started", f"{at}{where}" if recording.has_date else ""),
         ("ended", escaped("" if live or recording.lost("ending") else _ending(recording))),
-        (maker, escaped(f"acp-proxy {recording.tool_version}, {recording.platform}")),
+        (maker, escaped(", ".join(filter(None, (tool, recording.platform))))),
         ("shown", escaped(shown)),
     ]
     yield "| | |"

@@ -59,6 +59,20 @@ def test_a_file_here_has_precedence_over_a_name_in_the_directory(
     assert resolve("second", library, HERE) == Path("second.db")
 
 
+def test_a_file_of_another_tool_hides_no_recording(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was imported from a log is found beside the log; else the log itself is tried."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("second.log", "third.jsonl", "app.log", "x.db.log"):
+        (tmp_path / name).write_text("IN: {}\n")
+    assert resolve("second", library, HERE) == library / "second.db"
+    assert resolve("third", library, HERE) == library / "third.db"
+    assert resolve("app", library, HERE) == Path("app")
+    assert resolve("second.log", library, HERE) == Path("second")
+    assert resolve("x", library, HERE) == resolve("x.db", library, HERE) == Path("x.db")
+
+
 def test_a_name_given_by_option_finds_it(library: Path) -> None:
     """The name in the recording counts as well as the file's."""
     record_conversation(library / "file.db", id="eeff44", name="given")
