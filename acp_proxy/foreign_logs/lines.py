@@ -21,7 +21,7 @@ from acp_proxy.foreign_logs.envelopes import EnclosedMessage, read_envelope
 from acp_proxy.foreign_logs.json_text import ReadMessage, read_message
 from acp_proxy.foreign_logs.markers import Marker, edges, is_stderr, read_marker, read_word
 from acp_proxy.foreign_logs.messages import is_message
-from acp_proxy.foreign_logs.pasted_text import PastedText, is_fence, remark_kind
+from acp_proxy.foreign_logs.pasted_text import PastedText, RepeatedText, is_fence, remark_kind
 from acp_proxy.foreign_logs.splitting import Brackets, items_of
 from acp_proxy.foreign_logs.times import Clock, Stamp, read_epoch, read_stamp
 from acp_proxy.foreign_logs.values import (
@@ -136,6 +136,7 @@ def _is_flipped(head: bytes, pattern: LinePattern | None) -> bool:
 class _LineReader:
     def __init__(self, head: bytes, pattern: LinePattern | None, *, is_flipped: bool) -> None:
         self._pasted = PastedText(head)
+        self._repeated = RepeatedText(head)
         self._pattern = pattern
         self._is_flipped = is_flipped
         self._clock = Clock()
@@ -159,6 +160,10 @@ class _LineReader:
         yield from self._given_up()
 
     def _line(self, number: int, line: bytes) -> Iterator[Entry]:
+        if self._repeated.has(line):
+            yield from self._given_up()
+            yield Remark(number, number, remark_kind(line))
+            return
         if self._begun is not None:
             if not is_fence(line) and not self._is_new(number, line):
                 yield from self._continued(number, line)

@@ -15,6 +15,27 @@ _ELISION = re.compile(
 )
 
 
+_HEADING = re.compile(rb"\s*(INCOMING|OUTGOING) (TEXT|LINE|OBJECT) >\s*")
+
+
+class RepeatedText:
+    """Finds what acp.el logs two times: the text as it came in, whose lines follow.
+
+    Args:
+        head: the beginning of the input.
+    """
+
+    def __init__(self, head: bytes) -> None:
+        self._has_lines = b"INCOMING LINE >" in head
+        self._is_inside = False
+
+    def has(self, line: bytes) -> bool:
+        """Whether the next line is a part of such a text."""
+        if self._has_lines and (heading := _HEADING.fullmatch(line)) is not None:
+            self._is_inside = heading.groups() == (b"INCOMING", b"TEXT")
+        return self._is_inside
+
+
 class PastedText:
     """Cleans the lines of one input.
 
