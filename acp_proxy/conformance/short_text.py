@@ -23,7 +23,7 @@ def short_text(one: CheckedRecording, most: int = MOST) -> list[str]:
     lines = [f"{totals}: {looked} {counted(one.frames, 'frame')}"]
     lines += one.notes
     groups = by_rule(one.findings)
-    lines += [_group(findings) for findings in groups[:most]]
+    lines += [group_text(findings) for findings in groups[:most]]
     if len(groups) > most:
         lines.append(f"and {counted(len(groups) - most, 'more broken rule')}")
     return lines
@@ -49,7 +49,12 @@ def severity_text(severity: Severity, counts: dict[str, int]) -> str:
     return f"{count:,} {severity.value if count == 1 else _PLURALS[severity]}"
 
 
-def _group(findings: list[ReportedFinding]) -> str:
+def group_text(findings: list[ReportedFinding]) -> str:
+    """Returns a line on the findings of one rule, by one side.
+
+    Args:
+        findings: as `by_rule` groups them.
+    """
     first = findings[0]
     times = f", {len(findings):,} times" if len(findings) > 1 else ""
     where = f"#{first.seq} {first.method}" if first.method else f"#{first.seq}"

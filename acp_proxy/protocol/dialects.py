@@ -27,6 +27,8 @@ CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
 PUSH = "terminal/output"
 """In the 1.0 draft a request with which the client pushes a terminal's output. In v1 a request with
 which the agent asks for it."""
+PROMPT_WITH_CONTENT = "session/prompt with content"
+"""Why a recording without an initialize is taken for one of the draft; v1 requires ``prompt``."""
 
 
 class DetectedDialect(NamedTuple):
@@ -90,7 +92,7 @@ def dialect_of_frame(message: Message, answered: str | None = None) -> DetectedD
     elif message.method == PROMPT:
         params = _params(message)
         if "content" in params and "prompt" not in params:
-            return DetectedDialect(DRAFT, "session/prompt with content")
+            return DetectedDialect(DRAFT, PROMPT_WITH_CONTENT)
     elif message.method in ("auth/login", "auth/logout"):
         return DetectedDialect(V2, f"method {message.method}")
     elif message.method in ("session/load", "session/set_mode", "authenticate"):

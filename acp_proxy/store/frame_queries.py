@@ -180,6 +180,20 @@ def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
     return [row["seq"] for row in rows.query(sql, (text,))]
 
 
+def stray_errors(rows: Rows, most: int) -> list[int]:
+    """Returns the numbers of the first errors that answer no request of the recording.
+
+    Args:
+        rows: the recording.
+        most: the largest count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE kind = 'error' AND exchange IS NULL ORDER BY seq"
+        f" LIMIT {most}"
+    )
+    return [row["seq"] for row in rows.query(sql)]
+
+
 def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
     """Returns the frames that no newline ended, which are the last ones of a stream, with it."""
     sql = "SELECT max(seq) AS seq, stream, newline FROM frames GROUP BY stream"

@@ -36,6 +36,7 @@ _MOST_TURNS = 5
 """How many of the first turns are shown, and of the last ones; a few more are shown whole."""
 _MOST = 5
 """Sessions, questions, and findings of one kind."""
+_MOST_RULES = 10
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
 _SPARE_OF_TURN = (4, 5, 3)
@@ -53,13 +54,16 @@ _MORE = {
 }
 
 
-def show_summary(summary: Summary, word: str, page: RecordingPage | None = None) -> None:
+def show_summary(
+    summary: Summary, word: str, page: RecordingPage | None = None, broken: Sequence[str] = ()
+) -> None:
     """Prints the summary of a recording.
 
     Args:
         summary: of the recording.
         word: how the user named the recording.
         page: where to, if not on stdout; it has no hint at the next command.
+        broken: a line for each rule of the protocol that it breaks, if that was checked.
     """
     has_hint = page is None
     page = page or RecordingPage(stdout_screen())
@@ -67,7 +71,7 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
         summary.recording,
         live=summary.live,
         problems=count_problems(summary),
-        otherwise=piece(_no_problems(summary), Ink.TO_CLIENT),
+        otherwise=_otherwise(summary, broken),
     )
     _about(page, summary)
     page.print()
@@ -75,6 +79,7 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     page.print()
     _course(page, summary)
     _findings(page, summary, word)
+    _broken_rules(page, broken)
     _stderr(page, summary)
     if has_hint and page.screen.columns is not None:
         page.print()
@@ -82,9 +87,12 @@ def show_summary(summary: Summary, word: str, page: RecordingPage | None = None)
     page.flush()
 
 
-def _no_problems(summary: Summary) -> str:
+def _otherwise(summary: Summary, broken: Sequence[str]) -> Piece:
+    if count := sum(not line.startswith("-") for line in broken):
+        return piece(counted(count, "broken rule"), Ink.STDERR)
     origin = summary.recording.origin
-    return "no problems" + (" in what was imported" if origin is not None and origin.lost else "")
+    where = " in what was imported" if origin is not None and origin.lost else ""
+    return piece(f"no problems{where}", Ink.TO_CLIENT)
 
 
 def _about(page: RecordingPage, summary: Summary) -> None:
@@ -301,6 +309,18 @@ def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
     for waiting in summary.waiting[:_MOST]:
         page.wrap(piece("  … "), piece(waiting.text))
     _more(page, len(summary.waiting) - _MOST)
+
+
+def _broken_rules(page: RecordingPage, broken: Sequence[str]) -> None:
+    """The rules that an excerpt breaks, the worst first."""
+    if not broken:
+        return
+    page.print()
+    page.print(piece("broken rules", bold=True))
+    for line in broken[:_MOST_RULES]:
+        mark, _, text = line.partition(" ")
+        page.wrap(piece(f"  {mark} ", Ink.TROUBLE if mark == "✗" else Ink.STDERR), piece(text))
+    _more(page, len(broken) - _MOST_RULES)
 
 
 def _stderr(page: RecordingPage, summary: Summary) -> None:

@@ -60,9 +60,14 @@ _OFFERS: dict[tuple[str, str], tuple[str, ...]] = {
 def version_is_2(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds messages whose ``jsonrpc`` is missing, or another value."""
     value = seen.value
-    if isinstance(value, dict) and value.get("jsonrpc") != "2.0":
-        what = f"is {shown(value['jsonrpc'])}" if "jsonrpc" in value else "is missing"
-        yield Breach(f'"jsonrpc" {what}')
+    if not isinstance(value, dict) or value.get("jsonrpc") == "2.0":
+        return
+    if talk.is_excerpt and "jsonrpc" not in value:
+        text = '"jsonrpc" is missing, or was left out by who copied the message'
+        yield Breach(text, severity=Severity.WARNING)
+        return
+    what = f"is {shown(value['jsonrpc'])}" if "jsonrpc" in value else "is missing"
+    yield Breach(f'"jsonrpc" {what}')
 
 
 @rule("rpc.shape", odd_objects=True, alone=True)

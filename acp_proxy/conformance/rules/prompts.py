@@ -1,6 +1,7 @@
 """Rules on prompts and their content, and on what belongs to a turn."""
 
 import binascii
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from acp_proxy.conformance.values import Breach, frames_of
 from acp_proxy.conformance.wording import not_offered, shown
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION, PROMPT, V1, V2
-from acp_proxy.protocol.json_text import member
+from acp_proxy.protocol.json_text import encode_json, member
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import RUNNING, TURN_OUTPUT
 from acp_proxy.redaction.markers import MARKER
@@ -22,6 +23,7 @@ _STOP_REASONS = {
     V1: frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}),
     DRAFT: frozenset({"end_turn", "cancelled", "max_tokens", "error"}),
 }
+_OF_SESSION = re.compile(rb"(?i:\bsession(?:[ _]?id)?\b(?!/))")
 _BINARY = ("image", "audio", "resource")
 _WITH_CONTENT = (
     "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk",
@@ -56,7 +58,8 @@ def resources_are_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
 def baseline_is_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds "invalid params" for a prompt of text and resource links alone.
 
-    The prompt must be right in all else, so that nothing but its blocks can be the reason.
+    The prompt must be right in all else, so that nothing but its blocks can be the reason. Where
+    the opening of the session is missing, an error that speaks of the session may be right.
     """
     request = seen.request
     if not seen.is_error or seen.message.error_code != -32602 or request is None:
@@ -65,7 +68,8 @@ def baseline_is_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     if session is None or session.closed_seq is not None or not isinstance(blocks, list):
         return
     is_plain = request.params.keys() <= {"sessionId", "prompt", "_meta"} and _is_baseline(blocks)
-    if is_plain and talk.other_turn(seen.session, seen.done.turn) is None:
+    is_of_session = _OF_SESSION.search(encode_json(seen.value["error"])) and not session.opened
+    if is_plain and not is_of_session and talk.other_turn(seen.session, seen.done.turn) is None:
         yield Breach("a prompt of text and resource links is refused as invalid", (request.seq,))
 
 

@@ -3,7 +3,7 @@
 They look at a message after all others, and keep silent on a value that has broken another rule.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
@@ -89,24 +89,36 @@ def _first_of_each(problems: list[SchemaProblem]) -> Iterator[SchemaProblem]:
 def _params_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
     if seen.message.kind not in (_REQUEST, _NOTIFICATION) or not isinstance(seen.value, dict):
         return []
-    schemas = talk.schemas_of(seen)
-    if schemas is None:
-        return []
-    params = seen.value.get("params", ABSENT)
-    found = schemas.params(seen.direction, seen.method or "", params)
-    return [one for one in found if not _is_broken(one.pointer, seen.broken)] if found else found
+    way, method, params = seen.direction, seen.method or "", seen.value.get("params", ABSENT)
+    found = _problems(seen, talk, lambda schemas: schemas.params(way, method, params))
+    return [one for one in found if not _is_excused(one, seen, talk)] if found else found
 
 
 def _result_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
     is_result = seen.message.kind is _RESPONSE and seen.answered is not None
     if not is_result or not isinstance(seen.value, dict) or seen.value.get("error") is not None:
         return []
-    schemas = talk.schemas_of(seen)
-    if schemas is None:
+    way, method, result = seen.direction.other, seen.method or "", seen.value.get("result")
+    found = _problems(seen, talk, lambda schemas: schemas.result(way, method, result))
+    return [one for one in found if not _is_excused(one, seen, talk)] if found else found
+
+
+def _problems(
+    seen: CheckedMessage, talk: Conversation, problems: Callable[[SchemaSet], list[SchemaProblem]]
+) -> list[SchemaProblem]:
+    """Returns the problems of a message; an excerpt of an unknown dialect must be wrong in all."""
+    if (schemas := talk.schemas_of(seen)) is not None:
+        return problems(schemas)
+    if not talk.is_excerpt:
         return []
-    result = seen.value.get("result")
-    found = schemas.result(seen.direction.other, seen.method or "", result)
-    return [one for one in found if not _is_broken(one.pointer, seen.broken)] if found else found
+    found = [problems(SchemaSet.of_dialect(dialect)) for dialect in (V1, V2, DRAFT)]
+    return found[0] if all(found) else []
+
+
+def _is_excused(problem: SchemaProblem, seen: CheckedMessage, talk: Conversation) -> bool:
+    """Whether another rule has found it, or a person may have left out what is missing."""
+    is_left_out = talk.is_shortened and problem.mismatch is Mismatch.MISSING
+    return is_left_out or _is_broken(problem.pointer, seen.broken)
 
 
 def _severity(problem: SchemaProblem) -> Severity | None:

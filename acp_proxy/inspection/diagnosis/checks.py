@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable
 from acp_proxy.inspection.diagnosis.agent_end import agent_end
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext
 from acp_proxy.inspection.diagnosis.failures import (
+    empty_turns,
+    errors_without_requests,
     failed_requests,
     failed_turns,
     invalid_lines,
+    prompts_of_the_draft,
     refused_logins,
 )
 from acp_proxy.inspection.diagnosis.late_updates import late_updates
@@ -37,9 +40,12 @@ CHECKS: tuple[Check, ...] = (
     gaps,
     undelivered,
     lost_answers,
+    prompts_of_the_draft,
     failed_requests,
+    errors_without_requests,
     refused_logins,
     failed_turns,
+    empty_turns,
 )
 """All checks, in the order in which their findings are shown."""
 

@@ -21,6 +21,7 @@ from acp_proxy.inspection.diagnosis.values import (
 )
 from acp_proxy.inspection.fault_effects import FaultEffects
 from acp_proxy.inspection.waits import OpenWait
+from acp_proxy.protocol.json_text import has_elisions
 from acp_proxy.recording import RecordedEvent, Recording
 from acp_proxy.store.exchange_queries import TurnRow
 from acp_proxy.store.exchange_queries import turns as read_turns
@@ -83,13 +84,20 @@ class DiagnosisContext:
         """The errors by method, code and blame."""
         dialect = self.recording.dialect
         return read_errors(
-            self.reader, dialect, lambda: Rules(dialect, self.initialization), self.faults.injected
+            self.reader, dialect, lambda: Rules(dialect, self._announced), self.faults.injected
         )
 
     @cached_property
     def initialization(self) -> dict[str, Value]:
         """What each peer announced in the initialization, by the direction of what it receives."""
         return read_initialization(self.reader)
+
+    @property
+    def _announced(self) -> dict[str, Value]:
+        """The initialization, but for halves of which somebody has left out parts."""
+        if not self.recording.lost("parts"):
+            return self.initialization
+        return {way: {} if has_elisions(h) else h for way, h in self.initialization.items()}
 
     @cached_property
     def invalid_lines(self) -> list[InvalidLines]:

@@ -2,19 +2,22 @@
 
 from collections.abc import Iterator
 
-from acp_proxy.inspection.describe.values import word
-from acp_proxy.inspection.diagnosis.context import DiagnosisContext, quoted_prompt
+from acp_proxy.inspection.describe.errors import describe_error
+from acp_proxy.inspection.describe.values import HEAD, word
+from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext, quoted_prompt
 from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.messages import (
     messages_of_exchanges,
+    read_messages,
     request_text,
     requests_by_number,
 )
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, ErrorTally, Finding
-from acp_proxy.protocol.dialects import INITIALIZE, LOGIN, OPENING
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, LOGIN, OPENING, PROMPT_WITH_CONTENT
 from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import exchanges, has_succeeded_after
+from acp_proxy.store.frame_queries import stray_errors
 
 _MOST_LOGINS = 100
 _NEEDED = (*INITIALIZE, *LOGIN, *OPENING)
@@ -28,6 +31,19 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
         if not error.is_routine:
             text, by = _sentence(error), error.charged
             yield Finding("error", _severity(context, error), text, [error.seq], by)
+
+
+def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds errors whose requests may be missing in what was imported."""
+    if context.recording.has_all_lines:
+        return
+    found: dict[str, list[int]] = {}
+    for answer in read_messages(context.reader, stray_errors(context.reader, MOST), HEAD):
+        found.setdefault(describe_error(answer.message.get("error")), []).append(answer.seq)
+    for text, seqs in found.items():
+        times = f", {len(seqs):,} times, first" if len(seqs) > 1 else ""
+        what = "a request that is not in what was imported was answered with error"
+        yield Finding("error", PROBLEM, f"{what} {plain(text)}{times} (#{seqs[0]})", seqs)
 
 
 def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
@@ -62,6 +78,33 @@ def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
             text = f"{what} ended with stop reason error{by_whom} (#{turn.end_seq})"
             severity, by = (PROBLEM, "agent") if rule is None else (REMARK, "fault")
             yield Finding("error", severity, text, [turn.end_seq, turn.prompt_seq], by)
+
+
+def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds a prompt for which alone an excerpt is taken for one of the draft."""
+    recording = context.recording
+    if recording.lost("start") and recording.dialect_reason == PROMPT_WITH_CONTENT:
+        seq = context.turns[0].prompt_seq if context.turns else None
+        where = "" if seq is None else f" (#{seq})"
+        text = (
+            f"session/prompt{where} has content, as in {DRAFT}, and lacks prompt, which v1 requires"
+        )
+        yield Finding("dialect", REMARK, text, [] if seq is None else [seq], None)
+
+
+def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds turns that end well though the agent has sent nothing in them.
+
+    Agents may do that, but in an excerpt that somebody has chosen it is what matters.
+    """
+    if context.recording.origin is None or context.recording.lost("middle"):
+        return
+    for turn in context.turns:
+        if turn.stop_reason == "end_turn" and not turn.updates and turn.end_seq is not None:
+            prompt = quoted_prompt(context, turn)
+            what = f"turn {turn.id} (prompt{prompt} #{turn.prompt_seq})"
+            text = f"{what} ended with end_turn, without any update (#{turn.end_seq})"
+            yield Finding("empty-turn", REMARK, text, [turn.end_seq, turn.prompt_seq], None)
 
 
 def invalid_lines(context: DiagnosisContext) -> Iterator[Finding]:

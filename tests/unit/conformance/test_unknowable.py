@@ -89,6 +89,52 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("error", "is_broken"),
+    [
+        ('"message": "Session not found: s"', False),
+        ('"message": "invalid params", "data": "unknown sessionId"', False),
+        ('"message": "session/prompt takes no links"', True),
+        ('"message": "no obsession, please"', True),
+    ],
+)
+def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
+    error: str, *, is_broken: bool
+) -> None:
+    """Nobody knows whether it was there; an error with no other reason is about the text."""
+    prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
+    result = _check(
+        [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',
+         f'<- {{"jsonrpc":"2.0","id":2,"error":{{"code":-32602,{error}}}}}'],
+        ("start", "ending"),
+    )  # fmt: skip
+    assert [one.rule for one in result.findings] == ["prompt.baseline-refused"] * is_broken
+
+
+@pytest.mark.parametrize(
+    ("cwd", "broken"),
+    [
+        ("<workspace>", []),
+        ("/home/.../shed", []),
+        ("…", []),
+        ("shed", ["session.cwd-absolute"]),
+    ],
+)
+def test_a_placeholder_breaks_no_rule(cwd: str, broken: list[str]) -> None:
+    """People put it in the place of what nobody has to know."""
+    params = f'"params":{{"cwd":"{cwd}","mcpServers":[]}}'
+    line = f'-> {{"jsonrpc":"2.0","id":1,"method":"session/new",{params}}}'
+    assert [one.rule for one in _check([line], ("middle",)).findings] == broken
+
+
+def test_a_message_of_an_unknown_dialect_must_be_wrong_in_each() -> None:
+    """A prompt may be called content in the draft, but it cannot be missing anywhere."""
+    line = '-> {{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{{"sessionId":"s"{}}}}}'
+    for more, broken in (("", ["rpc.schema-params"]), (',"prompt":[]', ["prompt.empty"])):
+        found = _check([line.format(more)], ("start", "middle")).findings
+        assert [one.rule for one in found] == broken
+
+
 def test_a_report_counts_and_lists_what_was_not_checked() -> None:
     """The number of rules is that of those that were looked at."""
     rows = text_form_of(['<- {"jsonrpc":"2.0","id":7,"result":{}}'])
