@@ -56,17 +56,21 @@ def prepare(command: str) -> Callable[[Job], JobVerdict]:
     Args:
         command: its name.
     """
+    if command == "faults sweep":
+        import acp_proxy.cli.commands.faults.sweep
+    else:
+        # What commands import late, all of which each job would import.
+        import acp_proxy.cli.commands.inspect.check
+        import acp_proxy.store.library
+        from acp_proxy.cli.batch_warm_up import warm_up
+
+        warm_up()
     if command == "verify":
-        # What the command imports late, all of which each job would import.
         import acp_proxy.cli.commands.verify
         import acp_proxy.cli.render.verify_screen
         import acp_proxy.cli.work_directory
         import acp_proxy.runtime.verifier
-    elif command == "check":
-        import acp_proxy.cli.commands.inspect.check
-        import acp_proxy.conformance.checker
-    else:
-        import acp_proxy.cli.commands.faults.sweep  # noqa: F401
+        import acp_proxy.store.log_recovery  # noqa: F401
     return perform
 
 
