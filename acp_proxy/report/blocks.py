@@ -118,21 +118,21 @@ class _BlockMaker:
                 found = read(row)
                 self._note(row, found)
             place = columns.rows
-            if (block := columns.add(found)) is not None:
+            own, shared, texts, data, is_joined, _ = found
+            if (block := columns.add(own, shared, is_joined)) is not None:
                 yield block
-            cells.append(found.cells)
+            cells.append(texts)
             if len(cells) == CELL_ROWS:
                 yield self._cell_block()
             if payloads is None:
                 continue
-            if found.data is None or len(found.data) > PAYLOAD_BYTES:
-                yield from payloads.add_pieces(place, self._pieces(found))
-            elif (block := payloads.add(place, found.data)) is not None:
+            if data is None:
+                yield from payloads.add_pieces(place, self._reader.pieces(own[0]))
+            elif len(data) > PAYLOAD_BYTES:
+                yield from payloads.add_pieces(place, [data])
+            elif (block := payloads.add(place, data)) is not None:
                 yield block
         yield from self._finish()
-
-    def _pieces(self, found: ReportRow) -> Iterable[bytes]:
-        return self._reader.pieces(found.own[0]) if found.data is None else [found.data]
 
     def _note(self, row: Row, found: ReportRow) -> None:
         if row["kind"] == "request" and row["stream"] == "to-client" and row["method"] is not None:
@@ -182,10 +182,12 @@ class _IndexBlocks:
         self._first_of_run: int | None = None
         self._begin()
 
-    def add(self, found: ReportRow) -> DataBlock | None:
+    def add(
+        self, own: tuple[int | None, ...], shared: tuple[Any, ...], is_joined: bool
+    ) -> DataBlock | None:
         """Takes the next row, and returns the block of those before it if that is full."""
         place, run, block = self.rows, None, None
-        if found.is_joined:
+        if is_joined:
             if self._first_of_run is None:
                 self._first_of_run = place - 1
                 self._runs[-1] = 0
@@ -194,8 +196,8 @@ class _IndexBlocks:
             self._first_of_run = None
         if len(self._runs) == CHUNK_ROWS:
             block = self._block()
-        self._own.append(found.own)
-        self._shared.append(found.shared)
+        self._own.append(own)
+        self._shared.append(shared)
         self._runs.append(run)
         self.rows += 1
         return block
@@ -213,6 +215,9 @@ class _IndexBlocks:
         columns: list[tuple[str, int, int]] = []
         data = []
         for name, values in self._columns():
+            if values.count(None) == len(values):
+                columns.append((name, 0, 0))
+                continue
             if name in TEXTS:
                 codes = self._texts.codes(values)
             elif name in DIFFERENCES:

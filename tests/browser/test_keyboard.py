@@ -127,8 +127,11 @@ def test_all_is_done_by_keys(page: Visit) -> None:
     chosen = state(page, "row")
     keyboard.press("j")
     assert state(page, "row") == chosen
+    page.page.get_by_label("keys of one character").uncheck()
     keyboard.press("Escape")
     assert not page.ask("() => document.querySelector('dialog').open")
+    keyboard.press("2")
+    assert state(page, "view") == "list"
     page.page.get_by_role("slider").first.focus()
     for _ in range(3):
         keyboard.press("ArrowRight")

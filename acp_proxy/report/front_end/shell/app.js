@@ -79,7 +79,9 @@ class App {
       });
     }
     state.recording.onLoaded(() => this.current?.update("loaded"));
-    listenForKeys(this.commands, () => this.help.open);
+    this.hasLetters = h("input", { type: "checkbox", checked: true });
+    const isOff = (/** @type {string} */ key) => key.length === 1 && !this.hasLetters.checked;
+    listenForKeys(this.commands, (key) => this.help.open || isOff(key));
     this.showView();
     this.showCounts();
   }
@@ -127,7 +129,9 @@ class App {
   }
 
   showHelp() {
-    clear(this.help, h("h2", null, "Keys"), keyTable(this.commands), button("Close", () => this.help.close()));
+    const choice = h("p", null, h("label", null, this.hasLetters, " keys of one character work"));
+    const close = button("Close", () => this.help.close());
+    clear(this.help, h("h2", null, "Keys"), keyTable(this.commands), choice, close);
     this.help.showModal();
   }
 

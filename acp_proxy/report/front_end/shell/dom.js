@@ -18,7 +18,6 @@ const REFUSED_TAGS = /^(script|iframe|object|embed|link|meta|base|form)$/i;
  * @param {...(Child | Child[])} children @returns {HTMLElementTagNameMap[T]}
  */
 export function h(tag, attributes, ...children) {
-  if (REFUSED_TAGS.test(tag)) throw new Error(`an element ${tag} is never made`);
   return fill(document.createElement(tag), attributes, children);
 }
 
@@ -28,7 +27,6 @@ export function h(tag, attributes, ...children) {
  * @param {...(Child | Child[])} children @returns {SVGElementTagNameMap[T]}
  */
 export function svg(tag, attributes, ...children) {
-  if (REFUSED_TAGS.test(tag)) throw new Error(`an element ${tag} is never made`);
   return fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
@@ -54,6 +52,7 @@ export function setAttribute(element, name, value) {
  * @param {Attributes | null | undefined} attributes @param {(Child | Child[])[]} children
  */
 function fill(element, attributes, children) {
+  if (REFUSED_TAGS.test(element.localName)) throw new Error(`an element ${element.localName} is never made`);
   const { on = {}, style = {}, ...others } = attributes ?? {};
   for (const [event, listener] of Object.entries(on)) element.addEventListener(event, /** @type {EventListener} */ (listener));
   for (const [property, text] of Object.entries(style)) element.style.setProperty(property, String(text));

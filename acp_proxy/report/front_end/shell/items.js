@@ -31,27 +31,21 @@ export function buildItems(recording, shown, opened) {
   const turns = recording.numbers("turn");
   const tones = recording.codes("tone");
   const prompt = recording.code("prompt") || -1;
-  const count = shown.length;
-  let items = new Int32Array(count + 64);
-  let used = 0;
-  for (let place = 0; place < count; place++) {
-    const row = shown[place];
-    // A row has at most four items.
-    if (used + ITEM_KINDS > items.length) items = grown(items);
-    if (place > 0) {
-      const before = shown[place - 1];
-      const silence = times[row] - (arrivals[row] || 0) - times[before];
-      // With frames left out between the two, more happened meanwhile.
-      if (silence >= SILENCE_NS && seqs[row] === seqs[before] + 1) items[used++] = row * ITEM_KINDS + SILENCE;
-    }
-    if (tones[row] === prompt && !Number.isNaN(turns[row])) items[used++] = row * ITEM_KINDS + TURN;
+  /** @type {number[]} */
+  const items = [];
+  for (let place = 0; place < shown.length; place++) {
+    const [before, row] = [shown[place - 1], shown[place]];
+    const silence = times[row] - (arrivals[row] || 0) - times[before];
+    // With frames left out between the two, more happened meanwhile.
+    if (silence >= SILENCE_NS && seqs[row] === seqs[before] + 1) items.push(row * ITEM_KINDS + SILENCE);
+    if (tones[row] === prompt && !Number.isNaN(turns[row])) items.push(row * ITEM_KINDS + TURN);
     const run = runs[row];
-    const isFirst = place === 0 || runs[shown[place - 1]] !== run;
-    const isRun = !isFirst || (place + 1 < count && runs[shown[place + 1]] === run);
-    if (isRun && isFirst) items[used++] = row * ITEM_KINDS + RUN;
-    if (!isRun || opened.has(run)) items[used++] = row * ITEM_KINDS + ROW;
+    const isFirst = runs[before] !== run;
+    const isRun = !isFirst || runs[shown[place + 1]] === run;
+    if (isRun && isFirst) items.push(row * ITEM_KINDS + RUN);
+    if (!isRun || opened.has(run)) items.push(row * ITEM_KINDS + ROW);
   }
-  return items.subarray(0, used);
+  return Int32Array.from(items);
 }
 
 /**
@@ -78,11 +72,4 @@ export function runExtent(recording, shown, first) {
     size += sizes[last];
   }
   return { last, count, size };
-}
-
-/** @param {Int32Array} items */
-function grown(items) {
-  const more = new Int32Array(items.length * 2);
-  more.set(items);
-  return more;
 }

@@ -17,7 +17,7 @@ const LIST_KEYS = [
   ["→ ←", "open or close a run of chunks"],
 ];
 
-/** @param {Command[]} commands @param {() => boolean} isOff */
+/** @param {Command[]} commands @param {(key: string) => boolean} isOff */
 export function listenForKeys(commands, isOff) {
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
@@ -25,7 +25,9 @@ export function listenForKeys(commands, isOff) {
     const isTyping = key !== "Escape" && isOn("input, textarea, select, [contenteditable]");
     const isPressing = key === "Enter" && isOn("button, a, summary, [role=tab]");
     const command = commands.find(({ keys }) => keys.includes(key));
-    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isTyping || isPressing || !command || isOff()) return;
+    const isModified = event.ctrlKey || event.altKey || event.metaKey;
+    if (event.defaultPrevented || isModified || isTyping || isPressing || isOff(key)) return;
+    if (command === undefined) return;
     event.preventDefault();
     command.run();
   });
@@ -34,10 +36,10 @@ export function listenForKeys(commands, isOff) {
 /** The table of the help. @param {Command[]} commands */
 export function keyTable(commands) {
   const rows = commands.map(({ keys, words }) => [keys.map((key) => NAMES[key] ?? key).join(" "), words]);
-  return h(
-    "table",
-    { class: "keys" },
-    h("thead", null, h("tr", null, h("th", { scope: "col" }, "Key"), h("th", { scope: "col" }, "What it does"))),
-    h("tbody", null, [...rows, ...LIST_KEYS].map(([keys, words]) => h("tr", null, h("th", { scope: "row" }, keys.split(" ").map((key) => h("kbd", null, key))), h("td", null, words)))),
-  );
+  const lines = [...rows, ...LIST_KEYS].map(([keys, words]) => {
+    const names = keys.split(" ").map((key) => h("kbd", null, key));
+    return h("tr", null, h("th", { scope: "row" }, names), h("td", null, words));
+  });
+  const head = ["Key", "What it does"].map((title) => h("th", { scope: "col" }, title));
+  return h("table", { class: "keys" }, h("thead", null, h("tr", null, head)), h("tbody", null, lines));
 }

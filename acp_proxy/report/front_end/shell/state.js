@@ -160,7 +160,9 @@ export class State {
   }
 
   showRange() {
-    this.shown = this.range === null ? this.filtered : rowsWithinTimes(this.filtered, this.recording.numbers("t_ns"), this.range);
+    const [times, [from, to]] = [this.recording.numbers("t_ns"), this.range ?? [0, 0]];
+    const isWithin = (/** @type {number} */ row) => times[row] >= from && times[row] <= to;
+    this.shown = this.range === null ? this.filtered : this.filtered.filter(isWithin);
     this.tell("shown");
   }
 
@@ -183,15 +185,3 @@ export function neighbour(rows, row, step) {
 
 /** @param {unknown} error */
 export const messageOf = (error) => error instanceof Error ? error.message : String(error);
-
-/** @param {Int32Array} rows @param {Float64Array} times @param {[number, number]} range */
-function rowsWithinTimes(rows, times, [from, to]) {
-  const within = new Int32Array(rows.length);
-  let count = 0;
-  // Much faster than `filter` with a function.
-  for (let place = 0; place < rows.length; place++) {
-    const row = rows[place];
-    if (times[row] >= from && times[row] <= to) within[count++] = row;
-  }
-  return within.subarray(0, count);
-}
