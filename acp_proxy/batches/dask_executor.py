@@ -8,7 +8,6 @@ batch would wait for ever.
 
 import asyncio
 import logging
-import pickle
 import time
 import warnings
 import weakref
@@ -17,13 +16,14 @@ from concurrent.futures import Executor, Future
 from types import TracebackType
 from typing import Any
 
+import dask
 from distributed import Client, KilledWorker, Security
 from distributed.comm import connect
 
 from acp_proxy import __version__
 from acp_proxy.batches.job import Job
 from acp_proxy.batches.results import JobVerdict
-from acp_proxy.batches.shipments import Reply, delivered, packed, unreadable
+from acp_proxy.batches.shipments import Reply, delivered, from_bytes, packed, to_bytes, unreadable
 from acp_proxy.errors import ClusterFailed, UnreadableRecording
 
 _VERSION = "__import__('acp_proxy').__version__"
@@ -105,7 +105,7 @@ class DaskExecutor(Executor):
         """
         outer: Future[JobVerdict] = Future()
         try:
-            shipment = pickle.dumps(packed(job))
+            shipment = to_bytes(packed(job))
         except (OSError, UnreadableRecording) as e:
             outer.set_result(unreadable(job, e))
             return outer
@@ -159,7 +159,7 @@ class DaskExecutor(Executor):
             ) from e
         if isinstance(answer, str):
             raise ClusterFailed(answer)
-        reply: Reply = pickle.loads(answer)
+        reply: Reply = from_bytes(answer)
         return delivered(reply, job)
 
     def _expect_our_version(self) -> None:
@@ -204,6 +204,8 @@ def _silence() -> None:
     """Keeps Dask from writing to stderr: what matters is an exception in any case."""
     warnings.filterwarnings("ignore", module="distributed")
     logging.disable()
+    # Else the last thousand recordings that were sent stay in memory.
+    dask.config.set({"distributed.admin.low-level-log-length": 0})
 
 
 def _line(error: BaseException) -> str:

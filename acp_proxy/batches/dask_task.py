@@ -5,7 +5,6 @@ looks several times a second whether anybody still waits for the verdict: the ca
 interrupted or killed, and the worker may have been told to leave.
 """
 
-import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,22 +18,30 @@ from acp_proxy import __version__
 from acp_proxy.batches.local_executor import run
 from acp_proxy.batches.results import VerdictKind
 from acp_proxy.batches.shared_files import fetch
-from acp_proxy.batches.shipments import Reply, Shipment, reply_of, unpacked, unreadable
+from acp_proxy.batches.shipments import (
+    Reply,
+    Shipment,
+    from_bytes,
+    reply_of,
+    to_bytes,
+    unpacked,
+    unreadable,
+)
 
 _LEAVING = (Status.closing, Status.closed, Status.failed, Status.stopping)
 
 
 def answer(version: str, shipment: bytes) -> bytes | str:
-    """Does a job and returns the reply, pickled; or why this worker cannot, as a text.
+    """Does a job and returns the bytes of the reply; or why this worker cannot, as a text.
 
     Args:
         version: of acp-proxy, where the job comes from.
-        shipment: the job, pickled; not read by another version.
+        shipment: the bytes of the job; not read by another version.
     """
     worker = get_worker()
     if version != __version__:
         return f"expected acp-proxy {version} on each worker: {worker.address} has {__version__}"
-    return pickle.dumps(_reply(pickle.loads(shipment), worker))
+    return to_bytes(_reply(from_bytes(shipment), worker))
 
 
 def _reply(shipment: Shipment, worker: Any) -> Reply:

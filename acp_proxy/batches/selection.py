@@ -98,8 +98,10 @@ def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
         without: files and directories in which nothing is looked for.
 
     Raises:
-        NoSuchRecording: there are none.
+        NoSuchRecording: there are none, or it is a URL, which only workers read.
     """
+    if is_url(word):
+        raise NoSuchRecording(f"{word}: only workers fetch what a URL names")
     spared = {os.path.realpath(path) for path in without}
     names = sorted(_below(word, spared) if Path(word).is_dir() else _like(word, spared))
     if not names:

@@ -178,7 +178,7 @@ def test_only_a_batch_on_a_cluster_needs_dask() -> None:
     )
     assert done.stdout.splitlines() == [
         "[]",
-        "Refusal --executor dask needs distributed: pip install 'acp-proxy[dask]'",
+        "Refusal --executor dask needs dask: pip install 'acp-proxy[dask]'",
         "Refusal --executor dask needs fsspec: pip install 'acp-proxy[dask]'",
     ]
 

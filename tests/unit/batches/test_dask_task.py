@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from acp_proxy.batches import dask_task
 from acp_proxy.batches.batch import lost
 from acp_proxy.batches.job import Job
 from acp_proxy.batches.results import JobVerdict, VerdictKind
-from acp_proxy.batches.shipments import packed
+from acp_proxy.batches.shipments import from_bytes, packed, to_bytes
 from tests.shipped import DIRECTORY
 
 if TYPE_CHECKING:
@@ -48,8 +47,9 @@ def answer(
 ) -> Any:
     """What comes back of a job."""
     monkeypatch.setattr(dask_task, "run", run)
-    found = dask_task.answer(__version__, pickle.dumps(packed(job)))
-    return pickle.loads(found) if isinstance(found, bytes) else found
+    found = dask_task.answer(__version__, to_bytes(packed(job)))
+    assert isinstance(found, bytes)
+    return from_bytes(found)
 
 
 def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:

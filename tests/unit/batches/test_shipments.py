@@ -15,8 +15,10 @@ from acp_proxy.batches.shipments import (
     Reply,
     Unpacked,
     delivered,
+    from_bytes,
     packed,
     reply_of,
+    to_bytes,
     unpacked,
     unreadable,
 )
@@ -53,7 +55,9 @@ def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
     sent = job(HELLO, options=options, files=(str(one), str(two)), output="/of/the/caller.db")
     there = tmp_path / "there"
     there.mkdir()
-    got = unpacked(packed(sent), there, never).job
+    way = to_bytes(packed(sent))
+    assert len(way) < HELLO.stat().st_size / 5
+    got = unpacked(from_bytes(way), there, never).job
     assert Path(got.path).name == "hello.db"
     assert Path(got.path).read_bytes() == HELLO.read_bytes()
     assert [Path(path).read_text() for path in got.files] == ["a", "b"]
