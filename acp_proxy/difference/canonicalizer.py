@@ -43,10 +43,11 @@ class Canonicalizer:
 
     Args:
         rules: which places are left out, and which hold values.
+        values: those that are known already.
     """
 
-    def __init__(self, rules: tuple[PlaceRule, ...]) -> None:
-        self.values = Values()
+    def __init__(self, rules: tuple[PlaceRule, ...], values: Values | None = None) -> None:
+        self.values = values or Values()
         self._rules = compiled(rules)
         self._titled = compiled((*rules, *(PlaceRule(one, is_cut=True) for one in TITLES)))
         self._running = compiled(rule for rule in rules if rule.alias != PATH)
