@@ -150,12 +150,11 @@ class DaskExecutor(Executor):
         try:
             answer = inner.result()
         except KilledWorker as e:
-            raise WorkersLost(
-                f"{e.allowed_failures + 1} workers were lost while they did it"
-            ) from e
-        except ImportError as e:
+            lost = e.allowed_failures + 1
+            raise WorkersLost(f"{lost} workers were lost while they ran it") from e
+        except ImportError as e:  # of a worker that has joined later
             raise ClusterFailed(
-                f"a worker of {self.address} has no such acp-proxy: {_line(e)}"
+                f"expected acp-proxy {__version__} on each worker of {self.address}: {_line(e)}"
             ) from e
         if isinstance(answer, str):
             raise ClusterFailed(answer)
