@@ -34,6 +34,8 @@ class Writer:
     format: str
     write: Callable[[list[Sent]], str]
     has_times: bool = False
+    began_ns: int = BEGAN_NS
+    """The time of the beginning in the log."""
     has_directions: bool = True
     has_stderr: bool = False
     has_values: bool = True
@@ -146,6 +148,19 @@ def _kandev(sent: Sent) -> str:
     return json.dumps({"ts": time_of(sent).isoformat(), "direction": side, **content})
 
 
+def _trace(sent: Sent) -> str:
+    message = json.loads(sent.raw)
+    ends = ("Client", "Agent") if sent.stream is TO_AGENT else ("Agent", "Client")
+    event = {"ts": sent.ms / 1000, "protocol": "acp", "from": ends[0], "to": ends[1]}
+    if "method" in message:
+        kind = "request" if "id" in message else "notification"
+        del message["jsonrpc"]
+        return json.dumps({"type": kind, **event, "session": None} | message)
+    payload = message.get("result", message.get("error"))
+    answer = {"id": message["id"], "is_error": "error" in message, "payload": payload}
+    return json.dumps({"type": "response", **event, **answer})
+
+
 def _toad(sent: Sent) -> str:
     if sent.stream is TO_AGENT:
         return f"[client] {json.loads(sent.raw)!r}"
@@ -167,6 +182,7 @@ WRITERS = {
     "agent-shell": Writer("agent-shell", _agent_shell, has_values=False),
     "vscode": Writer("lines", lines(_vscode), has_times=True),
     "kandev": Writer("lines", lines(_kandev), has_times=True, has_stderr=True),
+    "trace": Writer("lines", lines(_trace), has_times=True, began_ns=0),
     "toad": Writer("lines", lines(_toad)),
     "arrows": Writer("lines", _marked("→", "←")),
     "long-arrows": Writer("lines", _marked("-->", "<--")),

@@ -8,22 +8,22 @@ from typing import Any, NamedTuple
 
 from acp_proxy.foreign_logs.json_text import ReadMessage, member_texts, read_message
 from acp_proxy.foreign_logs.markers import Marker, read_word
-from acp_proxy.foreign_logs.messages import is_message
+from acp_proxy.foreign_logs.messages import is_message, spelled
 from acp_proxy.foreign_logs.times import Stamp, read_epoch, read_stamp
+from acp_proxy.protocol.peers import Stream
 
 _MESSAGES = ("frame", "message", "msg", "raw", "payload", "data", "body", "json", "line", "rpc")
 _DIRECTIONS = (
-    "direction",
-    "dir",
-    "_direction",
-    "side",
-    "from",
-    "stream",
-    "channel",
-    "event",
-    "type",
-)
+    "direction", "dir", "_direction", "side", "from", "stream", "channel", "event", "type",
+)  # fmt: skip
 _TIMES = ("ts", "timestamp", "time", "at", "t", "@timestamp", "date")
+_PARTS = {
+    "request": ("id", "method", "params"),
+    "notification": ("method", "params"),
+    "response": ("id", "payload"),
+}
+_LONGEST_TRACE = 10**8
+"""Seconds since its start that an event of a trace may have."""
 _WORDS = ("line", "text", "message", "msg", "raw", "data", "frame")
 
 
@@ -58,9 +58,29 @@ def read_envelope(found: ReadMessage) -> EnclosedMessage | None:
             read = read_message(inner.encode("utf-8", "replace"), repairs=True)
             if read is not None and is_message(read.value):
                 return EnclosedMessage(read.raw, marker, stamp)
-        elif is_message(inner):
-            return EnclosedMessage(member_texts(found.raw)[name], marker, stamp)
-    return None
+        elif is_message(inner) and (texts := member_texts(found.raw)) is not None:
+            return EnclosedMessage(texts[name], marker, stamp)
+    return _traced(found)
+
+
+def _traced(found: ReadMessage) -> EnclosedMessage | None:
+    """Reads an event of sacp-conductor, whose members are those of the message and others."""
+    value = found.value
+    ends = (value.get("from"), value.get("to"))
+    is_of_client = [isinstance(end, str) and end.lower() == "client" for end in ends]
+    texts = member_texts(found.raw) if any(is_of_client) else None
+    if texts is None or value.get("protocol", "acp") != "acp":
+        return None  # between two agents of a chain, or of another protocol
+    parts = {name: texts[name] for name in _PARTS.get(str(value.get("type")), ()) if name in texts}
+    if "payload" in parts:
+        parts["error" if value.get("is_error") is True else "result"] = parts.pop("payload")
+    if len(parts) < 2:
+        return None
+    stream = Stream.TO_AGENT if is_of_client[0] else Stream.TO_CLIENT
+    ts = value.get("ts")
+    has_time = isinstance(ts, int | float) and 0 <= ts < _LONGEST_TRACE
+    stamp = Stamp(int(ts * 10**9), has_date=True, has_zone=True) if has_time else None
+    return EnclosedMessage(spelled(parts), Marker(stream, names_peers=True), stamp)
 
 
 def _stamp(value: Any) -> Stamp | None:

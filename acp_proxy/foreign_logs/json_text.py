@@ -70,10 +70,17 @@ def _mended(text: bytes) -> bytes | None:
     return None if mended is None or _parsed(mended.encode()) is None else mended.encode()
 
 
-def member_texts(raw: bytes) -> dict[str, bytes]:
-    """Returns the members of an object that `read_message` has read, each as it is written."""
+def member_texts(raw: bytes) -> dict[str, bytes] | None:
+    """Returns the members of an object that `read_message` has read, each as it is written.
+
+    Returns:
+        None if a value is nested too deeply.
+    """
     text = raw.decode()
-    return {one.key: text[one.start : one.end].encode() for one in members(text)}
+    try:
+        return {one.key: text[one.start : one.end].encode() for one in members(text)}
+    except (ValueError, IndexError, RecursionError):
+        return None
 
 
 def without_layout(text: bytes) -> bytes:

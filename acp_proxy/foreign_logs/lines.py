@@ -165,7 +165,7 @@ class _LineReader:
             yield Remark(number, number, remark_kind(line))
             return
         if self._begun is not None:
-            if not is_fence(line) and not self._is_new(number, line):
+            if not (is_fence(line) or self._is_new(number, line)):
                 yield from self._continued(number, line)
                 return
             yield from self._given_up()
@@ -290,11 +290,11 @@ class _LineReader:
         """Whether a line begins another message, so that the one before was cut off."""
         if self._pattern is not None:
             return self._pattern.start(number, line) is not None
+        if line.startswith((b" ", b"\t")):
+            return False
         starts = self._starts(number, line)
-        return (
-            bool(starts)
-            and (starts[0].marker is not None or line.startswith((b'{"jsonrpc"', b'{"id"')))
-            and not line.startswith((b" ", b"\t"))
+        return bool(starts) and (
+            starts[0].marker is not None or line.startswith((b'{"jsonrpc"', b'{"id"'))
         )
 
     def _continued(self, number: int, line: bytes) -> Iterator[Entry]:

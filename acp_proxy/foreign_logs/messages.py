@@ -17,3 +17,13 @@ def is_message(value: Any) -> bool:
     if isinstance(value.get("method"), str):
         return "jsonrpc" in value or not value.keys() - _MEMBERS
     return ("result" in value or "error" in value) and ("jsonrpc" in value or "id" in value)
+
+
+def spelled(parts: dict[str, bytes]) -> bytes:
+    """Returns a message in one line.
+
+    Args:
+        parts: its members, each as JSON; without ``jsonrpc``.
+    """
+    members = b"".join(b',"%s":%s' % (name.encode(), text) for name, text in parts.items())
+    return b'{"jsonrpc":"2.0"' + members + b"}"

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from acp_proxy.foreign_logs.json_text import member_texts, read_message
+from acp_proxy.foreign_logs.messages import spelled
 from acp_proxy.foreign_logs.pasted_text import PastedText, remark_kind
 from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter
 from acp_proxy.foreign_logs.values import (
@@ -48,7 +49,8 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
 
 def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
     found = read_message(text, repairs=True)
-    if found is None or not isinstance(found.value, dict):
+    texts = member_texts(found.raw) if found is not None else None
+    if found is None or texts is None or not isinstance(found.value, dict):
         yield UnreadLines(first, last, BROKEN)
         return
     value = found.value
@@ -60,7 +62,7 @@ def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
         words = params if isinstance(params, str) else json.dumps(params)
         for each in words.split("\n"):
             yield LoggedLine(first, last, stream, each.encode("utf-8", "replace"))
-    elif (raw := _rebuilt(value, member_texts(found.raw))) is None:
+    elif (raw := _rebuilt(value, texts)) is None:
         expected = "request, response or notification"
         yield UnreadLines(first, last, f'expected "_type" to be {expected}')
     else:
@@ -71,16 +73,15 @@ def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
 def _rebuilt(value: dict[str, Any], texts: dict[str, bytes]) -> bytes | None:
     """Returns the message that Zed saw; None if its type is unknown."""
     kind, params = value.get("_type"), texts.get("params", b"null")
-    head = b'{"jsonrpc":"2.0"'
-    if kind in ("request", "response"):
-        head += b',"id":' + texts.get("id", b"null")
+    known = {"id": texts.get("id", b"null"), "method": texts.get("method", b"null")}
     if kind == "response":
-        name = b"error" if _is_error(value.get("params")) else b"result"
-        return head + b',"' + name + b'":' + params + b"}"
+        name = "error" if _is_error(value.get("params")) else "result"
+        return spelled({"id": known["id"], name: params})
     if kind not in ("request", "notification"):
         return None
-    head += b',"method":' + texts.get("method", b"null")
-    return head + (b"}" if params == b"null" else b',"params":' + params + b"}")
+    if kind == "notification":
+        del known["id"]
+    return spelled(known if params == b"null" else {**known, "params": params})
 
 
 def _is_error(params: Any) -> bool:

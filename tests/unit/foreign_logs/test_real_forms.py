@@ -21,7 +21,7 @@ from acp_proxy.foreign_logs.values import (
     UnreadLines,
 )
 from acp_proxy.protocol.peers import Stream
-from tests.foreign_logs import BEGAN_NS, STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent, conversation_of
+from tests.foreign_logs import STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent, conversation_of
 from tests.shipped import DIRECTORY
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def test_a_recording_comes_back_from_every_format(name: str, recording: str) -> 
         else:
             ours, theirs = (_alike(json.loads(raw)) for raw in (one.line.raw, original.raw))
             assert ours == theirs
-        expected = BEGAN_NS + original.ms * 10**6 if writer.has_times else None
+        expected = writer.began_ns + original.ms * 10**6 if writer.has_times else None
         assert one.line.time_ns == expected
 
 
