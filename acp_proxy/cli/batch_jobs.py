@@ -110,20 +110,24 @@ def perform(job: Job) -> JobVerdict:
 
 
 def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
-    from acp_proxy.cli.commands.verify import verify
+    from acp_proxy.cli.commands.verify import new_path, verify
+    from acp_proxy.store.library import delete
 
     reports: list[Any] = []
-    words = [*job.options, f"--output={job.output}", _operand(job.path), "--", *job.words]
+    output = new_path(job.words, Path(job.output or ""))
+    words = [*job.options, f"--output={output}", _operand(job.path), "--", *job.words]
     with _captured() as printed:
-        code = _exit_code(verify, words, reports.append)
+        try:
+            code = _exit_code(verify, words, reports.append)
+        except SystemExit:
+            delete(output)  # it has no verdict; whoever goes on runs it again
+            raise
     if not reports:
         kind = VerdictKind.STALLED if code == _STALLED else VerdictKind.CANNOT_START
         return evolve(verdict, exit=code, kind=kind, error=_reason(printed))
     (report,) = reports
     new, kept = Path(report.recorded_as), report.recorded_as
     if code == 0 and not job.keeps_clean:
-        from acp_proxy.store.library import delete
-
         kept = None if delete(new) else kept
     verdict = evolve(
         verdict,

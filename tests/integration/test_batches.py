@@ -159,9 +159,9 @@ def test_shards_are_equal_to_one_run_also_if_one_is_killed(
 
 
 def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
-    """The agents that run are ended, and what is not done is counted."""
+    """The agents that run are ended; of what is not done nothing is left but its number."""
     names = [f"recs/{name}" for name in expected if "stalls" in name or "clean" in name]
-    words = (*names, "--stall-timeout=0", "--results=stopped.jsonl", "--jobs=2")
+    words = (*names, "--stall-timeout=0", "--results=stopped.jsonl", "--jobs=2", "-o", "stopped")
     started = batches.begin("verify", *words)
     results = batches.directory / "stopped.jsonl"
     wait_until(lambda: results.exists() and results.read_bytes().count(b"\n") == 2, "a verdict")
@@ -170,7 +170,9 @@ def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
     assert started.returncode == 130
     assert stdout.startswith("2 recordings: 1 clean, 1 not done; ")
     batches.expect_nothing_left()
-    assert len(batches.verdicts("stopped.jsonl")) == 1
+    (done,) = batches.verdicts("stopped.jsonl")
+    kept = [path.name for path in (batches.directory / "stopped").iterdir()]
+    assert kept == [f"{Path(done).stem}.db"]
 
 
 def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:

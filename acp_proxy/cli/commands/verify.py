@@ -158,7 +158,7 @@ def verify(
         script = FilledScript(RecordedSteps(reader, as_sent=True))
         client = RecordedClient(script)
         secrets = fill(script, client, secret, are_for_many=ctx.obj is not None)
-        new = _new_path(command, output)
+        new = new_path(command, output)
         spare_recordings((report, junit), (file_of(reader), output or new, new))
         from acp_proxy.cli.work_directory import directories
 
@@ -271,7 +271,16 @@ def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> 
     return _TIMES * max(_SHORTEST_NS, recorded_ns + lines * (timing.fixed_ns or 0))
 
 
-def _new_path(command: tuple[str, ...], output: Path | None) -> Path:
+def new_path(command: tuple[str, ...], output: Path | None) -> Path:
+    """Returns where a new run is recorded: a path that nothing has.
+
+    Args:
+        command: that of the agent.
+        output: where it was asked to be; None for the recordings directory.
+
+    Raises:
+        Refusal: it cannot be recorded there.
+    """
     if output is not None and output.suffix == ".jsonl":
         raise Refusal(f"verify records a database: expected a name such as NAME.db, got {output}")
     if output is None:
