@@ -44,8 +44,6 @@ export class Recording {
     this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT);
     /** @type {Set<() => void>} */
     this.loadListeners = new Set();
-    /** @type {Map<number, [number, number]> | null} */
-    this.turnRows = null;
     /** What is wrong, by the row at which it shows. @type {Map<number, Problem[]>} */
     this.problems = new Map();
   }
@@ -79,7 +77,6 @@ export class Recording {
       else this.numbers(name);
       await pause();
     }
-    this.rowsOfTurn(0);
   }
 
   /**
@@ -131,17 +128,9 @@ export class Recording {
 
   /** The first and the last row of a turn, or null. @param {number} turn @returns {[number, number] | null} */
   rowsOfTurn(turn) {
-    if (this.turnRows === null) {
-      this.turnRows = new Map();
-      const turns = this.numbers("turn");
-      for (let row = 0; row < this.rows; row++) {
-        const found = this.turnRows.get(turns[row]);
-        if (found) found[1] = row;
-        else this.turnRows.set(turns[row], [row, row]);
-      }
-      this.turnRows.delete(NaN);
-    }
-    return this.turnRows.get(turn) ?? null;
+    const turns = this.numbers("turn");
+    const first = turns.indexOf(turn);
+    return first < 0 ? null : [first, turns.lastIndexOf(turn)];
   }
 
   /**

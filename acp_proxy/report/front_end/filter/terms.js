@@ -18,22 +18,24 @@ export const YES = 2;
 export class BadValue extends Error {}
 
 /** @param {Judge[]} parts @returns {Judge} */
-export function allOf(parts) {
-  if (parts.length === 1) return parts[0];
+export const allOf = (parts) => parts.length > 0 ? parts.reduce(both) : () => YES;
+
+/** @param {Judge[]} parts @returns {Judge} */
+export const anyOf = (parts) => parts.reduce(either);
+
+/** @param {Judge} a @param {Judge} b @returns {Judge} */
+function either(a, b) {
   return (row) => {
-    let least = YES;
-    for (let n = 0; n < parts.length && least > NO; n++) least = Math.min(least, parts[n](row));
-    return least;
+    const first = a(row);
+    return first === YES ? YES : Math.max(first, b(row));
   };
 }
 
-/** @param {Judge[]} parts @returns {Judge} */
-export function anyOf(parts) {
-  if (parts.length === 1) return parts[0];
+/** @param {Judge} a @param {Judge} b @returns {Judge} */
+function both(a, b) {
   return (row) => {
-    let most = NO;
-    for (let n = 0; n < parts.length && most < YES; n++) most = Math.max(most, parts[n](row));
-    return most;
+    const first = a(row);
+    return first === NO ? NO : Math.min(first, b(row));
   };
 }
 

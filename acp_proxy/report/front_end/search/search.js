@@ -31,7 +31,7 @@ export async function applyFilter({ recording }, text, signal) {
     signal?.throwIfAborted();
     sliceBegan = performance.now();
   }
-  const unread = placesOf(judged, PERHAPS);
+  const unread = rows.questions.length > 0 ? placesOf(judged, PERHAPS) : new Int32Array(0);
   if (unread.length > 0) await answer(rows, unread, signal);
   for (const row of unread) judged[row] = judge(row);
   for (const { batch } of rows.members) judged[batch] = NO;

@@ -45,7 +45,7 @@ export function buildItems(recording, shown, opened) {
     if (isRun && isFirst) items.push(row * ITEM_KINDS + RUN);
     if (!isRun || opened.has(run)) items.push(row * ITEM_KINDS + ROW);
   }
-  return Int32Array.from(items);
+  return new Int32Array(items);
 }
 
 /**
