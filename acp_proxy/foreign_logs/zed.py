@@ -21,6 +21,7 @@ from acp_proxy.foreign_logs.values import (
     LogFormat,
     LoggedLine,
     Remark,
+    RemarkKind,
     Repaired,
     UnreadLines,
 )
@@ -34,11 +35,15 @@ def _recognizes(head: bytes) -> bool:
 
 
 def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
-    pasted = PastedText(head)
+    pasted, has_ended = PastedText(head), False
     for found in ObjectSplitter(b"", b"[").split(pasted.cleaned(pieces)):
         if not isinstance(found, FoundObject):
-            text = found.text.strip(b" \t\r\n[],")
-            yield Remark(found.first, found.last, remark_kind(found.text if text else b""))
+            words = found.text.strip(b" \t\r\n[],")
+            kind = remark_kind(found.text if words else b"")
+            if has_ended and b"[" in found.text:
+                kind = RemarkKind.ELISION  # another copy, of a later part
+            has_ended = has_ended or b"]" in found.text
+            yield Remark(found.first, found.last, kind)
         elif found.text is None:
             yield UnreadLines(found.first, found.last, f"expected a message, got one {TOO_LONG}")
         elif not found.is_whole:
