@@ -174,13 +174,16 @@ def _listed(value: object, kind: type, name: str) -> tuple[Any, ...]:
 def _object(line: bytes) -> dict[str, Any]:
     try:
         members = json.loads(line)
-    except RecursionError:
+    except (RecursionError, ValueError):
         members = None
     if not isinstance(members, dict):
-        raise ValueError("expected a JSON object")
+        text = line[:_SHOWN].decode(errors="replace").strip()
+        raise ValueError(f"expected a JSON object, got {text!r}")
     return members
 
 
+_SHOWN = 40
+"""Bytes of a line that is something else."""
 _TYPES = {
     "str": (str,),
     "int": (int,),

@@ -82,7 +82,8 @@ def test_a_bad_verdict_says_what_was_expected(changed: dict[str, Any], words: st
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"x", "Expecting value"),
+        (b"x\n", "expected a JSON object, got 'x'$"),
+        (b"SQLite\xec\0", "expected a JSON object, got 'SQLite\ufffd.x00'$"),
         (b"[" * 100_000, "expected a JSON object"),
         (b"[]", "expected a JSON object"),
         (b"{}", "expected a header"),
