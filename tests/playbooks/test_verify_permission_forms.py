@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.engine.shared.divergence import DivergenceKind
 from tests.permission_playbook import (
     END,
     LS,
@@ -232,6 +233,9 @@ def test_a_tool_call_that_changes_before_the_answer_is_refused(
         -> end
     """)
     assert live.found == ["permission-differs primary in s 7"]
+    found = next(one for one in live.divergences if one.kind is DivergenceKind.PERMISSION_DIFFERS)
+    assert "session/request_permission" in (found.came or "")
+    assert '"rm"' in [one.live for one in found.differences]
 
 
 def v2_command(command: str = "ls", cwd: str = "/p", **more: Any) -> str:

@@ -185,6 +185,7 @@ def test_an_option_that_was_not_offered_is_chosen_again(
     live = asking(record, f"<- {permission(LS)}\n-> {selected('what')}")
     live.check(f"<- {permission(LS, 'what:allow_always')}\n-> {outcome(None)}\n<- {END}\n-> end")
     assert live.found == ["outcome-differs primary in s 7"]
+    assert "allow_always" in (live.divergences[0].came or "")
 
 
 def test_options_decide_among_equal_requests(record: Callable[..., RecordedTranscript]) -> None:

@@ -228,6 +228,9 @@ def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
     assert schedule.add(write(b"f"), 0) is CLIENT
     assert schedule.outboxes[CLIENT].take(9) is None
     assert (schedule.outboxes[CLIENT].size, schedule.outboxes[CLIENT].take_lost()) == (0, 1)
+    schedule.add(write(b"gh"), 0)
+    schedule.add(write(b"i"), 0)
+    assert schedule.outboxes[CLIENT].take_lost() == 3
     assert schedule.take_effects(0) == [KILL]
     assert schedule.outboxes[AGENT].take_lost() == 0
 

@@ -85,6 +85,7 @@ def test_a_message_with_other_params(play: Callable[..., Live]) -> None:
     expected = f"the recording expected session/prompt #{found.seq}; the client sent another one"
     assert found.summary == expected
     (miss,) = found.near_misses
+    assert miss.method == "session/prompt"
     assert [one.pointer for one in miss.differences] == ["/params/prompt"]
 
 
