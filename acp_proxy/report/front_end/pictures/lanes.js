@@ -79,34 +79,25 @@ export function lanesOf(recording) {
  * @param {Recording} recording @returns {Span[]}
  */
 export function openSpans(recording) {
-  const [kinds, answers] = [recording.codes("kind"), recording.numbers("response_seq")];
-  const isOfKind = (/** @type {number} */ row, /** @type {string} */ kind) => kinds[row] === recording.code(kind);
-  /** @type {Map<number, number | null>} */
-  const turnEnds = new Map();
-  for (const { prompt_seq, end_seq } of recording.meta.summary.turns) turnEnds.set(prompt_seq, end_seq);
+  const [seqs, answers] = [recording.numbers("seq"), recording.numbers("response_seq")];
+  const [times, delays] = [recording.numbers("t_ns"), recording.numbers("delay_ns")];
+  /** @type {{prompt_seq: number, end_seq: number | null}[]} */
+  const turns = recording.meta.summary.turns;
+  const turnEnds = new Map(turns.map(({prompt_seq, end_seq}) => [prompt_seq, end_seq]));
   /** @type {Span[]} */
   const spans = [];
   for (let row = 0; row < recording.rows; row++) {
-    const isRequest = isOfKind(row, "request");
+    const kind = recording.text("kind", row);
+    if (kind !== "request" && kind !== "response" && kind !== "error") continue;
     const isDropped = fateOf(recording, row) === "dropped";
-    const ends = isRequest ? endsOf(recording, row) : null;
-    if (ends !== null) {
-      const seq = recording.numbers("seq")[row];
-      const end = Number(turnEnds.has(seq) ? turnEnds.get(seq) : answers[row]);
-      const to = end > 0 ? recording.nearest(end) : Infinity;
-      if (isDropped) spans.push({ lane: "proxy", from: row, to });
-      else spans.push({ lane: ends.to, from: arrivalOf(recording, row), to });
-    } else if (isDropped && (isOfKind(row, "response") || isOfKind(row, "error"))) {
-      spans.push({ lane: "proxy", from: row, to: Infinity });
-    }
+    const ends = kind === "request" ? endsOf(recording, row) : null;
+    const end = Number(turnEnds.has(seqs[row]) ? turnEnds.get(seqs[row]) : answers[row]);
+    const to = ends && end > 0 ? recording.nearest(end) : Infinity;
+    const from = delays[row] > 0 ? recording.rowAt(times[row] + delays[row]) : row;
+    if (isDropped) spans.push({lane: "proxy", from: row, to});
+    else if (ends) spans.push({lane: ends.to, from, to});
   }
   return spans;
-}
-
-/** The row at which a frame has arrived. @param {Recording} recording @param {number} row */
-function arrivalOf(recording, row) {
-  const delay = recording.numbers("delay_ns")[row];
-  return delay > 0 ? recording.rowAt(recording.numbers("t_ns")[row] + delay) : row;
 }
 
 /**

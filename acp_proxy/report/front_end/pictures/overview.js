@@ -1,21 +1,23 @@
 // The strip above the views: how much passed when, turns, problems and faults, and the part of the
 // time that is shown, which mouse and keyboard change.
-import {lowerBound} from "../data/recording.js";
 import {clear, h, svg} from "../shell/dom.js";
 import {durationInWords, secondsInWords} from "../shell/words.js";
-import {countsByPlace, lengthOf, markPlaces, placeOf, timeAt, timeAxis} from "./time_axis.js";
+import {countsByPlace, lengthOf, placeOf, timeAt, timeAxis} from "./time_axis.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 
-const STRIP_HEIGHT = 76;
+/** The picture is stretched to the width of the page; this is its width in its own units. */
+const PARTS = 500;
+const HEIGHT = 76;
+const TOP = 16;
 const MIDDLE = 44;
 const HALF = 24;
-const BAR = 2;
-const MARK = 6;
-const CLICK = 5;
-const LABEL_WIDTH = 46;
+/** As parts of the width: of a stretch with a label, and from a click to the mark that it means. */
+const LABELLED = 0.03;
+const NEAR = 0.006;
+/** Pixels, from which on a click is a drag. */
+const DRAG = 5;
 const NAMED_ROWS = 5;
-const BAND = `V${STRIP_HEIGHT}H`;
 const STEPS = 1000;
 
 export class OverviewStrip {
@@ -27,116 +29,108 @@ export class OverviewStrip {
     this.axis = timeAxis(this.times);
     const [flags, faults] = [this.recording.numbers("flags"), this.recording.codes("fault")];
     this.faults = state.everyRow.filter((row) => flags[row] & 3 || faults[row]);
-    this.width = 0;
-    /** The places of the first and last time that are shown. @type {[number, number]} */
-    this.chosen = [0, 1];
-    this.back = svg("g", null);
+    /** Where a pointer went down; NaN while none is. */
+    this.start = NaN;
+    this.isDragged = false;
     this.bars = svg("g", null);
-    this.marks = svg("g", null);
-    this.cursor = svg("line", {class: "overview-cursor", y1: 0, y2: STRIP_HEIGHT});
-    this.picture = svg("svg", {height: STRIP_HEIGHT, "aria-hidden": "true"}, this.back, this.bars, this.marks, this.cursor);
+    this.hits = svg("g", null);
+    this.cursor = svg("g", null);
     this.veil = h("div", {class: "overview-veil"});
     this.handles = ["Show from", "Show until"].map((label, end) => h("input", {
       class: "overview-handle", type: "range", min: 0, max: STEPS, "aria-label": label,
       on: {input: () => this.moveHandle(end), change: () => this.apply()},
     }));
-    const on = {pointerdown: (/** @type {PointerEvent} */ event) => this.press(event)};
-    this.strip = h("div", {class: "overview-strip", on}, this.picture, this.veil, this.handles);
+    const types = ["pointerdown", "pointermove", "pointerup", "pointercancel"];
+    const on = Object.fromEntries(types.map((type) => [type, this.onPointer]));
+    this.strip = h("div", {class: "overview-strip", on}, this.picture(), this.veil, this.handles);
     this.hint = h("span", {class: "overview-hint"});
-    this.all = h("button", {type: "button", on: {click: () => state.setRange(null)}}, "Show all of the time");
-    const foot = h("div", {class: "overview-foot"}, h("span", null, this.words()), this.hint, this.all);
-    container.append(h("section", {class: "overview-box", "aria-label": "Overview"}, this.strip, foot));
-    new ResizeObserver(() => this.draw()).observe(this.strip);
+    const showAll = () => state.setRange(null);
+    this.all = h("button", {type: "button", on: {click: showAll}}, "Show all of the time");
+    const foot = h("div", {class: "overview-foot"}, this.words(), this.hint, this.all);
+    const attributes = {class: "overview-box", "aria-label": "Overview"};
+    container.append(h("section", attributes, this.strip, foot));
     state.on("shown", () => this.drawBars());
     state.on("range", () => this.showRange());
     state.on("row", () => this.drawCursor());
-    state.on("matched", () => this.drawMarks());
+    state.on("matched", () => clear(this.hits, this.path("hit", state.matched, () => "72v4")));
+    this.drawBars();
+    this.drawCursor();
     this.showRange();
   }
 
-  draw() {
-    if (this.strip.clientWidth === this.width) return;
-    this.width = this.strip.clientWidth;
-    this.picture.setAttribute("width", String(this.width));
-    this.drawBack();
-    this.drawBars();
-    this.drawMarks();
-    this.drawCursor();
+  /** What never changes, and places for the rest. */
+  picture() {
+    const {recording, axis, times} = this;
+    const {turns} = recording.meta.summary;
+    /** @type {HTMLElement[]} */
+    const labels = [];
+    /** @param {number} from @param {number} to @param {string} words */
+    const band = (from, to, words) => {
+      const [left, right] = [from, to].map((time) => placeOf(axis, time));
+      const style = {left: `${left * 100}%`, width: `${(right - left) * 100}%`};
+      if (right - left > LABELLED) labels.push(h("span", {class: "overview-label", style}, words));
+      return `M${left * PARTS} ${TOP}V${HEIGHT}H${right * PARTS}V${TOP}Z`;
+    };
+    const timeOf = (/** @type {number | null} */ seq) => times[recording.nearest(seq ?? Infinity)];
+    const bands = turns.map((/** @type {any} */ {id, prompt_seq, end_seq}) =>
+      band(timeOf(prompt_seq), timeOf(end_seq), `turn ${id}`));
+    const quiet = axis.quiet.map(({from, to}) => band(from, to, durationInWords(to - from)));
+    const view = {viewBox: `0 0 ${PARTS} ${HEIGHT}`, preserveAspectRatio: "none"};
+    const parts = [
+      svg("path", {class: "overview-turn", d: bands.join("")}),
+      svg("path", {class: "overview-quiet", d: quiet.join("")}),
+      svg("path", {class: "overview-middle", d: `M0 ${MIDDLE}H${PARTS}`}),
+      this.bars, this.hits, this.cursor,
+      this.path("fault", this.faults, () => "8h.01"),
+      this.path("problem", this.state.problems, () => "8h.01"),
+    ];
+    return [svg("svg", {...view, "aria-hidden": "true"}, parts), ...labels];
   }
 
-  /** @param {number} time */
-  x = (time) => placeOf(this.axis, time) * this.width;
-
-  drawBack() {
-    const {recording, times} = this;
-    const top = MIDDLE - HALF - 4;
-    const labels = [];
-    let [bands, free] = ["", 0];
-    for (const {id, prompt_seq, end_seq} of recording.meta.summary.turns) {
-      const row = recording.rowOf(prompt_seq);
-      if (row < 0) continue;
-      const from = this.x(times[row]);
-      const to = Math.max(from + 1, this.x(times[end_seq === null ? times.length - 1 : recording.nearest(end_seq)]));
-      bands += `M${from} ${top}${BAND}${to}V${top}Z`;
-      if (from < free || (to - from < LABEL_WIDTH && free > 0)) continue;
-      labels.push(svg("text", {x: from + 3, y: STRIP_HEIGHT - 2}, `turn ${id}`));
-      free = from + LABEL_WIDTH;
-    }
-    let dotted = "";
-    for (const {from, to} of this.axis.quiet) {
-      const [left, right] = [this.x(from), this.x(to)];
-      dotted += `M${left} ${top}${BAND}${right}V${top}Z`;
-      const attributes = {class: "overview-length", x: (left + right) / 2, y: MIDDLE - 3};
-      if (right - left > 28) labels.push(svg("text", attributes, durationInWords(to - from)));
-    }
-    clear(this.back, svg("path", {class: "overview-turn", d: bands}), svg("path", {class: "overview-quiet", d: dotted}),
-      svg("path", {class: "overview-middle", d: `M0 ${MIDDLE}H${this.width}`}), labels);
+  /**
+   * A shape wherever there are rows.
+   * @param {string} name @param {Int32Array} rows @param {(count: number) => string} shape
+   */
+  path(name, rows, shape) {
+    const counts = countsByPlace(this.axis, this.times, rows, PARTS);
+    const shapes = Array.from(counts, (count, at) => count && `M${at + 0.5} ${shape(count)}`);
+    return svg("path", {class: `overview-${name}`, d: shapes.filter(Boolean).join("")});
   }
 
   drawBars() {
-    const {recording, axis, times} = this;
-    const streams = ["to-agent", "to-client"].map((name) => recording.code(name) || -1);
-    const counts = countsByPlace(axis, times, recording.codes("stream"), streams, this.state.filtered, Math.ceil(this.width / BAR) || 1);
-    const most = Math.max(1, ...counts.map((column) => column.reduce((a, b) => Math.max(a, b))));
-    clear(this.bars, counts.map((column, down) => {
-      let path = "";
-      column.forEach((number, at) => {
-        const height = Math.max(2, HALF * Math.sqrt(number / most));
-        if (number) path += `M${at * BAR + BAR / 2} ${MIDDLE}v${(down ? height : -height).toFixed(1)}`;
-      });
-      return svg("path", {class: `overview-${down ? "agent" : "client"}`, d: path});
-    }));
-  }
-
-  drawMarks() {
-    const drawn = (/** @type {string} */ name, /** @type {Int32Array} */ rows, /** @type {(x: number) => string} */ shape) => {
-      const places = markPlaces(this.axis, this.times, rows, MARK / Math.max(1, this.width));
-      return svg("path", {class: `overview-${name}`, d: places.map((place) => shape(place * this.width)).join("")});
+    const {filtered} = this.state;
+    const streams = this.recording.codes("stream");
+    const most = Math.max(...countsByPlace(this.axis, this.times, filtered, PARTS));
+    /** @param {string} name @param {string} stream @param {number} half */
+    const bars = (name, stream, half) => {
+      const rows = filtered.filter((row) => streams[row] === this.recording.code(stream));
+      return this.path(name, rows, (count) => `${MIDDLE}v${half * Math.max(0.1, Math.sqrt(count / most))}`);
     };
-    clear(this.marks, drawn("fault", this.faults, (x) => `M${x} 3l5 5l-5 5l-5 -5Z`),
-      drawn("problem", this.state.problems, (x) => `M${x} 13l-5 -10h10Z`),
-      drawn("hit", this.state.matched, (x) => `M${x} ${STRIP_HEIGHT - 4}v4`));
+    clear(this.bars, bars("client", "to-agent", -HALF), bars("agent", "to-client", HALF));
   }
 
   drawCursor() {
-    const {row} = this.state;
-    this.cursor.setAttribute("visibility", row < 0 ? "hidden" : "visible");
-    this.cursor.setAttribute("transform", `translate(${row < 0 ? 0 : this.x(this.times[row])})`);
+    const place = placeOf(this.axis, this.times[this.state.row]) * PARTS;
+    clear(this.cursor, svg("path", {class: "overview-cursor", d: `M${place} 0V${HEIGHT}`}));
   }
 
   showRange() {
     const {range} = this.state;
-    this.choose(range === null ? [0, 1] : [placeOf(this.axis, range[0]), placeOf(this.axis, range[1])]);
+    this.choose(range === null ? [0, 1] : range.map((time) => placeOf(this.axis, time)));
     this.all.hidden = range === null;
-    const [from, to] = (range ?? []).map(inSeconds);
-    this.hint.textContent = range === null ? "" : `showing ${from} to ${to}`;
+    this.hint.textContent = range === null ? "" : `showing ${range.map(inSeconds).join(" to ")}`;
   }
 
-  /** @param {[number, number]} chosen places */
+  /** The places between which time is shown. */
+  get chosen() {
+    return this.handles.map(({value}) => Number(value) / STEPS);
+  }
+
+  /** @param {number[]} chosen places */
   choose(chosen) {
-    this.chosen = chosen;
     const [from, to] = chosen.map((place) => `${place * 100}%`);
-    this.veil.style.setProperty("background", `linear-gradient(90deg, var(--paper) ${from}, transparent ${from} ${to}, var(--paper) ${to})`);
+    const ends = `var(--paper) ${from}, transparent ${from} ${to}, var(--paper) ${to}`;
+    this.veil.style.setProperty("background", `linear-gradient(90deg, ${ends})`);
     this.handles.forEach((handle, end) => {
       handle.value = String(Math.round(chosen[end] * STEPS));
       handle.setAttribute("aria-valuetext", inSeconds(timeAt(this.axis, chosen[end])));
@@ -146,59 +140,47 @@ export class OverviewStrip {
   /** Shows the rows of the chosen places. */
   apply() {
     const [from, to] = this.chosen;
-    const isAll = from <= 0 && to >= 1;
-    this.state.setRange(isAll ? null : [Math.floor(timeAt(this.axis, from)), Math.ceil(timeAt(this.axis, to))]);
+    const [first, last] = this.chosen.map((place) => timeAt(this.axis, place));
+    this.state.setRange(from === 0 && to === 1 ? null : [Math.floor(first), Math.ceil(last)]);
   }
 
-  /** @param {number} end 0 or 1 */
+  /** Takes the other handle along where one goes beyond it. @param {number} end 0 or 1 */
   moveHandle(end) {
-    const [from, to] = this.chosen;
-    const place = Number(this.handles[end].value) / STEPS;
-    this.choose(end ? [Math.min(from, place), place] : [place, Math.max(place, to)]);
+    const {chosen} = this;
+    chosen[1 - end] = end ? Math.min(...chosen) : Math.max(...chosen);
+    this.choose(chosen);
   }
 
-  /** @param {PointerEvent} event */
-  placeUnder(event) {
+  /** Chooses a stretch of time by a drag, and a row by a click. @param {PointerEvent} event */
+  onPointer = ({type, target, button, pointerId, clientX}) => {
     const {left, width} = this.strip.getBoundingClientRect();
-    return Math.max(0, Math.min(1, (event.clientX - left) / width));
-  }
-
-  /** @param {PointerEvent} event */
-  press(event) {
-    if (event.button !== 0 || this.handles.some((handle) => handle === event.target)) return;
-    const start = this.placeUnder(event);
-    const listening = new AbortController();
-    let moved = false;
-    const drag = (/** @type {PointerEvent} */ next) => {
-      moved ||= Math.abs(next.clientX - event.clientX) >= CLICK;
-      const place = this.placeUnder(next);
-      if (moved) this.choose([Math.min(start, place), Math.max(start, place)]);
-    };
-    const stop = (/** @type {PointerEvent} */ last) => {
-      listening.abort();
-      if (last.type === "pointercancel") this.showRange();
-      else if (moved) this.apply();
-      else this.state.select(this.rowAt(start));
-    };
-    this.strip.setPointerCapture(event.pointerId);
-    this.strip.addEventListener("pointermove", drag, listening);
-    this.strip.addEventListener("pointerup", stop, listening);
-    this.strip.addEventListener("pointercancel", stop, listening);
-  }
+    const place = Math.max(0, Math.min(1, (clientX - left) / width));
+    const isOnHandle = this.handles.some((handle) => handle === target);
+    if (type === "pointerdown" && button === 0 && !isOnHandle) {
+      [this.start, this.isDragged] = [place, false];
+      this.strip.setPointerCapture(pointerId);
+    }
+    if (Number.isNaN(this.start)) return;
+    this.isDragged ||= Math.abs(place - this.start) * width >= DRAG;
+    if (this.isDragged) this.choose([this.start, place].sort((a, b) => a - b));
+    if (type === "pointerdown" || type === "pointermove") return;
+    this.start = NaN;
+    if (type === "pointercancel") this.showRange();
+    else if (this.isDragged) this.apply();
+    else this.state.select(this.rowAt(place));
+  };
 
   /**
-   * The row of the problem or fault whose mark is at a place, else the first row from there on.
+   * The row of the problem or fault whose mark is near a place, else the first row from there on.
    * @param {number} place
    */
   rowAt(place) {
-    const under = Math.min(this.recording.rowAt(timeAt(this.axis, place)), this.times.length - 1);
-    let [found, nearest] = [under, MARK];
-    for (const rows of [this.state.problems, this.faults]) {
-      const at = lowerBound(rows, under);
-      for (const row of rows.subarray(Math.max(0, at - 1), at + 1)) {
-        const distance = Math.abs(this.x(this.times[row]) - place * this.width);
-        if (distance < nearest) [found, nearest] = [row, distance];
-      }
+    const {axis, times} = this;
+    const under = Math.min(this.recording.rowAt(timeAt(axis, place)), times.length - 1);
+    let [found, nearest] = [under, NEAR];
+    for (const row of [...this.state.problems, ...this.faults]) {
+      const distance = Math.abs(placeOf(axis, times[row]) - place);
+      if (distance < nearest) [found, nearest] = [row, distance];
     }
     return found;
   }
@@ -206,14 +188,15 @@ export class OverviewStrip {
   /** What the strip shows, in words. */
   words() {
     const {times, axis} = this;
-    const seqs = this.recording.numbers("seq");
+    const length = durationInWords(times[times.length - 1] - times[0]);
     const named = (/** @type {string} */ what, /** @type {Int32Array} */ rows) => {
-      const first = [...rows.subarray(0, NAMED_ROWS)].map((row) => ` #${seqs[row]}`).join("");
-      return rows.length && `${what} at${first}${rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : ""}`;
+      const seqs = [...rows.subarray(0, NAMED_ROWS)].map((row) => this.recording.numbers("seq")[row]);
+      const more = rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : "";
+      return rows.length && `${what} at ${seqs.map((seq) => `#${seq}`).join(" ")}${more}`;
     };
     return [
-      times.length ? durationInWords(times[times.length - 1] - times[0]) || "no times: in the order of the frames" : "nothing was recorded",
-      named("▼ findings", this.state.problems), named("◇ faults", this.faults),
+      times.length ? length || "no times: in the order of the frames" : "nothing was recorded",
+      named("● findings", this.state.problems), named("■ faults", this.faults),
       axis.quiet.length && `quiet for ${durationInWords(lengthOf(axis.quiet))} where dotted, drawn short`,
     ].filter(Boolean).join(" · ");
   }

@@ -11,7 +11,6 @@ import {arrowsOf, endsOf, fateOf, lanesOf, lateUpdates, openSpans, sequenceItems
  * @typedef {import("../data/recording.js").RowCells} RowCells
  * @typedef {import("./lanes.js").Lane} Lane
  * @typedef {import("./lanes.js").Item} Item
- * @typedef {{from: Lane, to: Lane, text: (Node | string)[], words: string}} Label
  */
 
 const SEQUENCE_ROW = 42;
@@ -49,7 +48,7 @@ class SequenceView {
     this.empty = h("p", {class: "list-empty", hidden: true}, "No frame matches the filter and the chosen time.");
     const key = h("p", {class: "sequence-key"}, KEY, this.places.has("proxy") ? KEY_OF_FAULTS : "");
     const lines = [...this.places.values()].map((place) => `linear-gradient(var(--line), var(--line)) ${place}% 0 / 1px 100% no-repeat`);
-    container.append(h("div", {class: "sequence", style: {"--lifelines": lines.join(", ")}}, arrowHeads(), this.list.element, this.empty, key));
+    container.append(h("div", {class: "sequence", style: {"--lifelines": lines.join(", ")}}, this.list.element, this.empty, key));
   }
 
   /** @param {import("../shell/app.js").Change} change */
@@ -60,7 +59,6 @@ class SequenceView {
   }
 
   hide() {
-    this.items = [];
     this.list.setItems([]);
   }
 
@@ -92,22 +90,23 @@ class SequenceView {
   /** @param {Item} item @param {HTMLElement} node */
   render(item, node) {
     const {recording} = this;
-    const {row, kind} = item;
+    const {row, kind, after} = item;
     const labels = this.labels(item, recording.cellsNow(row));
-    const problems = kind === "frame" ? recording.problems.get(row)?.map(({ text }) => text) : undefined;
+    const words = labels.map(({textContent}) => textContent ?? "");
+    const problems = kind === "frame" ? recording.problems.get(row)?.map(({text}) => text) : undefined;
     const number = kind === "frame" ? this.number(item) : "";
-    const pause = durationInWords(item.after, ", ");
-    const after = item.after >= 0 && kind !== "gap" && pause ? `${pause} after` : "";
+    const pause = after >= 0 && kind !== "gap" ? durationInWords(after, ", ") : "";
     const trouble = problems ? `. Problem: ${problems.join(" ")}` : "";
-    node.classList.add("sequence-row", `sequence-${kind}`, `stream-${recording.text("stream", row)}`, `tone-${recording.text("tone", row)}`);
+    const classes = ["stream", "tone"].map((name) => `${name}-${recording.text(name, row)}`);
+    node.classList.add("sequence-row", `sequence-${kind}`, ...classes);
     node.classList.toggle("sequence-trouble", problems !== undefined);
-    node.title = visibleText([...labels.map(({words}) => words), ...(problems ?? [])].join("\n"));
-    node.setAttribute("aria-label", `${number} ${labels.map(({words}) => words).join("; ")}${after}${trouble}`);
+    node.title = visibleText([...words, ...(problems ?? [])].join("\n"));
+    node.setAttribute("aria-label", `${number} ${words.join("; ")}${pause && `${pause} after`}${trouble}`);
+    const time = kind === "gap" ? "" : secondsInWords(item.time, "", " s");
+    const drawing = svg("svg", {"aria-hidden": "true"}, this.bars(item), this.arrows(item));
     node.append(
-      h("span", {class: "sequence-when", role: "gridcell"},
-        h("b", null, problems ? "▼ " : "", number), kind === "gap" ? "" : secondsInWords(item.time, "", " s")),
-      h("span", {class: "sequence-field", role: "gridcell"},
-        svg("svg", {"aria-hidden": "true"}, this.bars(item), this.arrows(item)), labels.map((label) => this.labelled(label))));
+      h("span", {class: "sequence-when", role: "gridcell"}, h("b", null, problems ? "▼ " : "", number), time),
+      h("span", {class: "sequence-field", role: "gridcell"}, drawing, labels));
   }
 
   /** @param {Item} item */
@@ -116,31 +115,19 @@ class SequenceView {
     return last > row ? `#${seqs[row]}–${seqs[last]}` : `#${seqs[row]}`;
   }
 
-  /** @param {Label} label */
-  labelled({from, to, text}) {
-    const places = [from, to].map((lane) => Math.max(this.place(lane), this.place("client")));
-    const [left, right] = [Math.min(...places), Math.max(...places)];
-    const style = {left: `calc(${left}% + 12px)`, "--room": `calc(${right - left}% - 24px)`};
-    return h("span", {class: "sequence-label", style}, text);
-  }
-
   /** Who has to answer, as bars, and what the proxy holds. @param {Item} item */
-  bars(item) {
-    const isFrame = item.kind === "frame";
-    const bars = [];
-    for (const lane of this.lanes) {
-      const covering = (/** @type {number} */ row) =>
-        this.spans.filter((span) => span.lane === lane && span.from <= row && row < span.to);
-      const [above, below] = [item.seen, isFrame ? item.last : item.seen].map(covering);
-      if (above.length + below.length === 0) continue;
-      const how = below.some(({ to }) => to === Infinity) ? "never" : "";
-      bars.push(this.bar(lane, above.length ? 0 : ARROW_Y, below.length ? SEQUENCE_ROW : ARROW_Y, how));
-    }
-    const begins = isFrame && item.delay > 0 && !item.delivered;
-    if (item.held - (begins ? 1 : 0) > 0) bars.push(this.bar("proxy", 0, SEQUENCE_ROW, "held"));
-    else if (begins) bars.push(this.bar("proxy", ARROW_Y, SEQUENCE_ROW, "held"));
-    else if (item.kind === "delivery") bars.push(this.bar("proxy", 0, SLANT_FROM, "held"));
-    return bars;
+  bars({kind, seen, last, held, delay, delivered}) {
+    const isFrame = kind === "frame";
+    const bars = this.lanes.map((lane) => {
+      const [above, below] = [seen, isFrame ? last : seen].map((row) =>
+        this.spans.filter((span) => span.lane === lane && span.from <= row && row < span.to));
+      const how = below.some(({to}) => to === Infinity) ? "never" : "";
+      const [top, bottom] = [above.length ? 0 : ARROW_Y, below.length ? SEQUENCE_ROW : ARROW_Y];
+      return top < bottom && this.bar(lane, top, bottom, how);
+    });
+    const isOnlyHere = held === 1 && isFrame && delay > 0 && !delivered;
+    const bottom = held > 0 ? SEQUENCE_ROW : kind === "delivery" ? SLANT_FROM : 0;
+    return [...bars, bottom > 0 && this.bar("proxy", isOnlyHere ? ARROW_Y : 0, bottom, "held")];
   }
 
   /** @param {Lane} lane @param {number} y1 @param {number} y2 @param {string} how */
@@ -152,45 +139,80 @@ class SequenceView {
   /** @param {Item} item */
   arrows(item) {
     const kind = `kind-${this.recording.text("kind", item.row)}`;
-    const figure = (/** @type {Lane} */ lane, /** @type {number} */ y, /** @type {keyof typeof FIGURES} */ name) =>
-      svg("text", {class: `sequence-figure figure-${name}`, x: `${this.place(lane)}%`, y}, FIGURES[name]);
     const drawn = arrowsOf(this.recording, item).flatMap(({from, to, end, slanted}) => {
-      const [y1, y2] = slanted ? [item.delivered ? ARROW_Y : SLANT_FROM, SLANT_TO] : [ARROW_Y, ARROW_Y];
-      const line = svg("line", {class: `sequence-arrow ${kind} end-${end}`, x1: `${this.place(from)}%`, x2: `${this.place(to)}%`, y1, y2});
-      return end === "head" ? [line] : [line, figure(to, y2, end)];
+      const [x1, x2] = [this.place(from), this.place(to)];
+      const y1 = slanted && !item.delivered ? SLANT_FROM : ARROW_Y;
+      const y2 = slanted ? SLANT_TO : ARROW_Y;
+      const line = svg("line", {class: `sequence-arrow ${kind}`, x1: `${x1}%`, x2: `${x2}%`, y1, y2});
+      const head = svg("path", {class: "sequence-point", d: `M0 0L${x1 < x2 ? -9 : 9} -4.5V4.5Z`});
+      const point = svg("svg", {x: `${x2}%`, y: y2}, head);
+      return [line, end === "head" ? point : this.figure(to, y2, end)];
     });
     const isMade = item.kind === "frame" && fateOf(this.recording, item.row) === "injected";
-    return isMade ? [...drawn, figure("proxy", ARROW_Y, "made")] : drawn;
+    return [...drawn, isMade && this.figure("proxy", ARROW_Y, "made")];
+  }
+
+  /** @param {Lane} lane @param {number} y @param {keyof typeof FIGURES} name */
+  figure(lane, y, name) {
+    const attributes = {class: `sequence-figure figure-${name}`, x: `${this.place(lane)}%`, y};
+    return svg("text", attributes, FIGURES[name]);
   }
 
   /**
    * The texts of an item: one, or one for each half where a fault made a difference.
-   * @param {Item} item @param {RowCells | null} cells @returns {Label[]}
+   * @param {Item} item @param {RowCells | null} cells
    */
   labels(item, cells) {
     const {recording} = this;
     const ends = endsOf(recording, item.row);
-    if (item.kind === "gap") return [boxed("pause", `${durationInWords(item.after)} later`)];
-    if (ends === null) return [boxed(recording.text("kind", item.row) ?? "", cells?.text ?? "")];
+    if (item.kind === "gap") return [this.boxed("pause", `${durationInWords(item.after)} later`)];
+    if (ends === null) return [this.boxed(recording.text("kind", item.row) ?? "", cells?.text ?? "")];
+    const {from, to} = ends;
     const fate = fateOf(recording, item.row);
-    const fired = cells?.fired ?? [];
-    const rule = visibleText(fired.map((one) => one.rule).join(", ") || recording.text("fault", item.row) || "");
-    const verb = this.verb(item);
-    const preview = withoutMark(cells);
-    const said = (/** @type {Lane} */ from, /** @type {Lane} */ to) => ({
-      from, to, text: [...this.badges(item), h("b", null, verb), ` ${preview}`], words: `${from} → ${to} ${verb} ${preview}`,
-    });
-    const faulted = (/** @type {Lane} */ from, /** @type {Lane} */ to, /** @type {string} */ words) =>
-      ({from, to, text: [h("span", {class: "sequence-fault"}, words)], words: `${from} → ${to} ${words}`});
-    if (fate === "undelivered" || (fate === "passed" && !item.delay)) return [said(ends.from, ends.to)];
+    const rules = cells?.fired.map((one) => one.rule).join(", ");
+    const rule = visibleText(rules || recording.text("fault", item.row) || "");
+    const said = (/** @type {Lane} */ from, /** @type {Lane} */ to) =>
+      this.label(from, to, ...this.badges(item), h("b", null, this.verb(item)), ` ${withoutMark(cells)}`);
+    const fault = (/** @type {Lane} */ from, /** @type {Lane} */ to, /** @type {string} */ words) =>
+      this.label(from, to, h("span", {class: "sequence-fault"}, words));
+    if (fate === "undelivered" || (fate === "passed" && !item.delay)) return [said(from, to)];
     const late = item.delay ? durationInWords(item.delay) : "";
     const by = rule ? ` (${rule})` : ", in the queue";
     const other = fate === "changed" ? `as ${instead(cells)}` : "";
-    if (item.kind === "delivery") return [faulted("proxy", ends.to, `${this.number(item)} arrives ${late} late ${other}`)];
-    if (fate === "injected") return [said("proxy", ends.to), faulted(ends.from, "proxy", `made up by ${rule}${late && `, held ${late}`}`)];
-    const held = late ? `held ${late}${by}` : `${other} (${rule})`;
-    const what = fate === "dropped" ? `dropped by ${rule}` : item.delivered ? `${late} late${by} ${other}` : held;
-    return [said(ends.from, "proxy"), faulted("proxy", ends.to, what)];
+    if (item.kind === "delivery") {
+      return [fault("proxy", to, `${this.number(item)} arrives ${late} late ${other}`)];
+    }
+    if (fate === "injected") {
+      return [said("proxy", to), fault(from, "proxy", `made up by ${rule}${late && `, held ${late}`}`)];
+    }
+    const arrived = item.delivered ? `${late} late${by} ${other}` : late ? `held ${late}${by}` : `${other}${by}`;
+    return [said(from, "proxy"), fault("proxy", to, fate === "dropped" ? `dropped by ${rule}` : arrived)];
+  }
+
+  /**
+   * A text beside an arrow.
+   * @param {Lane} from @param {Lane} to @param {...(Node | string)} text
+   */
+  label(from, to, ...text) {
+    const ends = h("span", {class: "visually-hidden"}, `${from} → ${to} `);
+    return this.between(from, to, ends, ...text);
+  }
+
+  /**
+   * The text of what is no message: an event, a line on stderr, a pause.
+   * @param {string} name @param {string} text
+   */
+  boxed(name, text) {
+    const box = h("span", {class: `sequence-box box-${name}`}, h("b", null, name), ` ${text}`);
+    return this.between("client", "agent", box);
+  }
+
+  /** @param {Lane} from @param {Lane} to @param {...(Node | string)} text */
+  between(from, to, ...text) {
+    const places = [from, to].map((lane) => Math.max(this.place(lane), this.place("client")));
+    const [left, right] = [Math.min(...places), Math.max(...places)];
+    const style = {left: `calc(${left}% + 12px)`, "--room": `calc(${right - left}% - 24px)`};
+    return h("span", {class: "sequence-label", style}, text);
   }
 
   /** @param {Item} item */
@@ -208,11 +230,12 @@ class SequenceView {
   /** @param {Item} item */
   badges({row, last}) {
     const {recording} = this;
-    if (recording.text("kind", row) === "request" && Number.isNaN(recording.numbers("response_seq")[row])) {
+    const isUnanswered = Number.isNaN(recording.numbers("response_seq")[row]);
+    if (recording.text("kind", row) === "request" && isUnanswered) {
       return [h("span", {class: "badge trouble"}, "never answered"), " "];
     }
-    if (this.late.has(row) || this.late.has(last)) return [h("span", {class: "badge caution"}, "after the end of its turn"), " "];
-    return [];
+    const isLate = this.late.has(row) || this.late.has(last);
+    return isLate ? [h("span", {class: "badge caution"}, "after the end of its turn"), " "] : [];
   }
 }
 
@@ -226,23 +249,6 @@ function lanePlaces(lanes) {
   const agent = 100 - EDGE;
   return new Map(lanes.map((lane, at) =>
     [lane, lane === "agent" ? agent : lane === "proxy" ? (client + agent) / 2 : EDGE + at * SUB_LANE]));
-}
-
-/**
- * The text of what is no message: an event, a line on stderr, a pause.
- * @param {string} name @param {string} text @returns {Label}
- */
-function boxed(name, text) {
-  const box = h("span", {class: `sequence-box box-${name}`}, h("b", null, name), ` ${text}`);
-  return {from: "client", to: "agent", text: [box], words: `${name} ${text}`};
-}
-
-/** The heads of arrows, which the style sheet refers to. */
-function arrowHeads() {
-  const head = (/** @type {string} */ name) => svg("marker", {
-    id: `head-${name}`, class: `sequence-${name}`, orient: "auto", refX: 9, refY: 4.5, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse",
-  }, svg("path", {d: "M0 0L9 4.5L0 9Z"}));
-  return svg("svg", {class: "visually-hidden", "aria-hidden": "true"}, head("to-agent"), head("to-client"));
 }
 
 /** What was delivered in place of a frame. @param {RowCells | null} cells */

@@ -30,17 +30,13 @@ export function timeAxis(times) {
   const active = last - first - lengthOf(quiet);
   const each = Math.min(MOST_OF_ONE, MOST_OF_ALL / Math.max(1, quiet.length));
   const short = active > 0 ? (active * each) / (1 - each * quiet.length) : 1;
-  const breaks = [first];
-  const widths = [0];
-  for (const {from, to} of quiet) {
-    widths.push(from - breaks[breaks.length - 1], Math.min(short, to - from));
-    breaks.push(from, to);
-  }
-  widths.push(last - breaks[breaks.length - 1]);
-  breaks.push(last);
+  const breaks = [first, ...quiet.flatMap(({from, to}) => [from, to]), last];
+  const lengths = breaks.slice(1).map((time, at) => time - breaks[at]);
+  // Every second one is quiet.
+  const widths = lengths.map((length, at) => (at % 2 ? Math.min(short, length) : length));
   const whole = widths.reduce((sum, width) => sum + width, 0) || 1;
   let done = 0;
-  const places = widths.map((width) => (done += width) / whole);
+  const places = [0, ...widths.map((width) => (done += width) / whole)];
   const shortened = quiet.filter(({from, to}) => active > 0 && short < SHORTENED * (to - from));
   return {times: breaks, places, quiet: shortened};
 }
@@ -60,8 +56,7 @@ function quietStretches(times) {
     for (let row = 1; row < times.length; row++) {
       if (times[row] - times[row - 1] > least) longer.push({from: times[row - 1], to: times[row]});
     }
-    const isRule = longer.length > Math.max(FEW, times.length / ROWS_FOR_ONE);
-    if (isRule || longer.length === found.length) break;
+    if (longer.length > Math.max(FEW, times.length / ROWS_FOR_ONE)) break;
     found = longer;
   }
   return found;
@@ -84,39 +79,18 @@ function interpolate(from, to, value) {
 }
 
 /**
- * Counts rows by place and by code.
+ * Counts the rows in each of the equal parts of an axis.
  * @param {TimeAxis} axis
  * @param {Float64Array} times of all rows
- * @param {ArrayLike<number>} codes of all rows
- * @param {number[]} wanted the codes to count
- * @param {Int32Array} rows the rows to count, in order
- * @param {number} buckets
- * @returns {Uint32Array[]} the counts of each wanted code
+ * @param {Int32Array} rows the rows to count
+ * @param {number} parts
  */
-export function countsByPlace(axis, times, codes, wanted, rows, buckets) {
-  const counts = wanted.map(() => new Uint32Array(buckets));
+export function countsByPlace(axis, times, rows, parts) {
+  const counts = new Uint32Array(parts);
   for (const row of rows) {
-    const counted = counts[wanted.indexOf(codes[row])];
-    if (counted) counted[Math.min(buckets - 1, Math.floor(placeOf(axis, times[row]) * buckets))]++;
+    counts[Math.min(parts - 1, Math.floor(placeOf(axis, times[row]) * parts))]++;
   }
   return counts;
-}
-
-/**
- * Returns the places of rows, none closer to the one before than a distance.
- * @param {TimeAxis} axis
- * @param {Float64Array} times of all rows
- * @param {Iterable<number>} rows in order
- * @param {number} distance
- */
-export function markPlaces(axis, times, rows, distance) {
-  /** @type {number[]} */
-  const places = [];
-  for (const row of rows) {
-    const place = placeOf(axis, times[row]);
-    if (!places.length || place - places[places.length - 1] >= distance) places.push(place);
-  }
-  return places;
 }
 
 /**

@@ -41,20 +41,18 @@ export const waterfallView = {name: "waterfall", title: "Waterfall", key: "3", m
  * @returns {{step: Step, depth: number}[]}
  */
 export function nestedSteps(steps, callOf) {
-  const calls = steps.filter((step) => step.kind === "tool_call");
-  const around = new Map(steps.map((step) => [step, step.kind === "request" ? callAround(step, calls, callOf) : undefined]));
-  const below = (/** @type {Step | undefined} */ call) => steps.filter((step) => around.get(step) === call);
-  return below(undefined).flatMap((step) => [
-    {step, depth: 0}, ...(step.kind === "tool_call" ? below(step) : []).map((request) => ({step: request, depth: 1}))]);
-}
-
-/** @param {Step} request @param {Step[]} calls @param {(seq: number) => string | null} callOf */
-function callAround(request, calls, callOf) {
-  const named = request.seq === null ? null : callOf(request.seq);
-  if (named !== null) return calls.find((call) => call.tool_call === named);
-  const running = calls.filter((call) =>
-    call.start_ns <= request.start_ns && request.start_ns <= call.start_ns + call.duration_ns);
-  return running.length === 1 ? running[0] : undefined;
+  const calls = steps.filter(({kind}) => kind === "tool_call");
+  const callAround = (/** @type {Step} */ {kind, seq, start_ns}) => {
+    const named = kind === "request" && callOf(seq ?? -1);
+    if (named || kind !== "request") return calls.find(({tool_call}) => tool_call === named);
+    const running = calls.filter((call) =>
+      call.start_ns <= start_ns && start_ns <= call.start_ns + call.duration_ns);
+    return running.length === 1 ? running[0] : undefined;
+  };
+  const around = new Map(steps.map((step) => [step, callAround(step)]));
+  const below = (/** @type {Step} */ call) => steps.filter((step) => around.get(step) === call);
+  return steps.filter((step) => !around.get(step)).flatMap((step) =>
+    [{step, depth: 0}, ...below(step).map((request) => ({step: request, depth: 1}))]);
 }
 
 /** Who is waited for during a step. @param {Step} step */
@@ -74,23 +72,26 @@ class WaterfallView {
     this.turn = undefined;
     /** @type {{step: Step, depth: number}[]} */
     this.steps = [];
-    this.scale = h("span", {class: "waterfall-field", role: "columnheader"}, h("span", {class: "visually-hidden"}, "When"));
+    this.scale = h("span", {class: "waterfall-field", role: "columnheader"});
+    const head = (/** @type {string} */ words) => h("span", {role: "columnheader"}, words);
     this.list = new VirtualList({
       label: "Steps of the turn",
       rowHeight: STEP_ROW,
-      head: [h("span", {role: "columnheader"}, "Step"), this.scale,
-        h("span", {class: "waterfall-time", role: "columnheader"}, "Took"), h("span", {role: "columnheader"}, "Outcome")],
+      head: [head("Step"), this.scale, head("Took"), head("Outcome")],
       render: (item, node) => this.render(this.steps[item], node),
       onActive: (item) => state.select(this.recording.rowOf(this.steps[item].step.seq ?? -1)),
     });
-    const ids = this.turns.map(({turn}) => turn);
-    this.chooser = h("input", {type: "number", min: ids[0], max: ids[ids.length - 1], on: {
-      change: () => state.setTurn(Number(this.chooser.value)),
-    }});
+    const change = () => state.setTurn(Number(this.chooser.value));
+    const [min, max] = [this.turns[0]?.turn, this.turns[this.turns.length - 1]?.turn];
+    this.chooser = h("input", {type: "number", min, max, on: {change}});
     this.summary = h("span", {class: "faint"});
-    const keys = Object.entries(WAITED_FOR).map(([name, words]) => h("span", null, h("i", {class: `waterfall-bar who-${name}`}), words));
-    const tools = h("div", {class: "waterfall-tools"}, h("label", null, "Turn ", this.chooser), this.summary, "waiting for:", keys);
-    this.element = h("div", {class: "waterfall"}, this.turns.length ? [tools, this.list.element] : this.recording.meta.why_no_times ?? "There is no turn in this recording.");
+    const keys = Object.entries(WAITED_FOR).map(([name, words]) =>
+      h("span", null, h("i", {class: `waterfall-bar who-${name}`}), words));
+    const chosen = h("label", null, "Turn ", this.chooser);
+    const tools = h("div", {class: "waterfall-tools"}, chosen, this.summary, "waiting for:", keys);
+    const none = this.recording.meta.why_no_times ?? "There is no turn in this recording.";
+    const shown = this.turns.length ? [tools, this.list.element] : none;
+    this.element = h("div", {class: "waterfall"}, shown);
     container.append(this.element);
   }
 
@@ -98,11 +99,6 @@ class WaterfallView {
   update(change) {
     if (change === "turn") this.showTurn(this.named(this.state.turn) ?? this.turn);
     else if (change === "row" || change === "view") this.follow();
-  }
-
-  hide() {
-    this.turn = undefined;
-    this.list.setItems([]);
   }
 
   /** @param {number | null} id */
@@ -114,7 +110,8 @@ class WaterfallView {
     const longest = () => this.turns.reduce((a, b) => (b.duration_ns > a.duration_ns ? b : a));
     if (!this.turns.length) return;
     this.showTurn(this.named(this.recording.numbers("turn")[row]) ?? this.turn ?? this.named(turn) ?? longest());
-    if (seq !== this.steps[this.list.active]?.step.seq) this.list.setActive(this.steps.findIndex(({step}) => step.seq === seq));
+    if (seq === this.steps[this.list.active]?.step.seq) return;
+    this.list.setActive(this.steps.findIndex(({step}) => step.seq === seq));
   }
 
   /** @param {Turn | undefined} turn */
@@ -130,7 +127,9 @@ class WaterfallView {
     const [unit, name] = length < 1e10 ? [1e6, "ms"] : [1e9, "s"];
     clear(this.scale, h("span", {class: "visually-hidden"}, "When"));
     for (let time = 0; time < length * 0.95; time += step) {
-      this.scale.append(h("span", {class: "waterfall-tick", style: {left: `${(time / length) * 100}%`}}, `${Number((time / unit).toPrecision(3))} ${name}`));
+      const style = {left: `${(time / length) * 100}%`};
+      const words = `${Number((time / unit).toPrecision(3))} ${name}`;
+      this.scale.append(h("span", {class: "waterfall-tick", style}, words));
     }
     this.element.style.setProperty("--tick", `${(step / length) * 100}%`);
     this.list.setItems(this.steps.map((_, at) => at));
@@ -144,15 +143,19 @@ class WaterfallView {
     const name = step.method ?? step.kind.replace("_", " ");
     const outcomes = [step.failed && "failed", step.open && "not finished", step.status, step.answer];
     const outcome = [...new Set(outcomes)].filter(Boolean).join(", ");
+    const style = {left: percent(step.start_ns), width: percent(step.duration_ns)};
+    const times = step.frames > 1 ? ` ×${step.frames}` : "";
+    const cell = (/** @type {string} */ kind, /** @type {(Node | string)[]} */ ...children) =>
+      h("span", {class: `waterfall-${kind}`, role: "gridcell"}, children);
     node.classList.add("waterfall-row", `kind-${step.kind}`);
     node.classList.toggle("waterfall-failed", step.failed);
+    node.title = `${name} ${step.title}\n${outcome}`;
     node.append(
-      h("span", {class: "waterfall-step", role: "gridcell", title: `${name} ${step.title}`},
-        depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name), ` ${step.title}`, step.frames > 1 ? ` ×${step.frames}` : ""),
-      h("span", {class: "waterfall-field", role: "gridcell"},
+      cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name), ` ${step.title}${times}`),
+      cell("field",
         h("span", {class: "visually-hidden"}, `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
-        h("i", {class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style: {left: percent(step.start_ns), width: percent(step.duration_ns)}})),
-      h("span", {class: "waterfall-time", role: "gridcell"}, isPoint ? "" : durationInWords(step.duration_ns)),
-      h("span", {class: "waterfall-outcome", role: "gridcell", title: outcome}, outcome));
+        h("i", {class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style})),
+      cell("time", isPoint ? "" : durationInWords(step.duration_ns)),
+      cell("outcome", outcome));
   }
 }
