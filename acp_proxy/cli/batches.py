@@ -88,6 +88,8 @@ def run_many(batch: Batch) -> int:
         raise Refusal("a batch reads files: expected no recording on standard input")
     if batch.output is not None:
         _make_directory(batch.output)
+    elif batch.command == "verify":
+        _expect_elsewhere(batch.recordings)
     how = batch.how
     spared = [path for path in (batch.output, how.results) if path is not None]
     expand = partial(_expand_url, executor=how.executor)
@@ -294,6 +296,18 @@ def _new_names(batch: Batch) -> Callable[[str], str] | None:
         return str(recordings() / f"{name}.db")
 
     return fresh
+
+
+def _expect_elsewhere(words: Iterable[str]) -> None:
+    """Raises Refusal if new runs would be recorded into a directory that is to be verified."""
+    home = os.path.realpath(recordings())
+    for word in words:
+        place = os.path.realpath(word)
+        if os.path.isdir(place) and Path(home).is_relative_to(place):  # noqa: PTH112
+            raise Refusal(
+                f"new runs would be recorded into {home}, and be verified the next time; give"
+                " another directory with --output"
+            )
 
 
 def _make_directory(path: Path) -> None:

@@ -91,9 +91,10 @@ class BatchScreen:
 
     def _draw(self) -> None:
         now = self._clock()
-        if now - self._start < _PATIENCE_S or now - self._drawn < _REDRAW_S:
-            return
         done = self._kinds.total()
+        is_early = now - self._start < _PATIENCE_S or now - self._drawn < _REDRAW_S
+        if is_early or done == self.total:
+            return
         fresh, left = done - self._before, self.total - done
         bad = done - self._kinds[VerdictKind.CLEAN]
         bar = "#" * (_BAR * done // max(1, self.total))

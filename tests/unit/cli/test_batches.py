@@ -186,6 +186,14 @@ def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
     assert why in complaint(*words)
 
 
+@pytest.mark.parametrize("word", [".", "home"])
+def test_new_runs_are_not_recorded_among_those_to_verify(here: Path, word: str) -> None:
+    """They would be verified the next time."""
+    (here / "home").mkdir()
+    said = complaint("verify", word, "--", "true", home=here / "home")
+    assert said.startswith(f"new runs would be recorded into {here}/home, and be verified")
+
+
 @click.command(cls=BatchCommand)
 @click.argument("recording")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
