@@ -10,6 +10,7 @@ contradict it, all arrows are read the other way round, and count as inferred.
 
 import io
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
@@ -42,8 +43,12 @@ from acp_proxy.protocol.peers import Stream
 _JSON = re.compile(rb"""\[?\s{0,9}\{(?=\s{0,9}(?:["'}]|\.\.|\xe2\x80\xa6|\Z))""")
 _MESSAGE = re.compile(rb"""["'](?:jsonrpc|method|params|result|error|id)["']\s*:""")
 _COMPLAINT = re.compile(rb"(?i:\b(?:error|warn|warning|failed|panic(?:ked)?|raw)\b)")
-_QUOTES = re.compile(rb"(?i:\b(?:error|failed)\b.*\braw:\s*\Z)", re.DOTALL)
+_FAILED = re.compile(rb"(?i:\b(?:error|failed)\b)")
+_RAW = re.compile(rb"(?i:\braw:\s{0,9}(?=\{))")
 """What stands before a message that could not be read, and that is repeated here."""
+_BRACELESS = re.compile(rb"""\s*"(?:jsonrpc|id|type|method|params|result|error)"\s*:.*\}\s*\Z""")
+_MOST_REPEATED = 30
+_MOST_COMPLAINT = 1_000
 _MOST_STARTS = 4
 
 
@@ -137,6 +142,8 @@ class _LineReader:
     def __init__(self, head: bytes, pattern: LinePattern | None, *, is_flipped: bool) -> None:
         self._pasted = PastedText(head)
         self._repeated = RepeatedText(head)
+        self._latest: deque[bytes] = deque(maxlen=_MOST_REPEATED)
+        """The latest messages, which complaints repeat."""
         self._pattern = pattern
         self._is_flipped = is_flipped
         self._clock = Clock()
@@ -164,15 +171,20 @@ class _LineReader:
             yield from self._given_up()
             yield Remark(number, number, remark_kind(line))
             return
+        if complaint := self._complaint(number, line):
+            yield from self._given_up()
+            yield from complaint
+            return
         if self._begun is not None:
             if not (is_fence(line) or self._is_new(number, line)):
                 yield from self._continued(number, line)
                 return
             yield from self._given_up()
-        starts = self._starts(number, line)
+        whole = self._with_brace(line)
+        starts = self._starts(number, whole)
         for start in starts:
             if (entries := self._message(start, number)) is not None:
-                yield from entries
+                yield from entries if whole is line else map(_repaired, entries)
                 return
         if starts and self._is_meant(start := starts[0]):
             self._brackets = Brackets()
@@ -185,6 +197,34 @@ class _LineReader:
         if self._pattern is None:
             self._announce(number, line)
         yield Remark(number, number, self._kind(line))
+
+    def _with_brace(self, line: bytes) -> bytes:
+        """Adds the first brace of a message that was copied without it."""
+        if self._pattern is not None or self._announced or _BRACELESS.match(line) is None:
+            return line
+        whole = b"{" + line.strip()
+        found = read_message(whole)
+        return whole if found is not None and is_message(found.value) else line
+
+    def _complaint(self, number: int, line: bytes) -> list[Entry]:
+        """Returns what is in a line of who could not read a message, and repeats it.
+
+        The message is one of its own only if it has not been in a line before. Of a message of the
+        client it is the agent who complains, on stderr.
+        """
+        at = None if self._pattern is not None else _quoted_at(line)
+        if at is None or (found := _read(line[at:])) is None or not is_message(found.value):
+            return []
+        entries: list[Entry] = []
+        stamp = read_stamp(line[:at])
+        if found.raw not in self._latest:
+            start = _Start(number, b"", None, stamp, says_so=False)
+            entries.append(self._logged(start, number, found, is_elided=found.is_elided))
+        method = found.value.get("method")
+        if isinstance(method, str) and direction_of_method(method) is Stream.TO_AGENT:
+            stderr = LoggedLine(number, number, Stream.STDERR, line)
+            entries.append(self._timed(stderr, stamp))
+        return entries or [Remark(number, number)]
 
     def _kind(self, line: bytes) -> RemarkKind:
         """Returns what a line without a message is."""
@@ -200,10 +240,12 @@ class _LineReader:
             start = self._pattern.start(number, line)
             return [] if start is None else [start]
         found = []
+        quoted_at = _quoted_at(line)
         for match in _JSON.finditer(line):
             prefix = edges(line[: match.start()])
             marker = read_marker(prefix)
-            if (marker is None and is_stderr(prefix)) or _QUOTES.search(prefix) is not None:
+            is_quoted = quoted_at is not None and match.start() >= quoted_at
+            if (marker is None and is_stderr(prefix)) or is_quoted:
                 break
             says_so = marker is not None or not prefix.strip()
             if says_so or _COMPLAINT.search(prefix) is None:
@@ -253,6 +295,7 @@ class _LineReader:
         return None
 
     def _logged(self, start: _Start, last: int, found: ReadMessage, *, is_elided: bool) -> Entry:
+        self._latest.append(found.raw)
         stream, is_inferred = self._stream(start.marker)
         line = self._timed(LoggedLine(start.number, last, stream, found.raw), start.stamp)
         line = line._replace(is_inferred=is_inferred)
@@ -321,6 +364,19 @@ class _LineReader:
             last = max(first, self._last)
             is_meant = _MESSAGE.search(text) is not None
             yield UnreadLines(first, last, BROKEN) if is_meant else Remark(first, last)
+
+
+def _repaired(entry: Entry) -> Entry:
+    """Marks a message of which somebody has left out a part, be it a brace."""
+    return Repaired(entry) if isinstance(entry, LoggedLine) else entry
+
+
+def _quoted_at(line: bytes) -> int | None:
+    """Returns where a line repeats a message that could not be read; None if it does not."""
+    raw = None if line[:1] == b"{" else _RAW.search(line, 0, _MOST_COMPLAINT)
+    if raw is None or _FAILED.search(line, 0, raw.start()) is None:
+        return None
+    return raw.end()
 
 
 def _read(text: bytes) -> ReadMessage | None:

@@ -60,6 +60,7 @@ WORDS = (
     b"#1=", b"#1#", b"nil", b"[client] {'a': ", b"\x1b[31m", b"\\", b'\\"', b"{" * 200, b"[" * 200,
     b"(" * 200, b"'" * 50, b"\n\n", b"2026-01-02 03:04:05,678", b"23:59:59", b'"ts":1e400',
     b'"direction":"sent","frame":{"method":"x"}', b"\xff", b"\r\n", b",\n",
+    b"failed. Raw: ", b'"error":{}}\n', b"INCOMING TEXT >\n", b"INCOMING LINE >\n",
 )  # fmt: skip
 TARGET = Target(
     "foreign_logs",

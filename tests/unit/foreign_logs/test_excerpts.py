@@ -18,7 +18,7 @@ DIRECTORY = Path(__file__).parents[2] / "data" / "foreign_logs" / "excerpts"
 EXCERPTS = json.loads((DIRECTORY / "index.json").read_text(encoding="utf-8"))
 _READ = [one for one in EXCERPTS if "refused" not in one]
 _REFUSED = [one for one in EXCERPTS if "refused" in one]
-_SECTIONS = ("problems", "remarks", "broken rules")
+_SECTIONS = ("problems", "remarks", "broken rules", "stderr  (1 line)")
 
 
 @pytest.fixture(scope="module")
