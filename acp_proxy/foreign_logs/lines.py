@@ -410,6 +410,7 @@ def source_of_pattern(pattern: LinePattern) -> LogFormat:
     """Returns the format of a log whose lines match a pattern of the user."""
     return evolve(
         SOURCE,
+        has_pattern=True,
         recognizes=lambda _: True,
         read=lambda pieces, head: read_lines(pieces, head, pattern),
     )

@@ -12,19 +12,36 @@ _KNOWN = (
 )  # fmt: skip
 
 
+_UTF_16 = "it is UTF-16: `iconv -f UTF-16 -t UTF-8 FILE | acp-proxy inspect import -` reads it"
+_BINARY = (
+    (b"\x1f\x8b", "it is compressed with gzip: `zcat FILE | acp-proxy inspect import -` reads it"),
+    (b"PK\x03\x04", "it is a ZIP archive; expected a file from it"),
+    (b"\x28\xb5\x2f\xfd", "it is compressed with zstd; expected what is in it"),
+    (b"%PDF-", "it is a PDF; expected text"),
+    (b"\xff\xfe", _UTF_16),
+    (b"\xfe\xff", _UTF_16),
+)  # fmt: skip
+"""How files begin that are no text in UTF-8."""
 _INSTEAD = "; `acp-proxy record` makes a recording of what a client and an agent send"
 
 
-def nothing_in(head: bytes) -> str:
+def nothing_in(head: bytes, expected: str = "an ACP message") -> str:
     """Returns why nothing of an input can be imported, and what to do instead.
 
     Args:
         head: its beginning.
+        expected: what none of its lines is.
     """
-    found = why_without_messages(head)
-    if found is None:
-        found = "none of its lines is an ACP message"
-    return found + _INSTEAD
+    if (found := why_not_text(head)) is not None:
+        return found
+    return (why_without_messages(head) or f"none of its lines is {expected}") + _INSTEAD
+
+
+def why_not_text(head: bytes) -> str | None:
+    """Returns what an input is that is no text; None if it may be one."""
+    if not head:
+        return "it is empty"
+    return next((what for start, what in _BINARY if head.startswith(start)), None)
 
 
 def why_without_messages(head: bytes) -> str | None:

@@ -102,6 +102,8 @@ class LogFormat:
     is the beginning of the input."""
     resolution_ns: int | None = None
     """The unit of its times."""
+    has_pattern: bool = False
+    """Whether a user has said how its lines look."""
 
 
 class NumberedLine(NamedTuple):

@@ -21,6 +21,7 @@ from acp_proxy import __version__
 from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
 from acp_proxy.foreign_logs.connections import ConnectionBegins, Happened, Sent, connections
 from acp_proxy.foreign_logs.no_messages import nothing_in
+from acp_proxy.foreign_logs.sources import source_of
 from acp_proxy.foreign_logs.times import EARLIEST_NS, LATEST_NS, as_iso
 from acp_proxy.foreign_logs.values import Entry, Facts, LogFormat, Remark, RemarkKind, UnreadLines
 from acp_proxy.protocol.jsonrpc import read
@@ -42,6 +43,8 @@ _LOOKAHEAD = 1 << 20
 """Bytes of the log in which the rest of a text is searched for a secret, as the recorder does."""
 _MOST_CONNECTIONS = 1000
 _MOST_NAMED = 3
+_SKIPPING = "; --skip-bad leaves such lines out"
+_NO_MATCH = "--line finds no message in it"
 _NEWLINE = b"\n"
 
 
@@ -147,19 +150,29 @@ def import_log(
             counts.count(happened)
             if isinstance(happened, UnreadLines):
                 if not options.skips_bad_lines:
-                    raise UnreadableRecording(path, f"line {happened.first}: {happened.reason}")
+                    why = f"line {happened.first}: {happened.reason}{_SKIPPING}"
+                    raise UnreadableRecording(path, why)
                 skipped += [happened] if len(skipped) < _MOST_NAMED else []
             elif isinstance(happened, Facts):
                 command = happened.command or command
             current.add(happened, raw)
         if not current.has_messages:
-            raise NotARecording(path, nothing_in(head))
+            raise NotARecording(path, _why_nothing(head, source))
         current.finish(command)
         made.append(current)
         placed = tuple(
             one.placed(target, options.name, number) for number, one in enumerate(made, 1)
         )
     return ImportedLog(source, counts, placed, tuple(skipped))
+
+
+def _why_nothing(head: bytes, source: LogFormat) -> str:
+    if source.has_pattern:
+        return _NO_MATCH
+    why = nothing_in(head, f"a message of {source.title}")
+    found = source_of(head)
+    is_other = found is not None and found.name != source.name
+    return f"{why}; it looks like {found.title}: leave out --from" if is_other and found else why
 
 
 @contextmanager

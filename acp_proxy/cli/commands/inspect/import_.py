@@ -19,7 +19,7 @@ from acp_proxy.cli.render.output import progress, say, warn
 from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.errors import NotARecording
 from acp_proxy.foreign_logs.lines import LinePattern, source_of_pattern
-from acp_proxy.foreign_logs.no_messages import nothing_in, why_without_messages
+from acp_proxy.foreign_logs.no_messages import nothing_in, why_not_text, why_without_messages
 from acp_proxy.foreign_logs.sources import NAMES, source_named, source_of
 from acp_proxy.foreign_logs.values import HEAD, LogFormat
 from acp_proxy.inspection.searching.patterns import Pattern
@@ -30,6 +30,7 @@ from acp_proxy.store.text_import import import_text_form, is_text_head
 from acp_proxy.wording import listed
 
 _TEXT = "text"
+_GROUPS = ("direction", "time", "message")
 _PIECE = 1 << 20
 
 
@@ -131,6 +132,8 @@ def _import(file: str, options: _Options) -> None:
             target = directory / f"{stem or _log_name(file)}.db"
             if file != "-" and _import_captures(opened.head, path, target, options):
                 return
+            if options.session is not None:
+                raise Refusal(f"expected a database of acp-devtools with --session, got {path}")
             if not _is_text(opened, path, options):
                 _import_log(opened, path, target, options)
                 return
@@ -155,7 +158,8 @@ def _is_text(opened: HeadedInput, path: Path, options: _Options) -> bool:
     if source_of(opened.head) is not None:
         return False
     is_text = opened.head.lstrip()[:1] in (b"{", b"") or opened.head.startswith(MAGIC)
-    if not is_text or why_without_messages(opened.head) is not None:
+    is_known = why_not_text(opened.head) or why_without_messages(opened.head)
+    if not is_text or is_known is not None:
         raise NotARecording(path, nothing_in(opened.head))
     return True  # what is expected of a text form is said then
 
@@ -201,6 +205,8 @@ def _say_made(made: ImportedLog, path: Path, target: Path) -> None:
 def _source(head: bytes, options: _Options, limit: TimeLimit) -> LogFormat:
     if options.line is not None:
         regex = Pattern(options.line, is_regex=True, ignore_case=False).regex
+        if unknown := sorted(set(regex.groupindex) - set(_GROUPS)):
+            raise Refusal(f"expected groups of {', '.join(_GROUPS)} in --line, got {unknown[0]}")
         return source_of_pattern(LinePattern(regex, limit.at))
     found = source_of(head) if options.source == "auto" else source_named(options.source)
     assert found is not None, "otherwise it is read as text"

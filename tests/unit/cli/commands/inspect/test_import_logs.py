@@ -105,7 +105,7 @@ def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home:
     log.write_bytes(b"OUT: " + INITIALIZE + b'\nIN: {"jsonrpc":"2.0","id":0,"res\n')
     assert complaint("inspect", "import", log, home=home) == (
         f"cannot read {log} as a recording: line 2: expected a message, got JSON that is broken or"
-        " cut off"
+        " cut off; --skip-bad leaves such lines out"
     )
     assert list(home.iterdir()) == []
     result = run("inspect", "import", log, "--skip-bad", home=home)
@@ -205,7 +205,33 @@ def test_logs_without_messages_are_refused(home: Path, text: str, expected: str)
 def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
     """Where nothing is a message, the error says so."""
     said = refused("hello\n", "inspect", "import", "-", "--from", name, home=home)
-    assert "none of its lines is an ACP message" in said
+    assert "none of its lines is a message of " in said
+    text = WRITERS["zed" if name != "zed" else "jetbrains"].write(SENT[:2])
+    if name in ("agent-shell", "jetbrains"):
+        said = refused(text, "inspect", "import", "-", "--from", name, home=home)
+        assert said.endswith("; it looks like messages copied from the ACP logs of Zed: leave out "
+                             "--from")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "expected"),
+    [
+        ("", (), "cannot read standard input as a recording: it is empty"),
+        ("\x1f\x8b", (), "it is compressed with gzip: `zcat FILE | acp-proxy inspect import -`"),
+        ("%PDF-1.4", (), "it is a PDF; expected text"),
+        ("a FINE b\n", ("--line", "FINE"), "--line finds no message in it"),
+        ("a\n", ("--line", "(?P<foo>x)"), "expected groups of direction, time, message in --line, "
+         "got foo"),
+        ("a\n", ("--session", "3"), "expected a database of acp-devtools with --session, got "
+         "standard input"),
+    ],
+)  # fmt: skip
+def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], expected: str) -> None:
+    """An input that is no text, an option that does not fit."""
+    data = text.encode("latin-1")
+    result = run_with(data, "inspect", "import", "-", *arguments, home=home)
+    assert result.exit_code == 2
+    assert expected in result.stderr
 
 
 def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
@@ -256,7 +282,7 @@ def test_the_database_of_acp_devtools_is_read(tmp_path: Path, home: Path) -> Non
     assert json.loads(recording.command) == ["npx", "agent"]
     result = run("inspect", "import", path, home=home)
     assert "has 3 sessions; importing 3, the latest\n" in result.stderr
-    assert "none of its lines is an ACP message" in result.stderr
+    assert "it is empty" in result.stderr
     said = complaint("inspect", "import", path, "--session", "7", home=home)
     assert said == "expected --session to be one of 1, 2, 3, got 7"
     said = complaint("inspect", "show", path, home=home)
