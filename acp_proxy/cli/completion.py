@@ -187,7 +187,7 @@ _ARGUMENTS: dict[str, tuple[_Complete | None, ...]] = {
     "prune": (_DIR, None),
     "faults list": (_KIND,),
     "faults explain": (_PLAN, _REC, None),
-    "faults sweep": (_REC, None),
+    "faults sweep": (_REC,),
 }
 """What is offered for the arguments of a command; the last stands for all that follow."""
 
