@@ -1,7 +1,8 @@
 """Runs a client once per plan against a replayed recording, and classifies how each run ended.
 
 A client gets the command of its agent in its own command or in its environment. It runs in a
-process group of its own, which is ended with it: nothing of a run is left when the next one begins.
+process group of its own, which is ended with it, and so are, on Linux, those that have left it:
+nothing of a run is left when the next one begins.
 """
 
 import contextlib
@@ -18,7 +19,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import trio
 from attrs import frozen
+
+from acp_proxy.runtime.recorder_shutdown import Orphans
 
 PLACE = "{agent}"
 _SHOWN = 4000
@@ -152,15 +156,23 @@ def client_command(client: str, agent: Sequence[str]) -> list[str]:
 def _exit_code(
     client: str, agent: list[str], timeout_s: float, out: IO[bytes], err: IO[bytes]
 ) -> int | None:
-    """Runs a client and ends its process group; returns None if it did not end by itself."""
-    process = subprocess.Popen(
-        client_command(client, agent),
-        stdin=subprocess.DEVNULL,
-        stdout=out,
-        stderr=err,
-        env={**os.environ, "ACP_AGENT_COMMAND": shlex.join(agent)},
-        start_new_session=True,
-    )
+    """Runs a client, and ends all that it started; returns None if it did not end by itself."""
+    with Orphans() as orphans:
+        process = subprocess.Popen(
+            client_command(client, agent),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env={**os.environ, "ACP_AGENT_COMMAND": shlex.join(agent)},
+            start_new_session=True,
+        )
+        try:
+            return _waited(process, timeout_s)
+        finally:
+            trio.run(orphans.end, _GRACE_S)
+
+
+def _waited(process: "subprocess.Popen[bytes]", timeout_s: float) -> int | None:
     with _guarded(process.pid):
         try:
             return process.wait(timeout_s)
@@ -206,6 +218,8 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         deadline = time.monotonic() + _GRACE_S
         while time.monotonic() < deadline:
             process.poll()
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(-process.pid, os.WNOHANG)  # adopted, and the last of its group
             os.killpg(process.pid, 0)
             time.sleep(0.02)
         os.killpg(process.pid, signal.SIGKILL)
