@@ -78,7 +78,11 @@ class BatchCommand(click.Command):
         """
         ctx.meta[_RAW] = self._raw(ctx, args)
         end = args.index("--") if "--" in args else None
-        more = () if end is None else self._raw(ctx, args[:end]).get("command")
+        before = {} if end is None else self._raw(ctx, args[:end])
+        more = before.get("command")
+        is_alone = not isinstance(ctx.meta[_RAW].get("command"), tuple)
+        if "command" in before and is_alone and not isinstance(before.get("recording"), str):
+            raise click.MissingParameter(ctx=ctx, param=self.get_params(ctx)[0])
         ctx.meta[_MORE] = len(more) if isinstance(more, tuple | list) else 0
         return super().parse_args(ctx, args)
 

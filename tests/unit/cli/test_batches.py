@@ -173,6 +173,8 @@ def test_a_batch_that_fails_fast_says_what_is_not_done() -> None:
         (["check", "none/*.db"], "no recordings in none/*.db"),
         (["check", "none", "--jobs=1"], "no recording named 'none'"),
         (["verify", "recs", "--report=x", "--", "true"], "--report and --junit are about one"),
+        (["verify", "--", "true"], "missing argument 'RECORDING...'"),
+        (["verify", "recs", "--"], "missing argument '-- AGENT"),
         (["verify", "recs", "--", ""], "expected an agent's command"),
         (["verify", "recs", "--output=recs/0/0000-clean.jsonl", "--", "true"], "cannot make"),
         (["faults", "sweep", "recs", "--plans=@all", "--client=true", "--json"], "--json and"),
