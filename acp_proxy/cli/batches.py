@@ -29,6 +29,7 @@ from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.redaction import new_redactor
 from acp_proxy.cli.render.batch_screen import BatchScreen
 from acp_proxy.cli.render.output import warn
+from acp_proxy.errors import BadResults
 from acp_proxy.events import STOP_SIGNALS
 from acp_proxy.plain_files import reason
 
@@ -109,7 +110,7 @@ def run_many(batch: Batch) -> int:
         done = _Done()
         file = None
         if how.results is not None:
-            is_stale = _Staleness(part)
+            is_stale = _Staleness(how.results, every, part)
             file = stack.enter_context(ResultsFile(how.results, header, is_stale))
             for verdict in read_results(how.results):
                 done.add(verdict)
@@ -133,9 +134,16 @@ class _Done:
 
 
 class _Staleness:
-    """Whether a verdict is about a recording that has changed, or is no longer part of a batch."""
+    """Whether a verdict is about a recording that has changed, or is no longer part of a batch.
 
-    def __init__(self, part: Iterable[SelectedRecording]) -> None:
+    A verdict of a recording that is there, and was only not named this time, is never given up.
+    """
+
+    def __init__(
+        self, results: Path, every: Iterable[SelectedRecording], part: Iterable[SelectedRecording]
+    ) -> None:
+        self._results = results
+        self._every = {one.name for one in every}
         self._paths = {one.name: one.path for one in part}
         self._known: dict[str, bool] = {}
 
@@ -143,6 +151,12 @@ class _Staleness:
         name = verdict.recording
         if name not in self._known:
             self._known[name] = name not in self._paths or self._has_changed(verdict)
+        if name not in self._every and (is_url(name) or os.path.lexists(name)):
+            raise BadResults(
+                self._results,
+                f"it has verdicts of recordings that are not named here, such as {name}; expected"
+                " all of them, or a new file",
+            )
         return self._known[name]
 
     def _has_changed(self, verdict: JobVerdict) -> bool:

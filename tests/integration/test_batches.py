@@ -147,7 +147,7 @@ def test_shards_are_equal_to_one_run_also_if_one_is_killed(
     batches.expect_nothing_left()
     _, lines = batches.end("verify", *words)
     assert results.read_bytes().splitlines()[: len(kept) + 1] == [header, *kept]
-    assert f"9 recordings ({len(kept)} of them before): " in lines[-1]
+    assert f"9 recordings ({len(kept)} done before): " in lines[-1]
     batches.end("verify", "recs", "--shard=2/2", "--results=2.jsonl", *MANNER)
     once = batches.verdicts("whole.jsonl")
     twice = batches.verdicts("1.jsonl", "2.jsonl")

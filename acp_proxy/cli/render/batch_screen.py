@@ -80,14 +80,15 @@ class BatchScreen:
     def summary(self) -> str:
         """Returns how many recordings there are of each kind, and how long it took."""
         done = self._kinds.total()
-        found = ((self._kinds[kind], word) for kind, word in _WORDS.items())
-        kinds = [f"{n:,} {_OF_ONE.get(word, word) if n == 1 else word}" for n, word in found if n]
+        counts = ((self._kinds[kind], word) for kind, word in _WORDS.items())
+        kinds = [f"{n:,} {_OF_ONE.get(word, word) if n == 1 else word}" for n, word in counts if n]
         if done < self.total:
             kinds.append(f"{self.total - done:,} not done")
         took = duration(int((self._clock() - self._start) * 1e9))
-        before = f" ({self._before:,} of them before)" if self._before else ""
-        every = counted(self.total, "recording")
-        return f"{every}{before}: {', '.join(kinds) or 'nothing to do'}; {took}"
+        before = f" ({self._before:,} done before)" if self._before else ""
+        time = f"; {took}" if done > self._before else ""
+        found = ", ".join(kinds) or "nothing to do"
+        return f"{counted(self.total, 'recording')}{before}: {found}{time}"
 
     def _draw(self) -> None:
         now = self._clock()

@@ -99,14 +99,25 @@ def test_a_changed_recording_is_checked_anew(here: Path) -> None:
     first = run(*words)
     assert (first.exit_code, first.stdout.count("\n")) == (1, 2)
     again = run(*words)
-    assert again.stdout.startswith("3 recordings (3 of them before): 2 clean, 1 has findings; ")
+    assert again.stdout.startswith("3 recordings (3 done before): 2 clean, 1 has findings")
     assert (again.exit_code, again.stdout.count("\n")) == (1, 1)
     shutil.copy(RECORDINGS / "tour.db", here / "some" / "crash.db")
     (here / "some" / "hello.db").unlink()
     last = run(*words)
-    assert last.stdout.startswith("2 recordings (1 of them before): 2 clean; ")
+    assert last.stdout.startswith("2 recordings (1 done before): 2 clean; ")
     assert last.exit_code == 0
     assert set(verdicts(here / "r.jsonl")) == {"some/crash.db", "some/tour.db"}
+
+
+def test_verdicts_of_recordings_that_are_not_named_are_kept(here: Path) -> None:
+    """They may be hours of work: the file is refused, and is as it was."""
+    for name in ("hello", "crash"):
+        shutil.copy(RECORDINGS / f"{name}.db", here)
+    run("check", "*.db", "--results", "r.jsonl")
+    before = (here / "r.jsonl").read_bytes()
+    said = complaint("check", "hello.db", "--results", "r.jsonl")
+    assert "it has verdicts of recordings that are not named here, such as crash.db" in said
+    assert (here / "r.jsonl").read_bytes() == before
 
 
 def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
@@ -253,8 +264,12 @@ def test_a_verdict_is_one_line() -> None:
 
 def test_the_summary_counts_and_times() -> None:
     """What was found before, and what is not done, too."""
-    now = iter([0.0, 754.0])
+    now = iter([0.0, 754.0, 754.0])
     screen = BatchScreen(143, {"clean": 130, "differs": 1}, clock=lambda: next(now))
     assert screen.summary() == (
-        "143 recordings (131 of them before): 130 clean, 1 differs, 12 not done; 12 min 34 s"
+        "143 recordings (131 done before): 130 clean, 1 differs, 12 not done"
+    )
+    screen.show(JobVerdict("a", "verify", "d", 0, VerdictKind.CLEAN, 0.0))
+    assert screen.summary() == (
+        "143 recordings (131 done before): 131 clean, 1 differs, 11 not done; 12 min 34 s"
     )
