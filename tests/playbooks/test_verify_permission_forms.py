@@ -234,6 +234,7 @@ def test_a_tool_call_that_changes_before_the_answer_is_refused(
     """)
     assert live.found == ["permission-differs primary in s 7"]
     found = next(one for one in live.divergences if one.kind is DivergenceKind.PERMISSION_DIFFERS)
+    assert found.summary.startswith('the agent changed the tool call "ls" after')
     assert "session/request_permission" in (found.came or "")
     assert '"rm"' in [one.live for one in found.differences]
 
