@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from tests.browser.watching import Visitor
 
-CURRENT = "() => document.querySelector('.current')?.id"
+CURRENT = "() => document.querySelector('[aria-current]')?.id"
 IN_SIGHT = """() => {
-  const box = document.querySelector('.current').getBoundingClientRect();
+  const box = document.querySelector('[aria-current]').getBoundingClientRect();
   return box.top >= 0 && box.top < innerHeight;
 }"""
 
@@ -54,7 +54,7 @@ def test_keys_buttons_and_links_lead_to_differences(visit: Visitor, compared: Pa
     assert window.ask(CURRENT) == "change-3"
     assert window.ask(IN_SIGHT)
     page.click("a[href='#change-2'] >> nth=0")
-    page.wait_for_function("() => document.querySelector('.current')?.id === 'change-2'")
+    page.wait_for_function("() => document.querySelector('[aria-current]')?.id === 'change-2'")
     window.open(compared, "#change-4", ready=None)
     assert window.ask(CURRENT) == "change-4"
     assert window.ask(IN_SIGHT)

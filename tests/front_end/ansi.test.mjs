@@ -2,12 +2,9 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {ansiLines, nearestColour} from "../../acp_proxy/report/front_end/cards/ansi.js";
+import {ansiLines, ansiPieces, nearestColour} from "../../acp_proxy/report/front_end/cards/ansi.js";
 
-const pieces = (text) => {
-  const {count, line} = ansiLines(text);
-  return Array.from({length: count}, (_, index) => line(index));
-};
+const pieces = (text) => ansiLines(text).map(ansiPieces);
 const shown = (text) => pieces(text).map((line) => line.map((piece) => piece.text).join(""));
 const classes = (text) => pieces(text)[0].map((piece) => `${piece.text}:${piece.classes}`);
 
@@ -20,8 +17,8 @@ test("returns, backspaces and erasing change what was printed", () => {
   assert.deepEqual(shown("10%\r50%\r100%\n"), ["100%"]);
   assert.deepEqual(shown("abc\b\bX"), ["aXc"]);
   assert.deepEqual(shown("long line\rshort\x1b[K"), ["short"]);
-  assert.deepEqual(shown("a\nb\x1b[1A\rX\x1b[1B\rY"), ["X", "Y"]);
-  assert.deepEqual(shown("gone\x1b[2Kleft"), ["    left"]);
+  assert.deepEqual(shown("a\nb\x1b[1Ac\x1b[5C"), ["a", "bc"]);
+  assert.deepEqual(shown("gone\x1b[2Kleft"), ["left"]);
 });
 
 test("a cleared screen begins a new page; what was printed before stays", () => {
@@ -45,13 +42,11 @@ test("controls and bidi characters are visible", () => {
   assert.deepEqual(shown("cut \x1b[31"), ["cut ␛[31"]);
 });
 
-test("hostile output ends soon, in bounded lines and styles", () => {
+test("hostile output ends soon, in bounded styles", () => {
   const colours = Array.from({length: 50_000}, (_, n) => `\x1b[${n % 2 ? 1 : 3};${30 + (n % 8)};${40 + ((n >> 3) % 8)}m`).join("x");
   assert.equal(shown(colours).join("").length, 49_999);
   assert.ok(shown(`\x1b[${"1;".repeat(50_000)}mx`).length < 10);
   assert.ok(shown(`\x1b]8;;${"u".repeat(100_000)}`)[0].startsWith("␛]8;;uuu"));
-  assert.deepEqual(shown(`${"\x1b]".repeat(20_000)}`).length, 2);
-  assert.equal(shown("\x1b[999999999Cx")[0].length, 501);
-  assert.ok(ansiLines("\n".repeat(100_000)).count <= 40_000);
-  assert.ok(ansiLines("\x1b[2Jx".repeat(30_000)).count <= 40_000);
+  assert.deepEqual(shown(`${"\x1b]".repeat(20_000)}`).length, 1);
+  assert.equal(shown("\x1b[999999999Cx")[0].length, 1);
 });

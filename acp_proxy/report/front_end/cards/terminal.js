@@ -3,7 +3,7 @@ import {blockElement, exitInWords} from "../detail/blocks.js";
 import {fromBase64, objectAt, parsedLine, updateOf, wordAt} from "../data/values.js";
 import {countInWords, durationInWords, shellWord, visibleText} from "../shell/words.js";
 import {clear, h} from "../shell/dom.js";
-import {ansiLines} from "./ansi.js";
+import {ansiLines, ansiPieces} from "./ansi.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -15,6 +15,7 @@ const LONGEST_PAUSE_NS = 2e9;
 const MOST_OUTPUT = 1 << 20;
 const MOST_LINES_SHOWN = 1000;
 const TERMINAL_ENDINGS = new Map([["terminal/kill", "killed"], ["terminal/release", "released"]]);
+const COLOURS = ["#9aa0a8", "#ff7b72", "#5fd068", "#e3c04f", "#7aa9ff", "#e58bea", "#4fd3d3", "#e6e6e6"];
 const TRUNCATED = "the client has left out the beginning of the output";
 
 /** What is known of one terminal from its frames, which are added in order. */
@@ -23,8 +24,8 @@ export class TerminalModel {
   directory = "";
   ending = "";
   isFailed = false;
-  /** @type {string[]} */
-  remarks = [];
+  /** @type {Set<string>} */
+  remarks = new Set();
   /** @type {OutputStep[]} */
   steps = [];
   // A chunk may end within a character.
@@ -39,30 +40,31 @@ export class TerminalModel {
     const {data} = objectAt(said, "output");
     this.command = commandLine(said) || this.command;
     this.directory = wordAt(said, "cwd") || this.directory;
-    if (update.kind === "terminal_output_chunk") this.addBase64(frame, said.data, false);
-    else if (data !== undefined) this.addBase64(frame, data, true);
-    else if (typeof said.output === "string") this.addOutput(frame, said.output, true);
     // In the 1.0 draft, the client pushes the output.
-    else if (isRequest && typeof said.data === "string") this.addOutput(frame, said.data, false);
-    if (isRequest && TERMINAL_ENDINGS.has(method)) this.remarks.push(TERMINAL_ENDINGS.get(method) ?? "");
-    if (said.truncated === true && !this.remarks.includes(TRUNCATED)) this.remarks.push(TRUNCATED);
+    const pushed = isRequest && typeof said.data === "string" ? said.data : null;
+    if (update.kind === "terminal_output_chunk") this.addOutput(frame, this.decoded(said.data), false);
+    else if (data !== undefined) this.addOutput(frame, this.decoded(data, new TextDecoder()), true);
+    else if (typeof said.output === "string") this.addOutput(frame, said.output, true);
+    else this.addOutput(frame, pushed, false);
+    if (isRequest && TERMINAL_ENDINGS.has(method)) this.remarks.add(TERMINAL_ENDINGS.get(method) ?? "");
+    if (said.truncated === true) this.remarks.add(TRUNCATED);
     const status = "exitStatus" in said ? objectAt(said, "exitStatus") : said;
     const isRefused = method === "terminal/create" && kind === "error";
     const ending = isRefused ? wordAt(objectAt(message, "error"), "message") || "error" : exitInWords(status);
     if (!isRequest && ending !== "") [this.ending, this.isFailed] = [ending, ending !== "exit 0"];
   }
 
-  /** @param {ReadFrame} frame @param {unknown} data @param {boolean} isWhole */
-  addBase64(frame, data, isWhole) {
+  /** @param {unknown} data in base64 @param {TextDecoder} [decoder] */
+  decoded(data, decoder = this.decoder) {
+    this.decoder = decoder;
     const bytes = fromBase64(data);
-    if (isWhole) this.decoder = new TextDecoder();
-    if (bytes === null) this.remarks.push("output that is not base64");
-    else this.addOutput(frame, this.decoder.decode(bytes, {stream: true}), isWhole);
+    if (bytes === null) this.remarks.add("output that is not base64");
+    return bytes && decoder.decode(bytes, {stream: true});
   }
 
-  /** @param {ReadFrame} frame @param {string} text @param {boolean} isWhole */
+  /** @param {ReadFrame} frame @param {string | null} text @param {boolean} isWhole */
   addOutput({t_ns, seq}, text, isWhole) {
-    this.steps.push({t_ns, seq, text, isWhole});
+    if (text !== null) this.steps.push({t_ns, seq, text, isWhole});
   }
 
   /** The output after a step. @param {number} index */
@@ -70,15 +72,6 @@ export class TerminalModel {
     const steps = this.steps.slice(0, index + 1);
     return steps.slice(Math.max(steps.findLastIndex((step) => step.isWhole), 0)).map((step) => step.text).join("");
   }
-}
-
-/**
- * How long each step is shown when played back: as recorded, but long pauses are cut.
- * @param {OutputStep[]} steps
- * @returns {number[]} nanoseconds until the next step
- */
-export function playedPauses(steps) {
-  return steps.slice(1).map((step, index) => Math.min(step.t_ns - steps[index].t_ns, LONGEST_PAUSE_NS));
 }
 
 /** The command line in an object, quoted as for a shell. @param {JsonObject} value */
@@ -131,56 +124,55 @@ export function rowsOfTerminal(recording, id, row) {
 export async function terminalElement(state, id, row) {
   const model = new TerminalModel();
   for (const frame of await readFrames(state.recording, rowsOfTerminal(state.recording, id, row))) model.add(frame);
-  const ending = model.ending || (model.remarks.length > 0 ? "" : "did not end");
+  const {command, directory, remarks, steps, isFailed} = model;
+  const ending = model.ending || (remarks.size > 0 ? "" : "did not end");
+  const notes = [directory && `in ${visibleText(directory)}`, ...remarks].filter(Boolean);
   return h("div", {class: "terminal"},
-    h("div", {class: "terminal-head"}, h("span", {class: "mono"}, `$ ${visibleText(model.command || id)}`), h("span", {class: model.isFailed ? "trouble" : "note"}, visibleText(ending))),
-    [model.directory && `in ${visibleText(model.directory)}`, ...model.remarks].filter(Boolean).map((text) => h("p", {class: "note"}, text)),
-    model.steps.length > 0 && outputElements(model));
+    h("div", {class: "terminal-head"}, h("span", {class: "mono"}, `$ ${visibleText(command || id)}`),
+      h("span", {class: isFailed ? "trouble" : "note"}, visibleText(ending))),
+    notes.map((text) => h("p", {class: "note"}, text)), steps.length > 0 && outputElements(model));
 }
 
 /** The output, and how it grew. @param {TerminalModel} model */
 function outputElements(model) {
-  const last = model.steps.length - 1;
+  const {steps} = model;
+  const last = steps.length - 1;
   const box = h("div", {class: "terminal-output", role: "group", tabindex: "0", "aria-label": "output"});
-  const slider = h("input", {type: "range", min: 0, max: last, "aria-label": "output over time"});
   const place = h("span", {class: "note"});
-  const play = h("button", {type: "button"});
   let timer = 0;
-  const show = (/** @type {number} */ index) => {
-    const {count, line} = ansiLines(model.output(index).slice(-MOST_OUTPUT));
-    const first = Math.max(0, count - MOST_LINES_SHOWN);
-    clear(box, first > 0 && h("p", {class: "note"}, `${countInWords(first, "earlier line")} not shown`));
-    for (let at = first; at < count; at++) {
-      box.append(h("div", {class: "terminal-line"}, line(at).map(({text, classes}) => h("span", {class: classes || null}, text))));
-    }
+  /** @param {number} index @param {boolean} isPlaying whether it goes on from there */
+  const show = (index, isPlaying) => {
+    const lines = ansiLines(model.output(index).slice(-MOST_OUTPUT));
+    const hidden = lines.length - MOST_LINES_SHOWN;
+    const shown = lines.slice(-MOST_LINES_SHOWN).map((line) => h("div", {class: "terminal-line"},
+      ansiPieces(line).map(pieceElement)));
+    clear(box, hidden > 0 && h("p", {class: "note"}, `${countInWords(hidden, "earlier line")} not shown`), shown);
     // The last screenful comes first.
     requestAnimationFrame(() => (box.scrollTop = box.scrollHeight));
-    const {t_ns, seq} = model.steps[index];
+    const {t_ns, seq} = steps[index];
     slider.value = String(index);
-    clear(place, `change ${index + 1} of ${last + 1}, #${seq}${durationInWords(t_ns - model.steps[0].t_ns, ", after ")}`);
+    clear(place, `change ${index + 1} of ${last + 1}, #${seq}${durationInWords(t_ns - steps[0].t_ns, ", after ")}`);
     slider.setAttribute("aria-valuetext", place.textContent ?? "");
-  };
-  const stop = () => {
     clearTimeout(timer);
-    timer = 0;
-    clear(play, "▶ play");
+    const isOn = isPlaying && index < last && box.isConnected;
+    const pause = isOn ? Math.min(steps[index + 1].t_ns - t_ns, LONGEST_PAUSE_NS) : 0;
+    timer = isOn ? window.setTimeout(() => show(index + 1, true), pause / 1e6) : 0;
+    clear(play, isOn ? "⏸ pause" : "▶ play");
   };
-  const playFrom = (/** @type {number} */ index) => {
-    show(index);
-    if (index === last || !box.isConnected) return stop();
-    timer = window.setTimeout(() => playFrom(index + 1), playedPauses(model.steps)[index] / 1e6);
-    clear(play, "⏸ pause");
-  };
-  slider.addEventListener("input", () => {
-    stop();
-    show(Number(slider.value));
-  });
-  play.addEventListener("click", () => (timer > 0 ? stop() : playFrom(Number(slider.value) % last)));
-  stop();
-  show(last);
+  const input = () => show(Number(slider.value), false);
+  const slider = h("input", {type: "range", min: 0, max: last, "aria-label": "output over time", on: {input}});
+  const click = () => (timer > 0 ? input() : show(Number(slider.value) % last, true));
+  const play = h("button", {type: "button", on: {click}});
+  show(last, false);
   // With reduced motion nothing moves by itself; the slider shows the same.
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   return last > 0 ? [box, h("div", {class: "detail-line"}, !isCalm && play, slider, place)] : [box];
+}
+
+/** @param {import("./ansi.js").AnsiPiece} piece */
+function pieceElement({text, classes}) {
+  const colour = COLOURS[Number(/-(\d)/.exec(classes)?.[1])] ?? "";
+  return h("span", {class: classes || null, style: {"--colour": colour}}, text);
 }
 
 /**

@@ -20,15 +20,12 @@ function showChange(index) {
 
 /** @param {number} index */
 function markChange(index) {
-  changes[current]?.classList.remove("current");
   changes[current]?.removeAttribute("aria-current");
-  current = index;
-  changes[index]?.classList.add("current");
   changes[index]?.setAttribute("aria-current", "true");
-  const total = changes.length.toLocaleString("en");
-  const text = index < 0 ? `${total} shown` : `${(index + 1).toLocaleString("en")} of ${total}`;
+  current = index;
+  const [number, total] = [index + 1, changes.length].map((count) => count.toLocaleString("en"));
   const place = document.getElementById("place");
-  if (place !== null) place.textContent = text;
+  if (place !== null) place.textContent = index < 0 ? `${total} shown` : `${number} of ${total}`;
 }
 
 /** Goes on from the marked difference, or else from those in sight. @param {1 | -1} by */
@@ -45,19 +42,15 @@ function followAddress() {
   if (named !== null && index >= 0) markChange(index);
 }
 
-/** Begins; without differences there is nothing to move to. */
-function beginComparison() {
-  if (changes.length === 0) return;
+if (changes.length > 0) {
   document.getElementById("steps")?.removeAttribute("hidden");
   document.getElementById("next")?.addEventListener("click", () => step(1));
   document.getElementById("previous")?.addEventListener("click", () => step(-1));
-  document.addEventListener("keydown", (event) => {
-    const isOther = event.ctrlKey || event.metaKey || event.altKey || !["n", "p"].includes(event.key);
-    if (!isOther) step(event.key === "n" ? 1 : -1);
+  document.addEventListener("keydown", ({key, ctrlKey, metaKey, altKey}) => {
+    const isPlain = !ctrlKey && !metaKey && !altKey;
+    if (isPlain && (key === "n" || key === "p")) step(key === "n" ? 1 : -1);
   });
   window.addEventListener("hashchange", followAddress);
   markChange(-1);
   followAddress();
 }
-
-beginComparison();

@@ -174,7 +174,7 @@ class SequenceView {
     const said = (/** @type {Lane} */ from, /** @type {Lane} */ to) =>
       this.label(from, to, ...this.badges(item), h("b", null, this.verb(item)), ` ${withoutMark(cells)}`);
     const fault = (/** @type {Lane} */ from, /** @type {Lane} */ to, /** @type {string} */ words) =>
-      this.label(from, to, h("span", {class: "sequence-fault"}, words));
+      this.label(from, to, h("span", {class: "fault"}, words));
     if (fate === "undelivered" || (fate === "passed" && !item.delay)) return [said(from, to)];
     const late = item.delay ? durationInWords(item.delay) : "";
     const by = rule ? ` (${rule})` : ", in the queue";
