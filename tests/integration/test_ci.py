@@ -225,6 +225,15 @@ def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
     assert job.used == []
 
 
+def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun]) -> None:
+    """It is named on the page of the job."""
+    job = gate(recordings="x", agent="./my-agent 'a b", version="installed")
+    assert job.run()["verdict"] == "error"
+    assert "::error::acp-proxy: expected the agent's command with closed quotes\n" in job.log
+    assert "::error::acp-proxy: there are no results" in job.log
+    assert job.has_failed
+
+
 def test_shards_become_one_report(gate: Callable[..., ActionRun]) -> None:
     """Annotations, a summary, counts and all files; what is missing fails."""
     job = gate(recordings="shards/*/results.jsonl", command="merge", version="installed")
