@@ -12,7 +12,6 @@ import {blockElements, readFrames} from "./terminal.js";
 /** @typedef {import("../detail/blocks.js").ContentBlock} ContentBlock */
 /** @typedef {import("./terminal.js").ReadFrame} ReadFrame */
 
-const FINAL_STATUSES = new Set(["completed", "failed", "cancelled", "denied"]);
 const STATUS_SIGNS = new Map([["completed", "✓"], ["failed", "✗"], ["denied", "✗"], ["cancelled", "✗"], ["in_progress", "▸"]]);
 const CARDS_AT_ONCE = 50;
 const REQUEST_PERMISSION = "session/request_permission";
@@ -68,7 +67,7 @@ export class CallModel {
 
   /** Nanoseconds from the first update to the last one; NaN for a call that is not over. */
   get took() {
-    const isOver = FINAL_STATUSES.has(this.status) && this.times.length > 1;
+    const isOver = /^(completed|failed|cancelled|denied)$/.test(this.status) && this.times.length > 1;
     return isOver ? this.times[this.times.length - 1] - this.times[0] : NaN;
   }
 

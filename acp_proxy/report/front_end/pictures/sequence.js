@@ -38,10 +38,12 @@ class SequenceView {
     this.places = lanePlaces(this.lanes);
     /** @type {Item[]} */
     this.items = [];
+    const heads = this.lanes.map((lane) =>
+      h("span", {class: `sequence-head lane-${lane}`, style: {left: `${this.place(lane)}%`}}, lane));
     this.list = new VirtualList({
       label: "Sequence of messages",
       rowHeight: SEQUENCE_ROW,
-      head: [h("span", {role: "columnheader"}, "Frame"), this.heads()],
+      head: [h("span", {role: "columnheader"}, "Frame"), h("span", {class: "sequence-field", role: "columnheader"}, heads)],
       render: (item, node) => this.render(this.items[item], node),
       onActive: (item) => state.select(this.items[item].row),
     });
@@ -81,11 +83,6 @@ class SequenceView {
 
   /** @param {Lane} lane */
   place = (lane) => this.places.get(lane) ?? EDGE;
-
-  heads() {
-    return h("span", {class: "sequence-field", role: "columnheader"}, this.lanes.map((lane) =>
-      h("span", {class: `sequence-head lane-${lane}`, style: {left: `${this.place(lane)}%`}}, lane)));
-  }
 
   /** @param {Item} item @param {HTMLElement} node */
   render(item, node) {

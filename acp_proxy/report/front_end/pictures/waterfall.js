@@ -55,12 +55,6 @@ export function nestedSteps(steps, callOf) {
     [{step, depth: 0}, ...below(step).map((request) => ({step: request, depth: 1}))]);
 }
 
-/** Who is waited for during a step. @param {Step} step */
-function waitedFor(step) {
-  if (step.kind === "request") return step.waits_for ?? "other";
-  return step.kind === "silence" ? "silent" : "agent";
-}
-
 class WaterfallView {
   /** @param {HTMLElement} container @param {State} state */
   constructor(container, state) {
@@ -138,7 +132,8 @@ class WaterfallView {
   /** @param {{step: Step, depth: number}} item @param {HTMLElement} node */
   render({step, depth}, node) {
     const percent = (/** @type {number} */ time) => `${(100 * time) / Math.max(1, this.turn?.duration_ns ?? 1)}%`;
-    const who = waitedFor(step);
+    const worker = step.kind === "silence" ? "silent" : "agent";
+    const who = step.kind === "request" ? step.waits_for ?? "other" : worker;
     const isPoint = step.kind === "prompt" || step.kind === "end";
     const name = step.method ?? step.kind.replace("_", " ");
     const outcomes = [step.failed && "failed", step.open && "not finished", step.status, step.answer];
