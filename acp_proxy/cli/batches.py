@@ -178,6 +178,7 @@ def _run(
     executor = executor_of(how.executor, how.jobs)
     retries = RETRIES if how.retries is None else how.retries
     is_complete, signum = False, None
+    screen.begin()
     with _signals() as stopped:
         try:
             for verdict in run_batch(jobs, executor, run, retries=retries, fail_fast=how.fail_fast):

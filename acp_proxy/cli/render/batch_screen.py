@@ -57,14 +57,20 @@ class BatchScreen:
         self._start = self._drawn = clock()
         self._is_shown = False
 
+    def begin(self) -> None:
+        """Shows on a terminal that there is something to do: the first verdict may take minutes."""
+        if sys.stderr.isatty() and self._before < self.total:
+            self._show_bar(self._before, self._start)
+
     def show(self, verdict: JobVerdict) -> None:
         """Prints a verdict, unless it is clean, and how far the batch is, on a terminal."""
         self._kinds[verdict.kind] += 1
+        was_shown = self._is_shown
         if verdict.kind is not VerdictKind.CLEAN:
             self.clear()
             say(line(verdict), fg=_COLORS.get(verdict.exit))
         if sys.stderr.isatty():
-            self._draw()
+            self._draw(again=was_shown and not self._is_shown)
 
     def clear(self) -> None:
         """Removes the bar."""
@@ -90,18 +96,22 @@ class BatchScreen:
         found = ", ".join(kinds) or "nothing to do"
         return f"{counted(self.total, 'recording')}{before}: {found}{time}"
 
-    def _draw(self) -> None:
+    def _draw(self, *, again: bool) -> None:
         now = self._clock()
         done = self._kinds.total()
         is_early = now - self._start < _PATIENCE_S or now - self._drawn < _REDRAW_S
-        if is_early or done == self.total:
-            return
+        if done < self.total and (again or not is_early):
+            self._show_bar(done, now)
+
+    def _show_bar(self, done: int, now: float) -> None:
         fresh, left = done - self._before, self.total - done
         bad = done - self._kinds[VerdictKind.CLEAN]
         bar = "#" * (_BAR * done // max(1, self.total))
-        rest = duration(int((now - self._start) / max(1, fresh) * left * 1e9))
         is_bad = f", {bad:,} not clean" if bad else ""
-        show_status(f"[{bar:-<{_BAR}}] {done:,}/{self.total:,}{is_bad}, about {rest} left")
+        rest = duration(int((now - self._start) / fresh * left * 1e9)) if fresh else ""
+        is_left = f", about {rest} left" if rest else ""
+        # The figures first: a narrow terminal cuts the end.
+        show_status(f"{done:,}/{self.total:,}{is_bad}{is_left}  [{bar:-<{_BAR}}]")
         self._drawn, self._is_shown = now, True
 
 

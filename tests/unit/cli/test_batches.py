@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import sys
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -273,3 +275,25 @@ def test_the_summary_counts_and_times() -> None:
     assert screen.summary() == (
         "143 recordings (131 done before): 131 clean, 1 differs, 11 not done; 12 min 34 s"
     )
+
+
+def test_a_bar_is_there_from_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, also on a narrow one: the figures come first, and it stays below the lines."""
+    shown = io.StringIO()
+    monkeypatch.setattr(shown, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("COLUMNS", "44")
+    screen = BatchScreen(143, {"clean": 13}, clock=iter((0.0, 0.1, 2.0)).__next__)
+    screen.begin()
+    screen.show(JobVerdict("a", "verify", "d", 1, VerdictKind.DIFFERS, 0.0))
+    screen.show(JobVerdict("b", "verify", "d", 0, VerdictKind.CLEAN, 0.0))
+    screen.clear()
+    bars = [one.removeprefix("acp-proxy: ") for one in shown.getvalue().split("\r\x1b[2K")]
+    assert [one.partition("  [")[0] for one in bars] == [
+        "",
+        "13/143",
+        "",
+        "14/143, 1 not clean, about 12.9…",
+        "15/143, 1 not clean, about 2 mi…",
+        "",
+    ]
