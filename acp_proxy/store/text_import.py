@@ -180,7 +180,10 @@ class _TextLines:
                 self._has_begun = _HEADER.match(text) is not None
                 self._first = line
                 if text.startswith(database.MAGIC):
-                    raise BadLine("expected the text form of a recording, got a database")
+                    raise BadLine(
+                        "expected the text form of a recording, got a database; the"
+                        " commands of `inspect` read that of a recording as it is"
+                    )
                 return text
         raise BadLine("expected a header, got the end of the file")
 

@@ -151,13 +151,15 @@ def _log_name(file: str) -> str:
 
 
 def _is_text(opened: HeadedInput, path: Path, options: _Options) -> bool:
+    if opened.head.startswith(MAGIC):
+        return True  # what is expected in place of a database is said then
     if options.source != "auto" or options.line is not None:
         return options.source == _TEXT
     if is_text_head(opened.head):
         return True
     if source_of(opened.head) is not None:
         return False
-    is_text = opened.head.lstrip()[:1] in (b"{", b"") or opened.head.startswith(MAGIC)
+    is_text = opened.head.lstrip()[:1] in (b"{", b"")
     is_known = why_not_text(opened.head) or why_without_messages(opened.head)
     if not is_text or is_known is not None:
         raise NotARecording(path, nothing_in(opened.head))

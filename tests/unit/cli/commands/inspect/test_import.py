@@ -89,7 +89,10 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
     [
         (b"hello\n", "none of its lines is an ACP message; `acp-proxy record` makes a recording"),
         (b"", "it is empty"),
-        (b"SQLite format 3\0more", "line 1: expected the text form of a recording, got a database"),
+        (
+            b'SQLite format 3\0\n{"jsonrpc":"2.0","id":1,"method":"initialize"}\n{',
+            "line 1: expected the text form of a recording, got a database",
+        ),
         (HEADER + b"\n{}\n", "line 3: expected one of stream, event or fired, got {}"),
         (HEADER.replace(b":1,", b":9,"), "it has format 9 and this is format 1; upgrade acp-proxy"),
     ],
