@@ -5,7 +5,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -190,11 +190,16 @@ def _run(
         except _Stopped as e:
             signum = e.signum
         finally:
-            screen.clear()
             stopped.append(True)
+            with suppress(OSError):  # the terminal may be gone
+                screen.clear()
             executor.shutdown(wait=True, cancel_futures=not is_complete)
-    screen.end()
-    return 128 + signum if signum is not None else worst_exit(done.exits)
+    if signum is None:
+        screen.end()
+        return worst_exit(done.exits)
+    with suppress(OSError):
+        screen.end()
+    return 128 + signum
 
 
 class _Stopped(BaseException):

@@ -181,8 +181,8 @@ class _TextLines:
                 self._first = line
                 if text.startswith(database.MAGIC):
                     raise BadLine(
-                        "expected the text form of a recording, got a database; the"
-                        " commands of `inspect` read that of a recording as it is"
+                        "expected the text form of a recording, got a database;"
+                        " `acp-proxy show FILE` reads one"
                     )
                 return text
         raise BadLine("expected a header, got the end of the file")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import shutil
+import signal
 import sys
 from concurrent.futures import Future
 from pathlib import Path
@@ -159,6 +161,21 @@ def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(ResultsFile, "add", fail)
     said = complaint("check", "recs", "--results", "r.jsonl")
     assert said == "cannot use r.jsonl as a results file: cannot write: no space left on device"
+
+
+@pytest.mark.usefixtures("here")
+def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That can be closed at any time, and then nothing can be printed."""
+
+    def fail(_: BatchScreen) -> None:
+        raise OSError(errno.EIO, "input/output error")
+
+    monkeypatch.setattr(BatchScreen, "clear", fail)
+    monkeypatch.setattr(BatchScreen, "end", fail)
+    monkeypatch.setattr(ResultsFile, "add", lambda *_: signal.raise_signal(signal.SIGHUP))
+    assert run("check", "recs", "--results", "r.jsonl").exit_code == 129
 
 
 @pytest.mark.usefixtures("here")
