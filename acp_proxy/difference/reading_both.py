@@ -94,6 +94,7 @@ class _Fork:
             os.close(out)
         else:
             if not self._pid:
+                os.close(out)  # so that it cannot wait for a reader that was killed
                 _work(into, work)
             self._pipe = out
         os.close(into)
@@ -119,7 +120,7 @@ def _work(into: int, work: Callable[[], Any]) -> NoReturn:
     """Writes a value to a pipe, and ends the process without anything else that an end does."""
     code = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is killed by the parent
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent kills it
         with open(into, "wb") as pipe:
             pickle.dump(work(), pipe, pickle.HIGHEST_PROTOCOL)
         code = 0

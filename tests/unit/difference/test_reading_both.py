@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import select
+import signal
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -120,6 +122,26 @@ def test_what_a_fork_cannot_do_is_done_here(
     assert len(forks) == 1
     monkeypatch.setattr(os, "fork", fails)
     assert is_same(run(0), run(1))
+
+
+def test_a_fork_ends_when_its_reader_is_killed() -> None:
+    """It does not wait for somebody to read what it has found."""
+    out, into = os.pipe()
+    holder = os.fork()
+    if not holder:  # what a killed process is: it never reads
+        fork = reading_both._Fork()
+        fork.start(lambda: b"x" * (1 << 20))
+        os.write(into, fork._pid.to_bytes(8, "big"))
+        os._exit(0)
+    os.waitpid(holder, 0)
+    os.close(into)
+    orphan = int.from_bytes(os.read(out, 8), "big")
+    # The fork has the other end of the pipe as well, until it ends.
+    has_ended = bool(select.select([out], [], [], 10)[0])
+    os.close(out)
+    if not has_ended:
+        os.kill(orphan, signal.SIGKILL)
+    assert has_ended
 
 
 def test_a_fork_ends_with_the_reading(forks: list[int]) -> None:
