@@ -233,12 +233,13 @@ def _locked(path: Path) -> int:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise BadResults(path, "expected a plain file")
             _take_lock(path, fd)
-            if os.path.samestat(os.fstat(fd), path.stat()):
-                return fd
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(fd), path.stat()):
+                    return fd
         except BaseException:
             os.close(fd)
             raise
-        os.close(fd)  # its owner has just put another file in its place
+        os.close(fd)  # another file was just put in its place, or it was removed
 
 
 def _take_lock(path: Path, fd: int) -> None:

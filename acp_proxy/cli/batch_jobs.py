@@ -24,10 +24,9 @@ from attrs import evolve
 from acp_proxy.batches.job import Job
 from acp_proxy.batches.results import MOST_FINDINGS, FirstDivergence, JobVerdict, VerdictKind
 from acp_proxy.batches.selection import sha256_of
-from acp_proxy.cli.redaction import without_secrets
+from acp_proxy.cli.redaction import one_line
 from acp_proxy.errors import AcpProxyError, NoSuchRecording, UnreadableRecording
 from acp_proxy.plain_files import reason
-from acp_proxy.safe_text import plain
 from acp_proxy.system import SIGKILL
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from acp_proxy.conformance.report import CheckedRecording
     from acp_proxy.difference.result import Field
 
-_LONGEST = 300
-"""Characters of a text in a verdict."""
 _KEPT = 64
 """Chunks of what a command has printed on stderr that are kept to look for its reason."""
 _CHUNK = 4096
@@ -87,19 +84,21 @@ def perform(job: Job) -> JobVerdict:
         hashed = sha256_of(job.path)
     except OSError as e:
         found = evolve(
-            found, kind=VerdictKind.UNREADABLE, error=_line(f"cannot read {job.path}: {reason(e)}")
+            found,
+            kind=VerdictKind.UNREADABLE,
+            error=one_line(f"cannot read {job.path}: {reason(e)}"),
         )
     else:
         try:
             found = _PERFORM[job.command](job, found)
         except (NoSuchRecording, UnreadableRecording) as e:
-            found = evolve(found, kind=VerdictKind.UNREADABLE, error=_line(str(e)))
+            found = evolve(found, kind=VerdictKind.UNREADABLE, error=one_line(str(e)))
         except click.ClickException as e:
-            found = evolve(found, error=_line(e.format_message()))
+            found = evolve(found, error=one_line(e.format_message()))
         except AcpProxyError as e:
-            found = evolve(found, error=_line(str(e)))
+            found = evolve(found, error=one_line(str(e)))
         except Exception as e:  # a mistake of ours, which the other recordings may not meet
-            found = evolve(found, error=_line(f"{type(e).__name__}: {e}"))
+            found = evolve(found, error=one_line(f"{type(e).__name__}: {e}"))
     return evolve(
         found,
         seconds=round(time.monotonic() - start, 3),
@@ -200,7 +199,7 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
         kind=kinds[code],
         broken=len(wrong),
         findings=(*listed,),
-        error=_line(untested[0].untested or "") if untested else None,
+        error=one_line(untested[0].untested or "") if untested else None,
     )
 
 
@@ -239,17 +238,17 @@ def _first_divergence(report: "VerifyReport") -> FirstDivergence | None:
 
     for one in report.conversation.divergences:
         if one.rank is not Rank.INFO:
-            return FirstDivergence(one.seq, _line(one.summary))
+            return FirstDivergence(one.seq, one_line(one.summary))
     for place, fields in (("handshake", report.handshake), ("", ()), ("ending", report.ending)):
         if fields:
             first = fields[0]
-            return FirstDivergence(None, _line(f"{place} {_difference(first)}"))
+            return FirstDivergence(None, one_line(f"{place} {_difference(first)}"))
         if not place and report.entries:
             entry = report.entries[0]
             where = f": {_difference(entry.fields[0])}" if entry.fields else ""
             preview = f": {entry.preview}" if entry.preview and not where else ""
             text = f"{_CHANGES[entry.change]} {entry.title}{where}{preview}"
-            return FirstDivergence(entry.a, _line(text))
+            return FirstDivergence(entry.a, one_line(text))
     return None
 
 
@@ -268,17 +267,11 @@ def _value(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
 
 
-def _line(text: str) -> str:
-    """Returns text for one line of a verdict, without secrets."""
-    text = plain(" ".join(without_secrets(text).split()))
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
 def _reason(printed: "deque[bytes]") -> str | None:
     """Returns the last thing that acp-proxy itself has printed."""
     lines = b"".join(printed).decode(errors="replace").splitlines()
     ours = [line for line in lines if line.startswith(_OURS)]
-    return _line(ours[-1].removeprefix(_OURS)) if ours else None
+    return one_line(ours[-1].removeprefix(_OURS)) if ours else None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from acp_proxy import __version__
 from acp_proxy.batches.batch import run_batch
@@ -26,12 +26,13 @@ from acp_proxy.cli.batch_options import LOCAL, RETRIES, BatchOptions
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.parallel import processors
 from acp_proxy.cli.recordings import find_recording
-from acp_proxy.cli.redaction import new_redactor
+from acp_proxy.cli.redaction import new_redactor, one_line, without_secrets
 from acp_proxy.cli.render.batch_screen import BatchScreen
 from acp_proxy.cli.render.output import warn
 from acp_proxy.errors import BadResults
 from acp_proxy.events import STOP_SIGNALS
 from acp_proxy.plain_files import reason
+from acp_proxy.redaction.markers import MARKER
 
 _DASK = "dask"
 
@@ -62,8 +63,11 @@ class Batch:
 
     @property
     def digest(self) -> str:
-        """Tells it from other batches."""
-        contents = [digest for path in self.files for digest in _digests(path)]
+        """Tells it from other batches; raises Refusal if a file cannot be read."""
+        try:
+            contents = [digest for path in self.files for digest in _digests(path)]
+        except OSError as e:
+            raise Refusal(f"cannot read {e.filename}: {reason(e)}") from None
         return digest_of(self.command, [*self.options, "--", *self.words, *contents])
 
 
@@ -75,6 +79,21 @@ def _digests(path: Path) -> Iterator[str]:
         for one in sorted(path.iterdir()):
             if one.is_file():
                 yield from (one.name, sha256_of(str(one)))
+
+
+def _masked_name(one: SelectedRecording) -> SelectedRecording:
+    """Returns a recording whose name in the results has no secret: a URL may have some.
+
+    Markers are without their digest here, which is another one in every run.
+    """
+    if not is_url(one.path):
+        return one
+    return evolve(one, name=MARKER.sub(r"[redacted:\1]", without_secrets(one.name)))
+
+
+def _masked_error(verdict: JobVerdict) -> JobVerdict:
+    """Returns a verdict whose error has no secret, wherever it comes from."""
+    return verdict if verdict.error is None else evolve(verdict, error=one_line(verdict.error))
 
 
 def run_many(batch: Batch) -> int:
@@ -94,7 +113,8 @@ def run_many(batch: Batch) -> int:
     how = batch.how
     spared = [path for path in (batch.output, how.results) if path is not None]
     expand = partial(_expand_url, executor=how.executor)
-    every = selected(batch.recordings, find_recording, expand_url=expand, without=spared)
+    found = selected(batch.recordings, find_recording, expand_url=expand, without=spared)
+    every = [_masked_name(one) for one in found]
     part = every if how.shard is None else Shard.read(how.shard).part_of(every)
     digest = batch.digest
     header = ResultsHeader(
@@ -181,7 +201,8 @@ def _run(
     screen.begin()
     with _signals() as stopped:
         try:
-            for verdict in run_batch(jobs, executor, run, retries=retries, fail_fast=how.fail_fast):
+            found = run_batch(jobs, executor, run, retries=retries, fail_fast=how.fail_fast)
+            for verdict in map(_masked_error, found):
                 if file is not None:
                     file.add(verdict)
                 done.add(verdict)
@@ -190,7 +211,7 @@ def _run(
         except _Stopped as e:
             signum = e.signum
         finally:
-            stopped.append(True)
+            stopped.append(True)  # first: from here on a signal raises nothing
             with suppress(OSError):  # the terminal may be gone
                 screen.clear()
             executor.shutdown(wait=True, cancel_futures=not is_complete)

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from acp_proxy.cli.shared_flags import UNREDACTED
+from acp_proxy.safe_text import plain
 
 if TYPE_CHECKING:
     from acp_proxy.inspection.secrets import MaskedValue
     from acp_proxy.redaction.redactor import Redactor
 
+_LONGEST_LINE = 300
+"""Characters."""
 unredacted_option = UNREDACTED.option
 is_unredacted = UNREDACTED.is_given
 """Whether the command shows secrets."""
@@ -41,6 +44,12 @@ def without_secrets(text: str) -> str:
     if not find(text, loose=True):
         return text
     return new_redactor().text(text)
+
+
+def one_line(text: str) -> str:
+    """Returns a message as a short printable line without its secrets, as verdicts have it."""
+    text = plain(" ".join(without_secrets(text).split()))
+    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}..."
 
 
 def output_without_secrets(text: str, known: Mapping[str, str]) -> str:

@@ -17,9 +17,18 @@ import pytest
 
 from acp_proxy.batches.results import FirstDivergence, JobVerdict, VerdictKind
 from acp_proxy.batches.results_file import ResultsFile
+from acp_proxy.batches.shipments import unreadable
 from acp_proxy.cli import batches
 from acp_proxy.cli.batch_jobs import perform
-from acp_proxy.cli.batch_options import BatchCommand, batch_options, option_words, split_words
+from acp_proxy.cli.batch_options import (
+    BatchCommand,
+    BatchOptions,
+    batch_options,
+    option_words,
+    split_words,
+)
+from acp_proxy.cli.batches import Batch, run_many
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.render.batch_screen import BatchScreen, line
 from acp_proxy.errors import BadResults
 from tests.batch_recordings import CHECKED, Kinds, write_recordings
@@ -161,6 +170,50 @@ def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(ResultsFile, "add", fail)
     said = complaint("check", "recs", "--results", "r.jsonl")
     assert said == "cannot use r.jsonl as a results file: cannot write: no space left on device"
+
+
+def test_no_secret_of_a_url_or_of_an_error_is_in_the_results(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Errors also come from elsewhere than from the command, with the URLs that they are about."""
+    monkeypatch.chdir(tmp_path)
+    url = "https://user:hunter2hunter2@host/a.db?token=abcdefgh12345678"
+    jobs: list[Job] = []
+
+    class Refusing(Inline):
+        def submit(self, _: Callable[[Job], JobVerdict], job: Job) -> Future[JobVerdict]:
+            jobs.append(job)
+            future: Future[JobVerdict] = Future()
+            future.set_result(unreadable(job, ValueError(f"403 {job.path}\x1b[2J")))
+            return future
+
+    monkeypatch.setattr(batches, "executor_of", lambda *_: Refusing())
+    monkeypatch.setattr(batches, "_expand_url", lambda url, **_: [url])
+    found = run("check", url, "--executor=dask=there", "--results=r.jsonl")
+    assert found.exit_code == 2
+    assert jobs[0].path == url
+    assert "hunter2" not in found.output + Path("r.jsonl").read_text()
+    (verdict,) = verdicts(Path("r.jsonl")).values()
+    assert (
+        verdict["recording"] == "https://user:[redacted:password]@host/a.db?token=[redacted:token]"
+    )
+    assert "\x1b" not in verdict["error"]
+    run("check", url, "--executor=dask=there", "--results=r.jsonl")
+    assert len(jobs) == 1, "the name is the same in each run"
+
+
+@pytest.mark.usefixtures("here")
+def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that an option names is a part of what the batch is."""
+
+    def refuse(path: str) -> str:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(batches, "sha256_of", refuse)
+    Path("known.json").write_text("{}")
+    batch = Batch("check", ("recs",), (), (), BatchOptions(), files=(Path("known.json"),))
+    with pytest.raises(Refusal, match=r"cannot read known.json: "):
+        run_many(batch)
 
 
 @pytest.mark.usefixtures("here")
