@@ -66,6 +66,11 @@ class Origin:
     skipped: int = 0
     """Lines that could not be read and were left out."""
 
+    @property
+    def title(self) -> str:
+        """What the source is called where people read it."""
+        return "a plain log" if self.source == "lines" else self.source
+
 
 _ORIGIN_KINDS: dict[str, Any] = {
     "source": str, "lost": (list, tuple), "resolution_ns": (int, type(None)),

@@ -215,7 +215,7 @@ def note_imported(reader: "RecordingReader") -> None:
     words = [f"{' and '.join(missing)} are not compared"] if missing else []
     words += [] if recording.has_all_lines else ["messages may be missing in it"]
     if words:
-        warn(f"{reader.path} was imported from {origin.source}: {', and '.join(words)}")
+        warn(f"{reader.path} was imported from {origin.title}: {', and '.join(words)}")
 
 
 def note_masked(count: int, where: str) -> None:

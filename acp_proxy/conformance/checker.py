@@ -375,7 +375,7 @@ def _unchecked_note(
         return []
     reasons = ", ".join(one.reason for one in unchecked)
     what = f"{counted(count, 'rule')} cannot be checked, since {reasons}"
-    return [f"imported from {recording.origin.source}: {what}"]
+    return [f"imported from {recording.origin.title}: {what}"]
 
 
 def _planned(entries: Iterable[Registered]) -> RulePlan:

@@ -100,12 +100,12 @@ def why_no_times(recording: Recording) -> str:
     if origin is None or recording.has_shares:
         return ""
     if recording.has_durations:
-        return f"no times of turns: in {origin.source} messages may be missing"
+        return f"no times of turns: in {origin.title} messages may be missing"
     if not recording.has_times:
-        return f"no times: {origin.source}, from which it was imported, has none"
+        return f"no times: {origin.title}, from which it was imported, has none"
     lines = counted(origin.inferred_times, "message")
     have = "has" if origin.inferred_times == 1 else "have"
-    return f"no durations: {lines} in {origin.source} {have} no time"
+    return f"no durations: {lines} in {origin.title} {have} no time"
 
 
 def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
@@ -113,10 +113,10 @@ def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
     origin = recording.origin
     if origin is None:
         return
-    parts = [f"from {origin.source}"]
+    parts = [f"from {origin.title}"]
     if not recording.has_date:
         at = datetime.fromisoformat(recording.started_at).astimezone()
-        parts = [f"from {origin.source} on {at:%Y-%m-%d %H:%M:%S %z}"]
+        parts = [f"from {origin.title} on {at:%Y-%m-%d %H:%M:%S %z}"]
     if recording.has_times and origin.resolution_ns:
         parts.append(f"times in steps of {_step(origin.resolution_ns)}")
     for count, what in (

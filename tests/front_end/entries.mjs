@@ -46,7 +46,7 @@ const READERS = {
     const id = recording.text("terminal", row) ?? recording.text("answer_terminal", row);
     const model = new TerminalModel();
     for (const frame of await readFrames(recording, rowsOfTerminal(recording, id, row))) model.add(frame);
-    return {title: model.command, state: model.ending, detail: model.directory, id, remarks: model.remarks, texts: model.output() === "" ? [] : [model.output()]};
+    return {title: model.command, state: model.ending, detail: model.directory, id, remarks: [...model.remarks], texts: model.output() === "" ? [] : [model.output()]};
   },
 };
 

@@ -65,17 +65,17 @@ def test_the_reason_is_said() -> None:
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: zed, from which it was imported, has none"
     one = a_recording(Origin("lines", inferred_times=1))
-    assert why_no_times(one) == "no durations: 1 message in lines has no time"
+    assert why_no_times(one) == "no durations: 1 message in a plain log has no time"
     gaps = a_recording(Origin("lines", ("answers",)))
-    assert why_no_times(gaps) == "no times of turns: in lines messages may be missing"
+    assert why_no_times(gaps) == "no times of turns: in a plain log messages may be missing"
 
 
 def test_the_head_says_what_was_imported() -> None:
     """Where from, how fine the times are, what was inferred, skipped and lost."""
     origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)
     assert dict(origin_rows(a_recording(origin))) == {
-        "imported": "from lines, times in steps of 1 ms, 1 inferred direction, 2 inferred times, "
-        "3 lines left out that could not be read",
+        "imported": "from a plain log, times in steps of 1 ms, 1 inferred direction, "
+        "2 inferred times, 3 lines left out that could not be read",
         "not known": f"{LOST['ending']}; {LOST['zone']}",
     }
     rows = dict(origin_rows(a_recording(Origin("zed", ("times", "zone"), 1500))))
