@@ -137,12 +137,13 @@ def import_log(
     made: list[_Connection] = []
     masking = _Masking(connections(entries), options.redaction)
     command: tuple[str, ...] | None = None
+    name = options.name or target.stem
     with ExitStack() as files:
         current = _Connection(files, source, target.parent, masking)
         for happened, raw in masking:
             if isinstance(happened, ConnectionBegins):
                 made.append(current)
-                current.finish()
+                current.finish(_numbered(name, len(made)))
                 if len(made) == _MOST_CONNECTIONS:
                     raise UnreadableRecording(path, f"it has more than {len(made)} connections")
                 current = _Connection(files, source, target.parent, masking)
@@ -158,12 +159,15 @@ def import_log(
             current.add(happened, raw)
         if not current.has_messages:
             raise NotARecording(path, _why_nothing(head, source))
-        current.finish(command)
         made.append(current)
-        placed = tuple(
-            one.placed(target, options.name, number) for number, one in enumerate(made, 1)
-        )
+        current.finish(_numbered(name, len(made)), command)
+        placed = tuple(one.placed(target) for one in made)
     return ImportedLog(source, counts, placed, tuple(skipped))
+
+
+def _numbered(name: str, number: int) -> str:
+    """Returns the name of one of the recordings of a log, which are numbered from 1."""
+    return name if number == 1 else f"{name}-{number}"
 
 
 def _why_nothing(head: bytes, source: LogFormat) -> str:
@@ -315,10 +319,13 @@ class _Connection:
             self._lost.add("zone")
         self._t_ns = time_ns - self._start_ns
 
-    def finish(self, command: tuple[str, ...] | None = None) -> None:
-        """Writes the row of the recording, when all has been added.
+    def finish(self, name: str, command: tuple[str, ...] | None = None) -> None:
+        """Writes the row of the recording, when all has been added, and closes the database.
+
+        A log may have more connections than a process may have open files.
 
         Args:
+            name: the name of the recording.
             command: the words of the agent's command, if the log has it.
         """
         lost, recording = self._lost, self._recording
@@ -346,23 +353,19 @@ class _Connection:
             completed(recording, self._rows.conversation.state.handshake),
             command=json.dumps(words, ensure_ascii=False),
             origin=self.origin,
+            name=name,
         )
         self._rows.commit()
+        self._rows.finish(self._recording)
+        self._connection.close()
 
-    def placed(self, target: Path, name: str | None, number: int) -> ImportedConnection:
-        """Moves the database to its place, or a free name like it.
+    def placed(self, target: Path) -> ImportedConnection:
+        """Moves the database, which is finished, to its place, or to a free name like it.
 
         Args:
             target: the place of the first recording of the log.
-            name: the name of that recording, if it is not that of its file.
-            number: which of them this is, from 1.
         """
-        name = name or target.stem
-        name = name if number == 1 else f"{name}-{number}"
-        self._rows.finish(evolve(self._recording, name=name))
-        self._connection.close()
-        path = place(self._made, target)
-        return ImportedConnection(path, self._messages, self.origin)
+        return ImportedConnection(place(self._made, target), self._messages, self.origin)
 
 
 class _Masked(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -115,6 +116,27 @@ def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home:
     assert recording.origin is not None
     assert recording.origin.skipped == 1
     assert "middle" in recording.origin.lost
+
+
+@pytest.mark.skipif(os.name == "nt", reason="expected a limit of open files")
+def test_a_log_may_have_more_connections_than_a_process_has_files(
+    tmp_path: Path, home: Path
+) -> None:
+    """On macOS that are 256."""
+    import resource
+
+    log = tmp_path / "a.log"
+    log.write_bytes((b"OUT: " + INITIALIZE + b"\n") * 40)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    spare = os.dup(0)
+    os.close(spare)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (spare + 20, before[1]))
+    try:
+        result = run("inspect", "import", log, home=home)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert "40 connections, each a recording" in result.stderr
+    assert imported(home / "a-40.db")[0].name == "a-40"
 
 
 def test_each_connection_is_a_recording(tmp_path: Path, home: Path) -> None:
