@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.cli.render.output import say, show_status
+from acp_proxy.cli.render.results_rows import reason
 from acp_proxy.cli.render.styled_text import pad
 from acp_proxy.safe_text import plain
 from acp_proxy.wording import counted, duration
@@ -27,7 +28,6 @@ _WORDS = {
     VerdictKind.REFUSED: "refused",
 }
 _OF_ONE = {"differ": "differs", "have findings": "has findings"}
-_OF_FINDINGS = (VerdictKind.FINDINGS, VerdictKind.BROKEN_RULES, VerdictKind.FAILED)
 _COLORS = {1: "yellow", 2: "red", 3: "red"}
 _LONGEST = max(map(len, VerdictKind))
 _REDRAW_S = 0.2
@@ -117,28 +117,7 @@ class BatchScreen:
 
 def line(verdict: JobVerdict) -> str:
     """Returns a verdict in one line."""
-    first = verdict.first_divergence
-    texts = []
-    if verdict.error is not None:
-        texts.append(verdict.error)
-    elif first is not None:
-        texts.append(first.text if first.seq is None else f"#{first.seq} {first.text}")
-    elif verdict.kind is VerdictKind.INCOMPLETE:
-        texts.append("the recording is incomplete, and was played to its end")
-    elif verdict.findings and verdict.kind in _OF_FINDINGS:
-        texts.append(_finding(verdict))
+    texts = [reason(verdict)]
     if verdict.attempt > 1:
         texts.append(f"(attempt {verdict.attempt})")
     return f"{pad(verdict.kind, _LONGEST)}  {plain(verdict.recording)}  {'  '.join(texts)}".rstrip()
-
-
-def _finding(verdict: JobVerdict) -> str:
-    """Returns the worst finding, and how many more there are."""
-    assert verdict.findings
-    worst = verdict.findings[0]
-    if "rule" not in worst:
-        runs = (f"{one['plan'] or '(no faults)'}: {one['outcome']}" for one in verdict.findings)
-        return ", ".join(runs)
-    more = (verdict.broken or 1) - 1
-    others = f", and {more:,} more" if more else ""
-    return f"#{worst['seq']} {worst['rule']}: {worst['text']}{others}"

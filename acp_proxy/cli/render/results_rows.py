@@ -1,4 +1,4 @@
-"""The words in which the screen and the reports of merged results say what happened."""
+"""The words in which screens and reports say what a recording of a batch came to."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +6,6 @@ from attrs import evolve
 
 from acp_proxy.batches.merged import SWEEP, MergedResults, findings_of, missing_text
 from acp_proxy.batches.results import JobVerdict, VerdictKind
-from acp_proxy.cli.render.check_reports import sentence
 from acp_proxy.conformance.report import ReportedFinding, worst_first
 from acp_proxy.safe_text import LONGEST, plain, visible
 from acp_proxy.wording import counted
@@ -36,10 +35,12 @@ def reason(verdict: JobVerdict) -> str:
         return plain(at + " ".join(first.text[:LONGEST].split()))
     if verdict.error:
         return plain(verdict.error)
+    if verdict.kind is VerdictKind.INCOMPLETE:
+        return "the recording is incomplete, and was played to its end"
     if listed := listed_findings(verdict):
         more = (verdict.broken or len(listed)) - 1
-        first_one = f"by the {listed[0].by}: {sentence(listed[0])}"
-        return plain(f"{first_one} And {more:,} more" if more > 0 else first_one)
+        worst = f"#{listed[0].seq} {listed[0].rule}: {listed[0].text}"
+        return plain(f"{worst}, and {more:,} more" if more > 0 else worst)
     return plain("; ".join(runs(verdict)))
 
 

@@ -331,7 +331,7 @@ def test_a_verdict_is_one_line() -> None:
         attempt=2,
         first_divergence=FirstDivergence(3, "it left"),
     )
-    assert line(verdict) == "differs       a\\x1b.db  #3 it left  (attempt 2)"
+    assert line(verdict) == "differs       a\\x1b.db  #3: it left  (attempt 2)"
 
 
 def test_the_summary_counts_and_times() -> None:

@@ -60,8 +60,8 @@ def test_a_case_lists_findings_runs_and_other_verdicts() -> None:
     assert failure is not None
     assert failure.get("message") == "unreadable: not there"
     assert failure.text == (
-        "not there\nin another file: findings: by the agent: #6 session/prompt: the agent ended"
-        " before it answered session/prompt. Every request gets a response. And 6 more"
+        "not there\nin another file: findings: #6 rpc.unanswered: the agent ended before it"
+        " answered session/prompt, and 6 more"
     )
     failure = ET.fromstring(junit(merged(one)).encode()).find("testcase/failure")
     assert failure is not None
