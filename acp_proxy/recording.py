@@ -89,11 +89,11 @@ def read_origin(values: Any) -> Origin:
         raise ValueError("expected an origin with a source")
     for name, value in values.items():
         if name not in _ORIGIN_KINDS:
-            raise ValueError(f"expected members of an origin, got {name}")
+            raise ValueError(f"expected members of an origin, got {name!r:.40}")
         if isinstance(value, bool) or not isinstance(value, _ORIGIN_KINDS[name]):
             raise ValueError(f"{name} of an origin has a wrong type")
         if isinstance(value, int) and not 0 <= value < _MOST:
-            raise ValueError(f"{name} of an origin is out of range: {value}")
+            raise ValueError(f"{name} of an origin is out of range: {value!r:.40}")
     if not _SOURCE.fullmatch(values["source"]):
         raise ValueError("expected a source of an origin of small letters, digits and hyphens")
     lost = values.get("lost", ())
