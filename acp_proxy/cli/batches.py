@@ -17,7 +17,13 @@ from acp_proxy import __version__
 from acp_proxy.batches.batch import run_batch
 from acp_proxy.batches.job import Job
 from acp_proxy.batches.local_executor import LocalExecutor, run
-from acp_proxy.batches.results import JobVerdict, ResultsHeader, digest_of, worst_exit
+from acp_proxy.batches.results import (
+    JobVerdict,
+    ResultsHeader,
+    VerdictKind,
+    digest_of,
+    worst_exit,
+)
 from acp_proxy.batches.results_file import ResultsFile, read_results
 from acp_proxy.batches.selection import SelectedRecording, Shard, selected, sha256_of
 from acp_proxy.batches.words import is_url
@@ -181,7 +187,7 @@ class _Staleness:
 
     def _has_changed(self, verdict: JobVerdict) -> bool:
         if is_url(self._paths[verdict.recording]):
-            return False  # nobody here has it
+            return verdict.kind is VerdictKind.LOST  # nobody here has the file
         try:
             return sha256_of(self._paths[verdict.recording]) != verdict.sha256
         except OSError:

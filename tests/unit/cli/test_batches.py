@@ -200,6 +200,10 @@ def test_no_secret_of_a_url_or_of_an_error_is_in_the_results(
     assert "\x1b" not in verdict["error"]
     run("check", url, "--executor=dask=there", "--results=r.jsonl")
     assert len(jobs) == 1, "the name is the same in each run"
+    text = Path("r.jsonl").read_text().replace('"unreadable"', '"lost"')
+    Path("r.jsonl").write_text(text)
+    run("check", url, "--executor=dask=there", "--results=r.jsonl")
+    assert len(jobs) == 2, "what was lost is tried again"
 
 
 @pytest.mark.usefixtures("here")
