@@ -8,7 +8,7 @@ are not told apart. Times are not saved.
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from acp_proxy.foreign_logs.s_expressions import NIL, Labels, NotLisp, Pair, Symbol, read_expression
 from acp_proxy.foreign_logs.values import (
@@ -39,7 +39,7 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
     labels = Labels()
     match = _START.match(head)
     is_list = match is not None and match[0].count(b"(") == 3
-    for first, last, text, is_whole in _split(pieces, int(is_list)):
+    for first, last, text, is_whole in _Splitter(int(is_list)).split(pieces):
         if text is None:
             yield UnreadLines(first, last, f"expected a message, got one {TOO_LONG}")
         elif is_whole:
@@ -99,74 +99,110 @@ def _json(value: Any) -> Any:
     return items
 
 
-def _split(pieces: Iterable[bytes], level: int) -> Iterator[tuple[int, int, bytes | None, bool]]:
-    """Yields the lists at a level of nesting and what is between them, with their lines."""
-    depth, line, first = 0, 1, 1
-    in_string = is_cut = False
-    parts: list[bytes] = []
-    size = 0
+class _Part(NamedTuple):
+    """A list at a level of nesting, or what is between two of them."""
 
-    def taken() -> bytes | None:
-        nonlocal size
-        text = b"".join(parts) if size <= LONGEST else None
-        parts.clear()
-        size = 0
-        return text
+    first: int
+    last: int
+    text: bytes | None
+    """None if it is longer than `LONGEST`."""
+    is_whole: bool
+    """Whether it is a list."""
 
-    def keep(part: bytes) -> None:
-        nonlocal size
-        size += len(part)
-        if size > LONGEST:
-            parts.clear()
-        elif part:
-            parts.append(part)
 
-    for piece in pieces:
-        start = place = 0
-        while place < len(piece):
-            if in_string:
-                match = _STRING.match(piece, place + is_cut)
-                end = match.end() if match else len(piece)
-                line += piece.count(b"\n", place, end)
-                is_cut = match is not None and match[1] == b"\\"
-                in_string = match is None or match[1] != b'"'
-                place = end
-                continue
-            found = _TOKEN.search(piece, place)
-            if found is None:
-                break
-            token, place = found[0], found.end()
-            if token == b"\n":
-                line += 1
-                if depth <= level:
-                    keep(piece[start:place])
-                    start = place
-                    yield first, max(first, line - 1), taken(), False
-                    first = line
-            elif token == b'"':
-                in_string = depth > 0
-            elif token == b"(":
-                if depth == level:
-                    keep(piece[start : place - 1])
-                    start = place - 1
-                    if b"".join(parts).strip(b" \t("):
-                        yield first, line, taken(), False
-                    else:
-                        taken()
-                    first = line
-                depth += 1
-            elif token == b")":
-                depth = max(0, depth - 1)
-                if depth == level:
-                    keep(piece[start:place])
-                    start = place
-                    yield first, line, taken(), True
-                    first = line
-            else:
-                line += token.count(b"\n")
-        keep(piece[start:])
-    if parts:
-        yield first, max(first, line - parts[-1].endswith(b"\n")), taken(), False
+class _Splitter:
+    """Splits an input into the lists at a level of nesting, and what is between them.
+
+    Args:
+        level: how deeply nested the lists are.
+    """
+
+    def __init__(self, level: int) -> None:
+        self._level = level
+        self._depth = 0
+        self._line = self._first = 1
+        self._in_string = False
+        self._is_cut = False
+        """Whether a piece ended between a backslash and its character."""
+        self._kept: list[bytes] = []
+        self._size = 0
+
+    def split(self, pieces: Iterable[bytes]) -> Iterator[_Part]:
+        """Yields the parts in order; together they have every line.
+
+        Args:
+            pieces: of the input.
+        """
+        for piece in pieces:
+            start = place = 0
+            while place < len(piece):
+                if self._in_string:
+                    place = self._end_of_string(piece, place)
+                    continue
+                found = _TOKEN.search(piece, place)
+                if found is None:
+                    break
+                token, place = found[0], found.end()
+                cut = place - 1 if token == b"(" else place
+                if self._cuts(token):
+                    self._keep(piece[start:cut])
+                    start = cut
+                    yield from self._ended(token)
+            self._keep(piece[start:])
+        if self._kept:
+            ends_line = self._kept[-1].endswith(b"\n")
+            yield self._taken(max(self._first, self._line - ends_line))
+
+    def _end_of_string(self, piece: bytes, place: int) -> int:
+        """Returns where a string ends, or the piece."""
+        match = _STRING.match(piece, place + self._is_cut)
+        end = match.end() if match else len(piece)
+        self._line += piece.count(b"\n", place, end)
+        self._is_cut = match is not None and match[1] == b"\\"
+        self._in_string = match is None or match[1] != b'"'
+        return end
+
+    def _cuts(self, token: bytes) -> bool:
+        """Takes a token, and returns whether a part ends there."""
+        if token == b"\n":
+            self._line += 1
+            return self._depth <= self._level
+        if token == b"(":
+            self._depth += 1
+            return self._depth == self._level + 1
+        if token == b")":
+            self._depth = max(0, self._depth - 1)
+            return self._depth == self._level
+        if token == b'"':
+            self._in_string = self._depth > 0
+        else:
+            self._line += token.count(b"\n")
+        return False
+
+    def _ended(self, token: bytes) -> Iterator[_Part]:
+        """Yields the part that a token ends, if there is any."""
+        if token == b"\n":
+            yield self._taken(max(self._first, self._line - 1))
+        elif token == b")":
+            yield self._taken(self._line, is_whole=True)
+        else:
+            part = self._taken(self._line)
+            if part.text is None or part.text.strip(b" \t("):
+                yield part
+        self._first = self._line
+
+    def _keep(self, text: bytes) -> None:
+        self._size += len(text)
+        if self._size > LONGEST:
+            self._kept.clear()
+        elif text:
+            self._kept.append(text)
+
+    def _taken(self, last: int, *, is_whole: bool = False) -> _Part:
+        text = b"".join(self._kept) if self._size <= LONGEST else None
+        self._kept.clear()
+        self._size = 0
+        return _Part(self._first, last, text, is_whole)
 
 
 SOURCE = LogFormat(

@@ -11,20 +11,19 @@ contradict it, all arrows are read the other way round, and count as inferred.
 import io
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
 
 from attrs import evolve
 
 from acp_proxy.foreign_logs.directions import direction_of_method
 from acp_proxy.foreign_logs.envelopes import EnclosedMessage, read_envelope
 from acp_proxy.foreign_logs.json_text import ReadMessage, read_message
-from acp_proxy.foreign_logs.markers import Marker, edges, is_stderr, read_marker, read_word
+from acp_proxy.foreign_logs.line_pattern import LinePattern, MessageStart
+from acp_proxy.foreign_logs.markers import Marker, edges, is_stderr, read_marker
 from acp_proxy.foreign_logs.messages import is_message
 from acp_proxy.foreign_logs.pasted_text import PastedText, RepeatedText, is_fence, remark_kind
 from acp_proxy.foreign_logs.splitting import Brackets, items_of
-from acp_proxy.foreign_logs.times import Clock, Stamp, read_epoch, read_stamp
+from acp_proxy.foreign_logs.times import Clock, Stamp, read_stamp
 from acp_proxy.foreign_logs.values import (
     BROKEN,
     LONGEST,
@@ -50,63 +49,6 @@ _BRACELESS = re.compile(rb"""\s*"(?:jsonrpc|id|type|method|params|result|error)"
 _MOST_REPEATED = 30
 _MOST_COMPLAINT = 1_000
 _MOST_STARTS = 4
-
-
-class _Start(NamedTuple):
-    """The text of a line from where a message begins, and what stands before it."""
-
-    number: int
-    text: bytes
-    marker: Marker | None
-    stamp: Stamp | None
-    says_so: bool
-    """Whether the line is certainly meant as a message, by a marker or a pattern of the user."""
-
-
-Guard = Callable[[int], AbstractContextManager[Any]]
-"""Returns a context in which a line is matched with a pattern of the user."""
-
-
-class LinePattern:
-    """How the lines of a log look, as a user says.
-
-    Args:
-        pattern: a regular expression; its groups ``direction``, ``time`` and ``message``, all of
-            which may be absent, have the parts. Without ``message`` it is what follows the match.
-        guard: limits the time that a line may take.
-    """
-
-    def __init__(self, pattern: re.Pattern[str], guard: Guard = lambda _: nullcontext()) -> None:
-        self._pattern = pattern
-        self._guard = guard
-        self._names = pattern.groupindex
-
-    def start(self, number: int, line: bytes) -> _Start | None:
-        """Reads a line; None if it does not match.
-
-        Args:
-            number: of the line.
-            line: its text.
-        """
-        text = line.decode("utf-8", "surrogateescape")
-        with self._guard(number):
-            match = self._pattern.search(text)
-        if match is None:
-            return None
-        begin = match.start("message") if self._has(match, "message") else match.end()
-        word = self._group(match, "direction")
-        marker = None if word is None else read_word(word)
-        time = self._group(match, "time")
-        stamp = None if time is None else read_stamp(time) or read_epoch(time)
-        message = text[begin:].encode("utf-8", "surrogateescape")
-        return _Start(number, message, marker, stamp, says_so=True)
-
-    def _has(self, match: re.Match[str], name: str) -> bool:
-        return name in self._names and match[name] is not None
-
-    def _group(self, match: re.Match[str], name: str) -> bytes | None:
-        found = match[name] if self._has(match, name) else None
-        return None if found is None else found.encode("utf-8", "surrogateescape")
 
 
 def read_lines(
@@ -147,9 +89,9 @@ class _LineReader:
         self._pattern = pattern
         self._is_flipped = is_flipped
         self._clock = Clock()
-        self._announced: _Start | None = None
+        self._announced: MessageStart | None = None
         """What a line without JSON said of the JSON after it."""
-        self._begun: _Start | None = None
+        self._begun: MessageStart | None = None
         """A message that goes on in the lines that follow."""
         self._brackets = Brackets()
         self._parts: list[bytes] = []
@@ -218,7 +160,7 @@ class _LineReader:
         entries: list[Entry] = []
         stamp = read_stamp(line[:at])
         if found.raw not in self._latest:
-            start = _Start(number, b"", None, stamp, says_so=False)
+            start = MessageStart(number, b"", None, stamp, says_so=False)
             entries.append(self._logged(start, number, found, is_elided=found.is_elided))
         method = found.value.get("method")
         if isinstance(method, str) and direction_of_method(method) is Stream.TO_AGENT:
@@ -234,7 +176,7 @@ class _LineReader:
             return kind
         return RemarkKind.WORDS
 
-    def _starts(self, number: int, line: bytes) -> list[_Start]:
+    def _starts(self, number: int, line: bytes) -> list[MessageStart]:
         """Returns the places of a line at which a message may begin."""
         if self._pattern is not None:
             start = self._pattern.start(number, line)
@@ -250,12 +192,12 @@ class _LineReader:
             says_so = marker is not None or not prefix.strip()
             if says_so or _COMPLAINT.search(prefix) is None:
                 text = line[match.start() :]
-                found.append(_Start(number, text, marker, read_stamp(prefix), says_so))
+                found.append(MessageStart(number, text, marker, read_stamp(prefix), says_so))
             if len(found) == _MOST_STARTS:
                 break
         return found
 
-    def _is_meant(self, start: _Start) -> bool:
+    def _is_meant(self, start: MessageStart) -> bool:
         """Whether text that is no JSON by itself should be a message."""
         if self._pattern is not None:
             return start.text.lstrip()[:1] in (b"{", b"[")
@@ -265,21 +207,21 @@ class _LineReader:
             start.says_so and start.text.strip() in (b"{", b"[{", b"[ {")
         )
 
-    def _message(self, start: _Start, last: int) -> list[Entry] | None:
+    def _message(self, start: MessageStart, last: int) -> list[Entry] | None:
         """Returns the entries of a message, or of several in an array; None if it is none."""
         found = _read(start.text)
         if found is None:
             return None
         return self._entries(self._joined(start), last, found)
 
-    def _joined(self, start: _Start) -> _Start:
+    def _joined(self, start: MessageStart) -> MessageStart:
         """Adds what the line before has said."""
         if (said := self._announced) is None:
             return start
         self._announced = None
         return start._replace(marker=start.marker or said.marker, stamp=start.stamp or said.stamp)
 
-    def _entries(self, start: _Start, last: int, found: ReadMessage) -> list[Entry] | None:
+    def _entries(self, start: MessageStart, last: int, found: ReadMessage) -> list[Entry] | None:
         value = found.value
         if isinstance(value, list) and start.marker is None and len(value) > 0:
             raws = [read_message(one) for one in items_of(found.raw)]
@@ -294,14 +236,16 @@ class _LineReader:
             return [self._enclosed(start, last, envelope)]
         return None
 
-    def _logged(self, start: _Start, last: int, found: ReadMessage, *, is_elided: bool) -> Entry:
+    def _logged(
+        self, start: MessageStart, last: int, found: ReadMessage, *, is_elided: bool
+    ) -> Entry:
         self._latest.append(found.raw)
         stream, is_inferred = self._stream(start.marker)
         line = self._timed(LoggedLine(start.number, last, stream, found.raw), start.stamp)
         line = line._replace(is_inferred=is_inferred)
         return Repaired(line) if is_elided else line
 
-    def _enclosed(self, start: _Start, last: int, envelope: EnclosedMessage) -> Entry:
+    def _enclosed(self, start: MessageStart, last: int, envelope: EnclosedMessage) -> Entry:
         stream, is_inferred = self._stream(envelope.marker or start.marker)
         if envelope.is_stderr:
             stream, is_inferred = Stream.STDERR, False
@@ -327,7 +271,7 @@ class _LineReader:
             return
         self._announced = None
         if len(line) < 300 and (marker := read_marker(line)) is not None:
-            self._announced = _Start(number, b"", marker, read_stamp(line), says_so=True)
+            self._announced = MessageStart(number, b"", marker, read_stamp(line), says_so=True)
 
     def _is_new(self, number: int, line: bytes) -> bool:
         """Whether a line begins another message, so that the one before was cut off."""

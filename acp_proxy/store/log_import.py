@@ -8,38 +8,31 @@ recording; none is left if a line cannot be read.
 import json
 import os
 import sqlite3
-from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from attrs import define, evolve, frozen
 
 from acp_proxy import __version__
 from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
-from acp_proxy.foreign_logs.connections import ConnectionBegins, Happened, Sent, connections
+from acp_proxy.foreign_logs.connections import ConnectionBegins, Sent, connections
 from acp_proxy.foreign_logs.no_messages import nothing_in
 from acp_proxy.foreign_logs.sources import source_of
 from acp_proxy.foreign_logs.times import EARLIEST_NS, LATEST_NS, as_iso
 from acp_proxy.foreign_logs.values import Entry, Facts, LogFormat, Remark, RemarkKind, UnreadLines
-from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Lost, Origin, Recording
-from acp_proxy.redaction.edits import apply
-from acp_proxy.redaction.markers import KEY_SIZE
-from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store import database, devtools_database
 from acp_proxy.store.devtools_database import CapturedSession
 from acp_proxy.store.indexer_state import IndexerState
+from acp_proxy.store.log_masking import LogMasking, MaskedLine
 from acp_proxy.store.new_database import new_file, new_rows, place
 from acp_proxy.store.row_writer import RowWriter
-from acp_proxy.store.schema import LARGE
 from acp_proxy.store.text_import import completed, message_of
 
 _BATCH, _BATCH_BYTES = 4096, 4 << 20
-_LOOKAHEAD = 1 << 20
 """Bytes of the log in which the rest of a text is searched for a secret, as the recorder does."""
 _MOST_CONNECTIONS = 1000
 _MOST_NAMED = 3
@@ -135,7 +128,7 @@ def import_log(
     counts = LineCounts()
     skipped: list[UnreadLines] = []
     made: list[_Connection] = []
-    masking = _Masking(connections(entries), options.redaction)
+    masking = LogMasking(connections(entries), options.redaction)
     command: tuple[str, ...] | None = None
     name = options.name or target.stem
     with ExitStack() as files:
@@ -232,7 +225,7 @@ class _Connection:
     """
 
     def __init__(
-        self, files: ExitStack, source: LogFormat, directory: Path, masking: "_Masking"
+        self, files: ExitStack, source: LogFormat, directory: Path, masking: LogMasking
     ) -> None:
         self._source = source
         self._masking = masking
@@ -261,7 +254,7 @@ class _Connection:
         """Whether it has more than stderr."""
         return self._messages > 0
 
-    def add(self, happened: Sent | Remark | UnreadLines | Facts, raw: "_Masked | None") -> None:
+    def add(self, happened: Sent | Remark | UnreadLines | Facts, raw: MaskedLine | None) -> None:
         """Adds what happened next.
 
         Args:
@@ -277,7 +270,7 @@ class _Connection:
         elif isinstance(happened, Remark) and happened.kind is RemarkKind.WORDS:
             self._words_follow = self.has_messages
 
-    def _add_frame(self, sent: Sent, raw: "_Masked") -> None:
+    def _add_frame(self, sent: Sent, raw: MaskedLine) -> None:
         self._take_time(sent)
         if sent.stream is not Stream.STDERR:
             if not self.has_messages and (self._is_elided or not sent.begins):
@@ -366,79 +359,3 @@ class _Connection:
             target: the place of the first recording of the log.
         """
         return ImportedConnection(place(self._made, target), self._messages, self.origin)
-
-
-class _Masked(NamedTuple):
-    """The bytes of a line, without the secrets in it."""
-
-    line: bytes
-    received: int | None
-    """The size that the line had, if something in it is masked."""
-
-    @property
-    def is_masked(self) -> bool:
-        """Whether something in it is masked."""
-        return self.received is not None
-
-
-class _Masking:
-    """Masks the lines of a log, with a look at those that follow, as a secret may be cut in pieces.
-
-    Args:
-        entries: what happened, in order.
-        level: secrets, private or none.
-    """
-
-    def __init__(self, entries: Iterable[Happened], level: str) -> None:
-        self.level = level
-        self._entries = iter(entries)
-        self._ahead: deque[Happened] = deque()
-        self._bytes_ahead = 0
-        state = RedactorState(os.urandom(KEY_SIZE).hex())
-        is_masking = level != "none"
-        self._redactor = Redactor(state, private=level == "private") if is_masking else None
-
-    def __iter__(self) -> Iterator[tuple[Happened, _Masked | None]]:
-        while (happened := self._next()) is not None:
-            yield happened, self._masked(happened) if isinstance(happened, Sent) else None
-
-    def command(self, words: Iterable[str]) -> list[str]:
-        """Returns the words of a command without the secrets in them."""
-        return list(words) if self._redactor is None else self._redactor.command(list(words))
-
-    def _next(self) -> Happened | None:
-        if not self._ahead:
-            return next(self._entries, None)
-        happened = self._ahead.popleft()
-        self._bytes_ahead -= _size(happened)
-        return happened
-
-    def _masked(self, sent: Sent) -> _Masked:
-        raw = sent.line.raw
-        if self._redactor is None:
-            return _Masked(raw, None)
-        if len(raw) >= LARGE:
-            edits = self._redactor.large(sent.stream, lambda: (raw,))
-        else:
-            message = None if sent.stream is Stream.STDERR else read(raw)
-            edits = self._redactor.line(
-                sent.stream, raw, lambda: self._following(sent.stream), message
-            )
-        return _Masked(apply(raw, edits), len(raw)) if edits else _Masked(raw, None)
-
-    def _following(self, stream: Stream) -> Iterator[bytes]:
-        """Yields the next lines of a stream."""
-        for happened in [*self._ahead]:
-            if isinstance(happened, Sent) and happened.stream is stream:
-                yield happened.line.raw
-        while self._bytes_ahead < _LOOKAHEAD:
-            if (upcoming := next(self._entries, None)) is None:
-                return
-            self._ahead.append(upcoming)
-            self._bytes_ahead += _size(upcoming)
-            if isinstance(upcoming, Sent) and upcoming.stream is stream:
-                yield upcoming.line.raw
-
-
-def _size(happened: Happened) -> int:
-    return len(happened.line.raw) + 100 if isinstance(happened, Sent) else 100

@@ -18,7 +18,8 @@ from acp_proxy.cli.render.imports import import_summary
 from acp_proxy.cli.render.output import progress, say, warn
 from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.errors import NotARecording
-from acp_proxy.foreign_logs.lines import LinePattern, source_of_pattern
+from acp_proxy.foreign_logs.line_pattern import LinePattern
+from acp_proxy.foreign_logs.lines import source_of_pattern
 from acp_proxy.foreign_logs.no_messages import nothing_in, why_not_text, why_without_messages
 from acp_proxy.foreign_logs.sources import NAMES, source_named, source_of
 from acp_proxy.foreign_logs.values import HEAD, LogFormat
