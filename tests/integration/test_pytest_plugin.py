@@ -18,6 +18,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.marker import NAMES
 from acp_proxy.testing.rehearsal import rehearse
 from tests.commands import run
+from tests.once import once
 from tests.shipped import HEALTHY
 from tests.texts import text_of
 
@@ -160,7 +161,12 @@ def suite(tmp_path: Path) -> Suite:
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """One run of all tests that need no run of their own, with this plugin and no other."""
-    suite = Suite(tmp_path_factory.mktemp("suite"))
+    return Outcome(*once(tmp_path_factory, "plugin-suite", run_every_kind))
+
+
+def run_every_kind(directory: Path) -> tuple[int, str]:
+    """Runs tests of all kinds in a directory; returns the exit code and what was printed."""
+    suite = Suite(directory)
     suite.configure("acp_agent_patience = 1")
     suite.recorded("hello", "tour")
     shutil.copy(suite.recordings / "hello.db", suite.recordings / "story.db")
@@ -171,7 +177,8 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     suite.tests(OPTIONS, "test_options.py")
     suite.tests(NAMING, "test_names.py")
     suite.tests(STORY, "test_story.py")
-    return suite.run()
+    found = suite.run()
+    return found.code, found.output
 
 
 FAILURES = """
