@@ -154,7 +154,11 @@ MESSAGES = st.lists(
 )  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    max_examples=settings().max_examples // 2,  # each has three indexers and their files
+)
 @given(MESSAGES, st.integers(1, 400), st.sets(st.integers(0, 11)), st.integers(1, 300))
 def test_every_indexer_makes_the_same_rows(
     tmp_path_factory: pytest.TempPathFactory,

@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,8 +28,6 @@ from tests.shipped import DIRECTORY
 from tests.texts import run_with
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from acp_proxy.recording import Recording
 
 SENT = [one for one in conversation_of(DIRECTORY / "tour.db") if one.stream is not STDERR]
@@ -128,9 +127,9 @@ def test_a_log_may_have_more_connections_than_a_process_has_files(
     log = tmp_path / "a.log"
     log.write_bytes((b"OUT: " + INITIALIZE + b"\n") * 40)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    spare = os.dup(0)
-    os.close(spare)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (spare + 20, before[1]))
+    taken = {int(one.name) for one in Path("/dev/fd").iterdir()}
+    spare = [fd for fd in range(len(taken) + 21) if fd not in taken][:20]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (spare[-1] + 1, before[1]))
     try:
         result = run("inspect", "import", log, home=home)
     finally:
