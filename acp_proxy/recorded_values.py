@@ -105,7 +105,7 @@ class RecordedMessage:
     first_seq: int
     last_seq: int
     seconds: float | None
-    """The time from the beginning of the recording to the first chunk; None if it is not known."""
+    """Seconds from the start of the recording to the first chunk; None if unknown."""
 
 
 @frozen

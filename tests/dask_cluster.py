@@ -124,7 +124,7 @@ async def schedule(told: int) -> None:
 
 
 async def work(address: str, version: str) -> None:
-    """Is a worker with one thread."""
+    """Runs a worker with one thread."""
     from distributed import Worker
 
     if version == NO_VERSION:

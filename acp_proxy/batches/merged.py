@@ -314,7 +314,7 @@ def _order(part: _Part | MissingPart) -> tuple[int, int]:
 
 
 def _says_the_same(one: JobVerdict, other: JobVerdict) -> bool:
-    """Whether two verdicts differ at most in where and when they were found."""
+    """Whether two verdicts are equal apart from machine, time, attempt and new recording."""
     return _bare(one) == _bare(other)
 
 

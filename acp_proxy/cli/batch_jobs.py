@@ -276,9 +276,10 @@ def _reason(printed: "deque[bytes]") -> str | None:
 
 @contextmanager
 def _captured() -> "Iterator[deque[bytes]]":
-    """Takes what is written to the descriptors of stdout and stderr; keeps the end of the latter.
+    """Discards what is written to stdout, and keeps the end of what is written to stderr.
 
-    An agent inherits them and may write without end, so nothing is written to a file.
+    The descriptors are redirected, since an agent inherits them. It may write without end, so
+    nothing goes to a file.
     """
     kept: deque[bytes] = deque(maxlen=_KEPT)
     reading, writing = os.pipe()

@@ -48,7 +48,7 @@ def mend_elisions(text: str) -> str | None:
 
 
 class _Reader:
-    """Reads the tokens of one JSON value, and writes them again."""
+    """Copies one JSON value token by token, with a member or item in place of each elision."""
 
     def __init__(self) -> None:
         self._written: list[str] = []

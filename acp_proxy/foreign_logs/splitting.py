@@ -12,7 +12,7 @@ from typing import NamedTuple
 from acp_proxy.foreign_logs.values import LONGEST
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\]\n]', re.DOTALL)
-"""A whole string, or what changes the state."""
+"""A whole string, or a character that changes the state of the parser."""
 _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
 """The rest of a string, with the quote that ends it or half of an escape that the piece has cut."""
 

@@ -197,7 +197,7 @@ class _TextLines:
                 yield read_line(line)
 
     def _import_hint(self) -> str:
-        """Says what to do if the text is a log of another tool."""
+        """Returns a hint for the error message if the text is another tool's log, else nothing."""
         from acp_proxy.foreign_logs.sources import import_hint
 
         return import_hint(b"".join([self._first, *islice(self._source, _MOST_SEEN)]))

@@ -104,7 +104,7 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
 
 
 def test_every_recording_plays_without_its_secrets(every_recording: list[Path]) -> None:
-    """A client that sends the original secrets causes no divergence from a masked recording."""
+    """A masked recording is replayed without divergence to a client that sends the real secrets."""
     for path in every_recording:
         with RecordingReader(path, unredacted=True) as whole, RecordingReader(path) as masked:
             loaded = Conversation.load(whole)

@@ -83,7 +83,7 @@ def headline(merged: MergedResults) -> str:
 
 
 def remarks(merged: MergedResults, quote: Callable[[str], str] = plain) -> list[str]:
-    """Returns what limits the results, in sentences without a full stop.
+    """Returns what is missing from the results or contradictory, each without a full stop.
 
     Args:
         merged: the results.

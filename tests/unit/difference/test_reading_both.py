@@ -1,4 +1,4 @@
-"""Reading B in a fork changes nothing but the time that it takes."""
+"""A diff that reads B in a fork has the same result as one that does not."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def test_secrets_are_masked(tmp_path: Path, home: Path, level: str) -> None:
 
 
 def test_a_pattern_says_how_lines_look(home: Path) -> None:
-    """Its groups are the direction, the time and the message; other lines do not count."""
+    """The groups of the pattern give direction, time and message; other lines are skipped."""
     text = (
         f"1767323045.5 tx | {INITIALIZE.decode()}\n{ANSWER.decode()}\n1767323046 rx | {{\n"
         '"jsonrpc":"2.0","id":0,"result":{}}\n'
