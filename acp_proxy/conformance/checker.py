@@ -1,17 +1,16 @@
 """Reads a recording once and lets every rule look at each message."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from acp_proxy.conformance.catalogue import rules as catalogue
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage, checked
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.conversation_changes import follow
-from acp_proxy.conformance.methods import UPDATE_KINDS, kind_of
 from acp_proxy.conformance.other_protocols import note_of
-from acp_proxy.conformance.registry import ANY, Condition, Registered
+from acp_proxy.conformance.registry import ANY, Registered
+from acp_proxy.conformance.rule_plans import RulePlan, RulePlans
 from acp_proxy.conformance.rules import load
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.session_record import EndedTurn
@@ -58,14 +57,6 @@ _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
 _MESSAGES = (_REQUEST, _NOTIFICATION, _RESPONSE, _ERROR)
 
 
-class RulePlan(NamedTuple):
-    """The functions that look at a kind of message."""
-
-    always: list[Registered]
-    conditional: list[tuple[Condition, list[Registered]]]
-    """Those that look at it when a condition holds, by the condition."""
-
-
 class Checker:
     """Checks one recording.
 
@@ -110,13 +101,9 @@ class Checker:
             if (chosen is None or rule.id in chosen) and rule.id not in skipped
         }
         registry = load()
-        self._by_trigger = {
-            trigger: [one for one in entries if one.rule in self._rules]
-            for trigger, entries in registry.by_trigger.items()
-        }
+        self._plans = RulePlans(registry.by_trigger, self._rules, self._dialect)
         self._at_turn_end = [one for one in registry.at_turn_end if one[0] in self._rules]
         self._at_end = [one for one in registry.at_end if one[0] in self._rules]
-        self._plans: dict[tuple[str, str, Direction], RulePlan] = {}
         self._result = ConformanceResult(
             self._dialect,
             "forced by --dialect" if dialect else recording.dialect_reason,
@@ -192,62 +179,37 @@ class Checker:
         line = checked(run.seq, run.t_ns, direction, message, done)
         self._is_elided = self._conversation.is_shortened and has_elisions(line.value)
         if message.kind not in _MESSAGES:
-            self._apply(line, self._plan("odd line", ANY))
-        self._apply(line, self._plan("line", ANY))
+            self._apply(line, self._plans.find("odd line", ANY))
+        self._apply(line, self._plans.find("line", ANY))
         for one, its_done in messages_of(message, done):
             self._waits.feed(run, one, its_done)
             is_line = one is message
             seen = line if is_line else checked(run.seq, run.t_ns, direction, one, its_done)
             if not seen.is_plain:
-                self._apply(seen, self._plan("odd object", ANY))
+                self._apply(seen, self._plans.find("odd object", ANY))
             self._take_message(seen)
 
     def _take_message(self, seen: CheckedMessage) -> None:
         kind, method = seen.message.kind, seen.done.method or ""
         if kind is _REQUEST:
-            plan = self._plan("request", method, seen.direction)
+            plan = self._plans.find("request", method, seen.direction)
         elif kind is _NOTIFICATION:
             trigger, name = "notification", method
             if method == UPDATE and seen.direction is _TO_CLIENT:
                 trigger, name = "update", seen.update_kind or method
-            plan = self._plan(trigger, name, seen.direction)
+            plan = self._plans.find(trigger, name, seen.direction)
         elif kind is _RESPONSE or kind is _ERROR:
             seen.request = self._conversation.request_of(seen)
-            plan = self._plan("result" if kind is _RESPONSE else "error", method)
+            plan = self._plans.find("result" if kind is _RESPONSE else "error", method)
         else:
             follow_odd(self._conversation, seen)
             return
         self._apply(seen, plan)
-        last = self._plan("last", ANY)
+        last = self._plans.find("last", ANY)
         if last.always and not self._conversation.is_of_its_type(seen):
             self._apply(seen, last)
         for ended in follow(self._conversation, seen):
             self._apply_to_turn(ended, seen)
-
-    def _plan(self, trigger: str, name: str, direction: Direction = Direction.TO_AGENT) -> RulePlan:
-        """The functions that look at messages of a method, or at updates of a kind."""
-        key = trigger, name, direction
-        plan = self._plans.get(key)
-        if plan is None:
-            find = self._by_trigger.get
-            found = [*find((trigger, ANY), ())]
-            found += find(("message", ANY), ()) if name != ANY else ()
-            if trigger == "update":
-                found += find(("notification", UPDATE), ())
-                found += find(("notification", ANY), ())
-            found += find((trigger, name), ()) if name != ANY else ()
-            if self._is_usual(*key):
-                found = [one for one in found if not one.is_for_odd]
-            plan = _planned(found)
-            if len(self._plans) < _MOST:
-                self._plans[key] = plan
-        return plan
-
-    def _is_usual(self, trigger: str, name: str, direction: Direction) -> bool:
-        """Whether the dialect has a method in a direction, or a kind of update."""
-        if trigger == "update":
-            return name in UPDATE_KINDS.get(self._dialect or "", ())
-        return kind_of(self._dialect, direction, name) == trigger
 
     def _apply(self, seen: CheckedMessage, plan: RulePlan) -> None:
         talk = self._conversation
@@ -376,17 +338,6 @@ def _unchecked_note(
     reasons = ", ".join(one.reason for one in unchecked)
     what = f"{counted(count, 'rule')} cannot be checked, since {reasons}"
     return [f"imported from {recording.origin.title}: {what}"]
-
-
-def _planned(entries: Iterable[Registered]) -> RulePlan:
-    plan, conditional = RulePlan([], []), dict[Condition, list[Registered]]()
-    for entry in entries:
-        if entry.when is None:
-            plan.always.append(entry)
-        else:
-            conditional.setdefault(entry.when, []).append(entry)
-    plan.conditional.extend(conditional.items())
-    return plan
 
 
 def check(
