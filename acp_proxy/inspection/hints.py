@@ -12,8 +12,9 @@ from acp_proxy.inspection.describe.tools import params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.store.call_queries import updates_of_call
 from acp_proxy.store.checked_values import Row
-from acp_proxy.store.frame_queries import start_of_line, updates_of_call
+from acp_proxy.store.frame_queries import start_of_line
 from acp_proxy.store.reader import RecordingReader
 
 _KEPT = 10_000

@@ -1,4 +1,4 @@
-"""Queries of the frames of a recording, one function each.
+"""Queries of the frames of a recording, one function each; `call_queries` has more.
 
 Each takes an open recording, and raises `UnreadableRecording` if the file is damaged or locked.
 """
@@ -12,8 +12,6 @@ from acp_proxy.store.rows import Rows
 
 Span = tuple[int, int]
 """The first and the last number of a stretch of frames."""
-
-_START = "substr(raw, 1, 65536) AS raw"
 
 
 class TimedFrame(NamedTuple):
@@ -266,95 +264,6 @@ def small_updates_of_turn(
         f" AND size <= {largest} ORDER BY seq"
     )
     return ((row["t_ns"], row["raw"]) for row in rows.query(sql, (*span, turn)))
-
-
-def updates_of_call(
-    rows: Rows, session: str | None, tool_call: str, upto: int, most: int
-) -> Iterator[bytes]:
-    """Yields the first 64 KiB of each of the first updates of a tool call.
-
-    Args:
-        rows: the recording.
-        session: of the tool call.
-        tool_call: its id.
-        upto: the last number that counts.
-        most: the largest count.
-    """
-    sql = (
-        f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ?"
-        f" AND method = 'session/update' AND seq <= ? ORDER BY seq LIMIT {most}"
-    )
-    return (bytes(row["raw"]) for row in rows.query(sql, (tool_call, session, upto)))
-
-
-def edges_of_call(rows: Rows, session: str | None, tool_call: str, most: int) -> list[bytes]:
-    """Returns the first 64 KiB of the first and of the last lines about a tool call, in order.
-
-    Args:
-        rows: the recording.
-        session: of the tool call.
-        tool_call: its id.
-        most: the largest count of either; if there are fewer, some come twice.
-    """
-    sql = (
-        f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ?"
-        f" AND kind IN ('notification', 'request') ORDER BY seq {{}} LIMIT {most}"
-    )
-    first, last = (
-        [row["raw"] for row in rows.query(sql.format(order), (tool_call, session))]
-        for order in ("ASC", "DESC")
-    )
-    return first + last[::-1]
-
-
-def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
-    """Yields the numbers of a turn's updates of tool calls, and of all batches in between.
-
-    Args:
-        rows: the recording.
-        turn: the number of the turn.
-        span: the first and last number that count.
-    """
-    sql = (
-        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((turn = ? AND tool_call IS NOT NULL"
-        " AND method = 'session/update') OR kind = 'batch')"
-    )
-    return (row["seq"] for row in rows.query(sql, (*span, turn)))
-
-
-def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) -> Iterator[int]:
-    """Yields the numbers of the frames that are about a tool call, and of no batch.
-
-    Args:
-        rows: the recording.
-        session: of the tool call.
-        tool_call: its id.
-        span: the first and last number that count.
-    """
-    sql = (
-        "SELECT seq FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
-        " AND kind IN ('notification', 'request') ORDER BY seq"
-    )
-    return (row["seq"] for row in rows.query(sql, (tool_call, session, *span)))
-
-
-def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: int) -> Iterator[int]:
-    """Yields the numbers of the frames that are about a terminal, its creation included.
-
-    Args:
-        rows: the recording.
-        session: of the terminal.
-        terminal: its id.
-        first: the first number that counts.
-    """
-    named = "SELECT seq FROM frames WHERE terminal = ? AND session IS ? AND seq >= ?"
-    sql = (
-        f"SELECT seq FROM ({named} UNION SELECT request_seq FROM exchanges"
-        f" WHERE method = 'terminal/create' AND response_seq IN ({named})"
-        " AND request_seq >= ?) ORDER BY seq"
-    )
-    values = (terminal, session, first)
-    return (row["seq"] for row in rows.query(sql, (*values, *values, first)))
 
 
 def batches_within(rows: Rows, span: Span) -> Iterator[int]:

@@ -31,6 +31,7 @@ from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.recording import FrameHead, FrameRun
 from acp_proxy.safe_text import plain
 from acp_proxy.store import frame_queries
+from acp_proxy.store.call_queries import edges_of_call
 from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, client_requests, exchanges
 from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.reader import RecordingReader
@@ -211,6 +212,6 @@ def _first_chunk_ns(reader: RecordingReader, turn: TurnTime) -> int | None:
 
 def _named(reader: RecordingReader, call: CallStatistics) -> CallStatistics:
     state = CallState()
-    for line in frame_queries.edges_of_call(reader, call.session, call.tool_call, _READ):
+    for line in edges_of_call(reader, call.session, call.tool_call, _READ):
         state = state.updated(state_of(line))
     return evolve(call, title=state.title, kind=state.kind, status=state.status)

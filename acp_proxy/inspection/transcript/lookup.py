@@ -16,9 +16,10 @@ from acp_proxy.inspection.transcript.terminals import TerminalMessages
 from acp_proxy.inspection.transcript.values import TextLimits, TranscriptEntry, TranscriptSection
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.store.call_queries import frames_of_call, frames_of_terminal
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.exchange_queries import LAST_SEQ
-from acp_proxy.store.frame_queries import batches_within, frames_of_call, frames_of_terminal
+from acp_proxy.store.frame_queries import batches_within
 from acp_proxy.store.reader import RecordingReader
 
 

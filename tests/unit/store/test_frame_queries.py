@@ -51,16 +51,6 @@ def test_updates_outside_turns_are_read_by_number(
     assert "INTEGER PRIMARY KEY" in steps[0]
 
 
-def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> None:
-    """They come in order; of a short call some come twice."""
-    with LogWriter(tmp_path / "x.db") as recorder:
-        for title in "abcd":
-            recorder.to_client(update("s", "tool_call_update", toolCallId="c", title=title))
-    with RecordingReader(recorder.path) as reader:
-        edges = frame_queries.edges_of_call(reader, "s", "c", 1)
-    assert [b'"a"' in edges[0], b'"d"' in edges[1], len(edges)] == [True, True, 2]
-
-
 def test_an_unknown_number_has_an_empty_answer(chat: RecordingReader) -> None:
     """A number without a frame or turn is no error."""
     assert frame_queries.start_of_line(chat, 999, 10) is None
