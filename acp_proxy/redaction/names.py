@@ -39,6 +39,8 @@ _LAST_PARTS = {"pass": "password", "auth": "credential"}
 """Endings that count only as a separate word: `DB_PASS`, but not `bypass`."""
 _VARIABLE_ENDINGS = {"key": "key", "session": "cookie"}
 """Endings that count for headers and variables only."""
+_VARIABLE_LAST_PARTS = {"sig": "secret"}
+"""Endings that count for them as a separate word: of a signed URL, but not of a `design`."""
 _HARMLESS_ENDINGS = (
     # Positions in lists, and ids of the Model Context Protocol.
     "progresstoken", "pagetoken", "nexttoken", "continuationtoken", "synctoken", "synccursor",
@@ -80,17 +82,20 @@ def kind_of_name(name: str, *, variable: bool = False) -> str | None:
 
     Args:
         name: the name of a header, a variable, an option or a property, in any spelling.
-        variable: whether the name is that of a header or an environment variable; for these, the
-            endings `key` and `session` count as well.
+        variable: whether the name is that of a header, an environment variable or a parameter of a
+            URL; for these, the endings `key`, `session` and `sig` count as well.
     """
     plain = name.translate(_SEPARATORS).lower().rstrip("0123456789")
     if plain.endswith(_HARMLESS_ENDINGS) or plain in _HARMLESS_NAMES:
         return None
     if ending := _ENDING.search(plain):
         return _ENDINGS[ending[0]]
-    if (part := _PART.search(name)) and (kind := _LAST_PARTS.get(part[0].lower())):
+    part = found[0].lower() if (found := _PART.search(name)) else ""
+    if kind := _LAST_PARTS.get(part):
         return kind
     if variable:
+        if kind := _VARIABLE_LAST_PARTS.get(part):
+            return kind
         for end, kind in _VARIABLE_ENDINGS.items():
             if plain.endswith(end):
                 return kind

@@ -17,7 +17,7 @@ NAMES = (
     "webhook", "dsn", "connection",
 )  # fmt: skip
 """Words of which each name that the module `names` recognizes contains one."""
-FORMS = ("eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u")
+FORMS = ("eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u", "?sig=", "&sig=")
 """Words of which a secret contains one if neither its name nor a provider's prefix shows it."""
 PLACES = (
     'env"', "env\\", "headers", "credential", 'url"', "url\\",

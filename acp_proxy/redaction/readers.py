@@ -7,6 +7,7 @@ or None.
 from base64 import b64decode
 from binascii import Error
 
+from acp_proxy.redaction.assignments import read_assignment
 from acp_proxy.redaction.expressions import expressions
 from acp_proxy.redaction.key_formats import KeyFormat
 from acp_proxy.redaction.randomness import is_placeholder, is_random, is_varied
@@ -147,6 +148,11 @@ def _read_curl_user(search: Search, start: int) -> Found | None:
     return None if is_placeholder(match[1]) else Found(*match.span(1), "password")
 
 
+def _read_signature(search: Search, start: int) -> Found | None:
+    """Reads the signature of a URL, whose name is too short to be searched for elsewhere."""
+    return read_assignment(search, start + 1)
+
+
 _SAMPLE_PASSWORDS = {"password", "pass", "pw", "passwd", "pwd", "secret", "token"}
 
 
@@ -158,6 +164,8 @@ READERS: dict[str, Reader] = {
     "://": _read_user_info,
     "--user": _read_curl_user,
     " -u": _read_curl_user,
+    "?sig=": _read_signature,
+    "&sig=": _read_signature,
 }
 """The reader of each of `FORMS`."""
 EXACT = ("eyJ", "BEGIN ")

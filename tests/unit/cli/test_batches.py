@@ -177,7 +177,8 @@ def test_no_secret_of_a_url_or_of_an_error_is_in_the_results(
 ) -> None:
     """Errors also come from elsewhere than from the command, with the URLs that they are about."""
     monkeypatch.chdir(tmp_path)
-    url = "https://user:hunter2hunter2@host/a.db?token=abcdefgh12345678"
+    signed = "&sig=hunter2%2Ba%3D&X-Amz-Signature=hunter2aef012"
+    url = f"https://user:hunter2hunter2@host/a.db?token=abcdefgh12345678{signed}"
     jobs: list[Job] = []
 
     class Refusing(Inline):
@@ -194,8 +195,9 @@ def test_no_secret_of_a_url_or_of_an_error_is_in_the_results(
     assert jobs[0].path == url
     assert "hunter2" not in found.output + Path("r.jsonl").read_text()
     (verdict,) = verdicts(Path("r.jsonl")).values()
-    assert (
-        verdict["recording"] == "https://user:[redacted:password]@host/a.db?token=[redacted:token]"
+    assert verdict["recording"] == (
+        "https://user:[redacted:password]@host/a.db?token=[redacted:token]"
+        "&sig=[redacted:secret]&X-Amz-Signature=[redacted:secret]"
     )
     assert "\x1b" not in verdict["error"]
     run("check", url, "--executor=dask=there", "--results=r.jsonl")

@@ -101,6 +101,8 @@ git@github.com:owner/repo.git
 postgres://localhost:5432/app
 postgres://user:password@localhost/app
 https://example.com/?page=2&sort=name&key=title
+https://example.com/docs?sig=verify&design=Modern2026
+def f(x): sig=inspect.signature(x); design=Grid3xColumnsB4
 mailto:someone@example.com
 --token-file /run/secrets/token
 --password-stdin

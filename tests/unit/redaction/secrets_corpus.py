@@ -121,6 +121,7 @@ def _all() -> Iterator[Planted]:
         ('<add key="x"/><password>', "</password>"), ('setProperty("API_TOKEN", "', '")'),
         ("AWS_SECRET_ACCESS_KEY=", ""), ('var authToken string = "', '"'),
         ('token: str = "', '"'), ("DB_PASS=", " run"), ("Cookie: sid=", "\n"),
+        ("https://example.com/a.db?sig=", "&sv=1"), ("https://example.com/a.db?sp=r&sig=", ""),
     ]:  # fmt: skip
         secret = value()
         start = before.rfind("sid=") if "sid=" in before else len(before)

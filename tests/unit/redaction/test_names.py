@@ -33,9 +33,12 @@ def test_a_harmless_name(name: str) -> None:
 
 
 def test_a_variable_may_be_a_key() -> None:
-    """`key` and `session` are names of secrets for headers and variables only."""
+    """`key`, `session` and `sig` are names of secrets for headers, variables and URLs only."""
     assert is_secret_name("STRIPE_KEY", variable=True)
     assert is_secret_name("X-Session", variable=True)
+    assert is_secret_name("sig", variable=True)
+    assert not is_secret_name("sig")
+    assert not is_secret_name("DESIGN_SIGIL", variable=True)
     assert not is_secret_name("PUBLIC_KEY", variable=True)
 
 
