@@ -19,6 +19,7 @@ from acp_proxy.batches.results import (
     ShardCount,
     VerdictKind,
     line_of,
+    versions_of,
     worst_exit,
 )
 from acp_proxy.conformance.report import ReportedFinding
@@ -174,7 +175,7 @@ class ResultsMerger:
     """Takes the lines of all files, one file after another."""
 
     _first: tuple[str, ResultsHeader] | None = None
-    _last: ResultsHeader | None = None
+    _versions: tuple[str, ...] = ()
     _parts: dict[object, _Part] = field(factory=dict)
     _now: list[_Part] = field(factory=list)
     """The parts that the verdicts of the file belong to."""
@@ -203,6 +204,7 @@ class ResultsMerger:
             raise DifferentBatches(
                 f"{name} has results of {what} than {first_name}; expected those of one batch"
             )
+        self._versions = versions_of(first, header, evolve(first, versions=self._versions))
         self._total = header.total if self._total is None else self._total
         self._files += 1
         counts = header.shards or (ShardCount(header.shard, header.recordings, 0),)
@@ -293,6 +295,7 @@ class ResultsMerger:
         known = None if None in each else sum(count or 0 for count in each)
         return evolve(
             self._first[1],
+            versions=self._versions,
             shard=None,
             recordings=self._total if has_absent else known,
             total=self._total if has_absent else known,

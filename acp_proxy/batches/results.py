@@ -109,6 +109,8 @@ class ResultsHeader:
     """How many there are in all shards."""
     shards: tuple[ShardCount, ...] = ()
     """Of a file that was merged."""
+    versions: tuple[str, ...] = ()
+    """Of acp-proxy, that have written it or what was merged, sorted; empty if it is one."""
     acp_proxy_results: int = FORMAT
 
 
@@ -132,12 +134,23 @@ def header_of(line: bytes) -> ResultsHeader:
         raise ValueError("expected a header, with the member acp_proxy_results")
     if number > FORMAT:
         raise ValueError(f"it has format {number}, and this is format {FORMAT}; upgrade acp-proxy")
-    if "words" in members:
-        members["words"] = _listed(members["words"], str, "words")
+    for name in ("words", "versions"):
+        if name in members:
+            members[name] = _listed(members[name], str, name)
     shards = _listed(members.get("shards", []), dict, "shards")
     members["shards"] = tuple(_made(ShardCount, one) for one in shards)
     found: ResultsHeader = _made(ResultsHeader, members)
     return found
+
+
+def versions_of(*headers: ResultsHeader) -> tuple[str, ...]:
+    """Returns the versions of acp-proxy that have written results, sorted; empty if it is one.
+
+    Args:
+        *headers: of these results.
+    """
+    found = {version for one in headers for version in (one.version, *one.versions)}
+    return tuple(sorted(found)) if len(found) > 1 else ()
 
 
 def verdict_of(line: bytes) -> JobVerdict:

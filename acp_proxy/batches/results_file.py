@@ -22,6 +22,7 @@ from acp_proxy.batches.results import (
     header_of,
     line_of,
     verdict_of,
+    versions_of,
 )
 from acp_proxy.errors import BadResults, EmptyResults
 from acp_proxy.plain_files import reason
@@ -148,7 +149,8 @@ class ResultsFile:
                 return self._end
             before: ResultsHeader = _parsed(self.path, 1, first, header_of)
             _expect_same(self.path, before, header)
-            header = evolve(header, words=before.words)  # the same, but with other markers
+            # The words are the same, but with other markers.
+            header = evolve(header, words=before.words, versions=versions_of(before, header))
             is_changed, end, number = before != header, len(first), 1
             for line in lines:
                 number += 1

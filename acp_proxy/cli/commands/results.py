@@ -19,9 +19,10 @@ from acp_proxy.cli.output_files import (
     write_reports,
 )
 from acp_proxy.cli.render import results_reports
-from acp_proxy.cli.render.output import say, say_json
+from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.results_markdown import markdown as markdown_report
+from acp_proxy.cli.render.results_rows import versions_remark
 from acp_proxy.cli.render.results_screen import show_results
 from acp_proxy.cli.shared_flags import NO_PAGER
 from acp_proxy.errors import BadResults, EmptyResults
@@ -87,6 +88,8 @@ def merge(
     check_report_files(*written)
     spare_recordings(written, [])
     merged = _merged(_matching(files), is_partial=partial)
+    if (text := versions_remark(merged)) is not None:
+        warn(text)
     are_written = write_reports(
         (junit, lambda: results_reports.junit(merged)),
         (sarif, lambda: json_report(results_reports.sarif(merged))),

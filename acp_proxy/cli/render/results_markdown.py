@@ -19,6 +19,7 @@ from acp_proxy.cli.render.results_rows import (
     mark,
     remarks,
     runs,
+    versions_remark,
     without_findings,
     word,
 )
@@ -48,8 +49,8 @@ def markdown(merged: MergedResults) -> str:
     sign = FAILED_MARK if merged.exit else CLEAN_MARK
     title = f"### {sign} acp-proxy {merged.header.command}: {headline(merged)}"
     head = [MARKER, title, "", *_verdicts(merged)]
-    for text in remarks(merged, code):
-        head += ["", text]
+    for text in (*remarks(merged, code), versions_remark(merged, code)):
+        head += [] if text is None else ["", text]
     sections = [*_findings(merged), *_differences(merged)]
     room = LONGEST - _RESERVED - _size(head)
     fitting: list[Sequence[str]] = []

@@ -8,11 +8,12 @@ from acp_proxy.batches.merged import SWEEP, MergedResults, findings_of, missing_
 from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.conformance.report import ReportedFinding, worst_first
 from acp_proxy.safe_text import LONGEST, plain, visible
-from acp_proxy.wording import counted
+from acp_proxy.wording import counted, listed
 
 _UNSURE = {VerdictKind.INCOMPLETE, VerdictKind.STALLED, VerdictKind.KILLED, VerdictKind.LOST}
 _MOST_CONFLICTS = 20
 _LONGEST_QUOTE = 200
+_MOST_VERSIONS, _LONGEST_VERSION = 5, 40
 CLEAN_MARK, FAILED_MARK, UNSURE_MARK = "✓✗!"
 
 
@@ -100,6 +101,20 @@ def remarks(merged: MergedResults, quote: Callable[[str], str] = plain) -> list[
         more = len(conflicts) - _MOST_CONFLICTS
         lines.append(f"{counted(more, 'more recording')} with different verdicts")
     return lines
+
+
+def versions_remark(merged: MergedResults, quote: Callable[[str], str] = plain) -> str | None:
+    """Returns in words which versions of acp-proxy wrote the results; None if it is one.
+
+    Args:
+        merged: the results.
+        quote: writes text that is not ours.
+    """
+    if not (versions := merged.header.versions):
+        return None
+    named = [quote(one[:_LONGEST_VERSION]) for one in versions]
+    among = listed(named, _MOST_VERSIONS)
+    return f"different versions of acp-proxy have written the results: {among}"
 
 
 def _said(verdict: JobVerdict, quote: Callable[[str], str]) -> str:

@@ -33,7 +33,14 @@ DIFFERS = evolve(
 )
 
 
-@pytest.mark.parametrize("header", [HEADER, evolve(HEADER, shards=(ShardCount("3/7", 143, 120),))])
+@pytest.mark.parametrize(
+    "header",
+    [
+        HEADER,
+        evolve(HEADER, shards=(ShardCount("3/7", 143, 120),)),
+        evolve(HEADER, versions=("0.1.0", "0.2.0")),
+    ],
+)
 def test_a_header_is_read_as_it_was_written(header: ResultsHeader) -> None:
     """Its first member says what kind of file it is."""
     line = line_of(header)

@@ -81,6 +81,17 @@ def test_other_numbers_and_stale_verdicts_make_a_new_header(path: Path) -> None:
     assert [*path.parent.iterdir()] == [path]
 
 
+def test_the_versions_that_continue_a_file_are_named(path: Path) -> None:
+    """Verdicts of an earlier version stay, and the header says so from then on."""
+    newer = evolve(HEADER, version="9.0.0")
+    assert written(path, A) + written(path, B, header=newer) == ["a", "a", "b"]
+    named = (HEADER.version, "9.0.0")
+    assert read_results(path).header == evolve(newer, versions=named)
+    written(path, header=newer)
+    written(path)
+    assert read_results(path).header == evolve(HEADER, versions=named)
+
+
 @pytest.mark.parametrize(
     ("header", "words"),
     [

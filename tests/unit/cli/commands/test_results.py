@@ -169,6 +169,19 @@ def test_what_is_no_file_is_refused(shards: list[str], tmp_path: Path) -> None:
     assert complaint("results", "merge", *shards, "--json", "--github").endswith("one of them")
 
 
+def test_different_versions_are_named(shards: list[str], tmp_path: Path) -> None:
+    """They may disagree; in one line, also of a file that was merged before, and no error."""
+    line = "different versions of acp-proxy have written the results: "
+    options = ("--markdown", "x.md", "-o", "merged.jsonl")
+    assert run("results", "merge", *shards, *options).stderr == ""
+    assert line not in Path("x.md").read_text()
+    write(tmp_path / "3.jsonl", header("3/3", 1, total=4, version="0.2.0"), *SHARDS["3/3"])
+    for files in (shards, shards[::-1], ["merged.jsonl"]):
+        found = run("results", "merge", *files, *options)
+        assert (found.exit_code, found.stderr) == (3, f"acp-proxy: {line}0.1.0, 0.2.0\n")
+        assert f"\n{line}<code>0.1.0</code>, <code>0.2.0</code>\n" in Path("x.md").read_text()
+
+
 def test_no_recording_is_replaced(shards: list[str], tmp_path: Path) -> None:
     """Nor anything else that is no plain file."""
     recording = tmp_path / "run.jsonl"

@@ -111,7 +111,7 @@ def test_hostile_text_stays_text(name: str, text: str, other: str) -> None:
         verdict(f"{name}-3", VerdictKind.DIFFERS, text),
         verdict(f"{name}-4"),
     ]
-    first = header(None, 9, words=(text, other), version=name)
+    first = header(None, 9, words=(text, other), version=name, versions=(text,))
     check(markdown(merged([*verdicts, verdict(f"{name}-4", VerdictKind.LOST, error=text)], first)))
     finding = FINDING | {"rule": name, "text": text, "method": other, "by": other}
     bad = verdict(
