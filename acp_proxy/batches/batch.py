@@ -17,6 +17,7 @@ LOST_EXIT = 3
 _LOOK_S = 2.0
 """How often it is looked whether the executor has room for more: a cluster may grow."""
 Run = Callable[[Job], JobVerdict]
+Discard = Callable[[Job, JobVerdict], None]
 
 
 class BatchExecutor(Protocol):
@@ -42,6 +43,7 @@ def run_batch(
     *,
     retries: int = 0,
     fail_fast: bool = False,
+    discard: Discard = lambda _, __: None,
 ) -> Iterator[JobVerdict]:
     """Yields the verdict of each job as it comes; the order is any.
 
@@ -51,6 +53,8 @@ def run_batch(
         run: what it runs: a function of a module, so that other machines find it.
         retries: how often a stall, a killed agent and a lost job are tried again.
         fail_fast: whether the first verdict that is not clean is the last one.
+        discard: is given the verdict of each attempt that is followed by another one, before that
+            begins, to remove what it has left.
     """
     rest, again = iter(jobs), deque[Job]()
     pending: dict[Future[JobVerdict], tuple[Job, float]] = {}
@@ -66,6 +70,7 @@ def run_batch(
             job, start = pending.pop(future)
             verdict = _verdict(future, job, start)
             if verdict.kind in RETRIED and job.attempt <= retries:
+                discard(job, verdict)
                 again.append(evolve(job, attempt=job.attempt + 1))
                 continue
             yield verdict

@@ -53,8 +53,10 @@ def _reply(shipment: Shipment, worker: Any) -> Reply:
             return Reply(evolve(unreadable(shipment.job, e), node=worker.address))
         is_surplus = _surplus_of(worker)
         verdict = run(ready.job, is_surplus)
-        if verdict.kind is VerdictKind.LOST and is_surplus():
-            raise Reschedule  # on another worker, unless nobody waits any more
+        if verdict.kind is VerdictKind.LOST:
+            if is_surplus():
+                raise Reschedule  # on another worker, unless nobody waits any more
+            verdict = evolve(verdict, new_recording=None)  # what is left of it does not travel
         return reply_of(evolve(verdict, node=worker.address), ready)
 
 

@@ -15,7 +15,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
+
+from attrs import evolve
 
 from acp_proxy.batches.batch import lost
 from acp_proxy.batches.job import Job
@@ -28,6 +31,8 @@ _LASTING = {"check"}
 _AHEAD = 2
 """Jobs for each worker: one that runs, and one that it finds when that is done."""
 _LOOK_MS = 200
+_SHORTEST_END_S, _LONGEST_END_S = 0.01, 5.0
+"""How long it may take until a recording is free whose recorder was killed."""
 Surplus = Callable[[], bool]
 """Whether nobody wants the verdict of a job any more."""
 
@@ -222,7 +227,8 @@ class _Pool:
         if worker is None or line is None:
             how = "" if worker is None else self._left(worker)
             why = f"its process ended without a verdict{how}"
-            return lost(job, why, time.monotonic() - start)
+            found = lost(job, why, time.monotonic() - start)
+            return evolve(found, new_recording=_left_run(job))
         if job.command in _LASTING:
             self._give_back(job.command, worker)
         else:
@@ -276,6 +282,23 @@ class _Pool:
         with self._lock:
             self._busy.discard(worker)
         return worker.end()
+
+
+def _left_run(job: Job) -> str | None:
+    """Returns what a worker has recorded that was killed, as soon as nobody writes to it."""
+    if job.output is None:
+        return None
+    # Imported late: few workers are killed.
+    from acp_proxy.store.directory import recording_at
+    from acp_proxy.store.log_recovery import is_finished_or_dead
+
+    path = Path(job.output).absolute()
+    latest = time.monotonic() + _LONGEST_END_S
+    while recording_at(path) is not None:
+        if is_finished_or_dead(path) or time.monotonic() > latest:
+            return str(path)
+        time.sleep(_SHORTEST_END_S)
+    return None
 
 
 _POOL = _Pool()

@@ -27,7 +27,7 @@ from acp_proxy.batches.results import (
 from acp_proxy.batches.results_file import ResultsFile, read_results
 from acp_proxy.batches.selection import SelectedRecording, Shard, selected, sha256_of
 from acp_proxy.batches.words import is_url
-from acp_proxy.capture.files import fresh_name, make_private
+from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name, make_private
 from acp_proxy.cli.batch_options import LOCAL, RETRIES, BatchOptions
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.parallel import processors
@@ -207,7 +207,9 @@ def _run(
     screen.begin()
     with _signals() as stopped:
         try:
-            found = run_batch(jobs, executor, run, retries=retries, fail_fast=how.fail_fast)
+            found = run_batch(
+                jobs, executor, run, retries=retries, fail_fast=how.fail_fast, discard=_discard
+            )
             for verdict in map(_masked_error, found):
                 if file is not None:
                     file.add(verdict)
@@ -227,6 +229,14 @@ def _run(
     with suppress(OSError):
         screen.end()
     return 128 + signum
+
+
+def _discard(_: Job, verdict: JobVerdict) -> None:
+    """Deletes the run of an attempt that is followed by another one."""
+    if verdict.new_recording is not None:
+        from acp_proxy.store.library import delete
+
+        delete(Path(verdict.new_recording))
 
 
 class _Stopped(BaseException):
@@ -326,12 +336,16 @@ def _jobs(batch: Batch, digest: str, part: Iterable[SelectedRecording]) -> Itera
 def _new_names(batch: Batch) -> Callable[[str], str] | None:
     """Returns what names new runs, no two alike; None if there are none."""
     if batch.output is not None:
-        directory, used = batch.output, Counter[str]()
+        directory, used, given = batch.output.absolute(), Counter[str](), set[str]()
 
         def beside(path: str) -> str:
             stem = Path(path).stem
             used[stem] += 1
-            return str(directory / (f"{stem}.db" if used[stem] == 1 else f"{stem}.{used[stem]}.db"))
+            name = f"{stem}.db" if used[stem] == 1 else f"{stem}.{used[stem]}.db"
+            every = candidates(str(directory / name))
+            free = next(one for one in every if one not in given and not _is_taken(one))
+            given.add(free)
+            return free
 
         return beside
     if batch.command != "verify":
@@ -343,6 +357,11 @@ def _new_names(batch: Batch) -> Callable[[str], str] | None:
         return str(recordings() / f"{name}.db")
 
     return fresh
+
+
+def _is_taken(path: str) -> bool:
+    """Whether there is a recording, or anything else, where one is to be made."""
+    return os.path.lexists(path) or os.path.lexists(f"{path}{LOG_SUFFIX}")
 
 
 def _expect_elsewhere(words: Iterable[str]) -> None:

@@ -99,6 +99,22 @@ def test_what_may_be_the_fault_of_a_machine_is_tried_again(first: Outcome) -> No
     assert outcomes(plan, 3)[1] == ("1.db", kind, 1)
 
 
+def test_what_an_attempt_has_left_is_discarded_before_the_next() -> None:
+    """What the last one has left is not."""
+    happened: list[tuple[str, int]] = []
+
+    def plan(job: Job) -> Outcome:
+        happened.append(("runs", job.attempt))
+        return STALLED
+
+    def discard(job: Job, found: JobVerdict) -> None:
+        assert job.attempt == found.attempt
+        happened.append(("discarded", job.attempt))
+
+    assert len([*run_batch(jobs(1), Promises(plan), run, retries=1, discard=discard)]) == 1
+    assert happened == [("runs", 1), ("discarded", 1), ("runs", 2)]
+
+
 def test_a_verdict_is_never_asked_for_again() -> None:
     """Nor is one that is bad."""
     kinds = [one for one in VerdictKind if one not in RETRIED]

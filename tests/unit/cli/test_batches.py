@@ -172,6 +172,18 @@ def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None
     assert said == "cannot use r.jsonl as a results file: cannot write: no space left on device"
 
 
+def test_new_runs_have_names_that_nothing_has(tmp_path: Path) -> None:
+    """So what is there after a process was killed is what it has recorded, and may be removed."""
+    for name in ("a.db", "b.db.log"):
+        (tmp_path / name).touch()
+    batch = Batch("verify", (), (), ("agent",), BatchOptions(), output=tmp_path)
+    new_name = batches._new_names(batch)
+    assert new_name is not None
+    found = [new_name(path) for path in ("x/a.db", "x/b.jsonl", "x/c.db", "y/c.db", "y/a-2.db")]
+    expected = ["a-2.db", "b-2.db", "c.db", "c.2.db", "a-2-2.db"]
+    assert found == [str(tmp_path / one) for one in expected]
+
+
 def test_no_secret_of_a_url_or_of_an_error_is_in_the_results(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
