@@ -8,8 +8,9 @@ import json
 from acp_proxy.foreign_logs.connections import Sent as SentMessage
 from acp_proxy.foreign_logs.connections import connections
 from acp_proxy.foreign_logs.sources import SOURCES, import_hint, source_of
-from acp_proxy.foreign_logs.values import HEAD, Repaired
+from acp_proxy.foreign_logs.values import HEAD
 from acp_proxy.protocol.peers import Stream
+from tests.foreign_entries import assert_covered
 from tests.foreign_logs import WRITERS, Sent, conversation_of
 from tests.fuzz import seeds
 from tests.fuzz.byte_source import ByteSource
@@ -24,13 +25,7 @@ def check(data: bytes) -> None:
     text = bytes_left.rest()
     file = io.BytesIO(text)
     entries = list(source.read(iter(lambda: file.readline(longest), b""), text[:HEAD]))
-    covered = 0
-    for entry in entries:
-        at = entry.line if isinstance(entry, Repaired) else entry
-        assert at.first <= covered + 1
-        assert at.first <= max(at.last, 1)
-        covered = max(covered, at.last)
-    assert covered == text.count(b"\n") + (not text.endswith(b"\n") and bool(text)), entries
+    assert_covered(entries, text)
     for one in connections(entries):
         if isinstance(one, SentMessage):
             assert b"\n" not in one.line.raw

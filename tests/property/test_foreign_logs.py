@@ -9,11 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.foreign_logs.connections import Sent as SentMessage
-from acp_proxy.foreign_logs.connections import connections
 from acp_proxy.foreign_logs.sources import source_named, source_of
 from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter
-from acp_proxy.foreign_logs.values import HEAD, Entry, Repaired, UnreadLines
+from acp_proxy.foreign_logs.values import HEAD, UnreadLines
+from tests.foreign_entries import assert_covered, directed, read_as
 from tests.foreign_logs import STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent
 from tests.strategies import json_values
 
@@ -46,16 +45,6 @@ sent = st.builds(
 stderr = words.filter(str.strip).map(lambda text: Sent(STDERR, text.encode()))
 
 
-def covered(entries: list[Entry]) -> int:
-    """The number of lines that entries have, in order and without a gap."""
-    last = 0
-    for entry in entries:
-        at = entry.line if isinstance(entry, Repaired) else entry
-        assert at.first <= min(last + 1, at.last)
-        last = max(last, at.last)
-    return last
-
-
 def alike(value: Any) -> Any:
     """A value in which null, false, an empty object and a missing member are the same."""
     if isinstance(value, dict):
@@ -76,8 +65,8 @@ def test_what_is_written_is_read(name: str, talk: list[Sent], data: st.DataObjec
     file = io.BytesIO(text)
     pieces = iter(lambda: file.readline(longest), b"")
     entries = list(source_named(writer.format).read(pieces, text[:HEAD]))
-    assert covered(entries) == text.count(b"\n") + (not text.endswith(b"\n") and bool(text))
-    found = [one for one in connections(entries) if isinstance(one, SentMessage)]
+    assert_covered(entries, text)
+    found = directed(entries)
     assert not any(isinstance(entry, UnreadLines) for entry in entries)
     assert len(found) == len(talk)
     for one, original in zip(found, talk, strict=True):
@@ -99,9 +88,7 @@ def test_any_input_is_read(data: bytes) -> None:
     """Nothing is raised, and every line is accounted for, in every format that claims it."""
     source = source_of(data)
     for name in ("lines", "zed", "acpx", "agent-shell", "acp-devtools", "jetbrains"):
-        entries = list(source_named(name).read(io.BytesIO(data), data))
-        assert covered(entries) == data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
-        list(connections(entries))
+        directed(read_as(name, data))
     assert source is None or source.recognizes(data)
 
 

@@ -2,69 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from acp_proxy.foreign_logs.connections import ConnectionBegins, connections
-from acp_proxy.foreign_logs.connections import Sent as SentMessage
 from acp_proxy.foreign_logs.sources import SOURCES, source_of
-from acp_proxy.foreign_logs.values import (
-    HEAD,
-    Entry,
-    LoggedLine,
-    Remark,
-    RemarkKind,
-    Repaired,
-    UnreadLines,
-)
+from acp_proxy.foreign_logs.values import Remark, RemarkKind
 from acp_proxy.protocol.peers import Stream
+from tests.foreign_entries import ANSWER, INITIALIZE, bad, directed, messages, read
 from tests.foreign_logs import STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent, conversation_of
 from tests.shipped import DIRECTORY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
-ANSWER = b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
-
-
-def read(text: str | bytes, name: str | None = None) -> tuple[str, list[Entry]]:
-    """The name of the format that a text is recognized as, and its entries; checks the lines."""
-    data = text.encode() if isinstance(text, str) else text
-    source = source_of(data[:HEAD])
-    assert source is not None
-    assert name in (None, source.name)
-    entries = list(source.read(io.BytesIO(data), data[:HEAD]))
-    assert_covered(entries, data)
-    return source.name, entries
-
-
-def assert_covered(entries: list[Entry], data: bytes) -> None:
-    """Asserts that the entries have every line, in order."""
-    covered = 0
-    for entry in entries:
-        at = entry.line if isinstance(entry, Repaired) else entry
-        assert at.first <= covered + 1
-        assert at.first <= at.last
-        covered = max(covered, at.last)
-    assert covered == data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
-
-
-def messages(entries: list[Entry]) -> Iterator[LoggedLine]:
-    """The messages among the entries."""
-    for entry in entries:
-        if isinstance(entry, Repaired):
-            yield entry.line
-        elif isinstance(entry, LoggedLine):
-            yield entry
-
-
-def bad(entries: list[Entry]) -> list[tuple[int, int]]:
-    """The numbers of the lines that cannot be read."""
-    return [(entry.first, entry.last) for entry in entries if isinstance(entry, UnreadLines)]
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -76,7 +25,7 @@ def test_a_recording_comes_back_from_every_format(name: str, recording: str) -> 
     sent = [one for one in sent if one.stream is not STDERR or writer.has_stderr]
     _, entries = read(writer.write(sent), writer.format)
     assert bad(entries) == []
-    found = [one for one in connections(entries) if isinstance(one, SentMessage)]
+    found = directed(entries)
     assert [one.stream for one in found] == [one.stream for one in sent]
     assert [one.line.is_inferred for one in found] == [not writer.has_directions] * len(sent)
     for one, original in zip(found, sent, strict=True):
@@ -171,7 +120,7 @@ def test_streams_without_a_direction_are_inferred() -> None:
     ]
     text = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for _, message in talk)
     _, entries = read(text, "acpx")
-    found = [one.stream for one in connections(entries) if isinstance(one, SentMessage)]
+    found = [one.stream for one in directed(entries)]
     assert found == [stream for stream, _ in talk]
 
 

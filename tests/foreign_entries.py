@@ -1,0 +1,66 @@
+"""Reads texts as logs of other tools, and checks that every line of them is accounted for."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from acp_proxy.foreign_logs.connections import Sent, connections
+from acp_proxy.foreign_logs.sources import source_named, source_of
+from acp_proxy.foreign_logs.values import HEAD, Entry, LoggedLine, Repaired, UnreadLines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+ANSWER = b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
+
+
+def read(text: str | bytes, name: str | None = None) -> tuple[str, list[Entry]]:
+    """The name of the format that a text is recognized as, and its entries; checks the lines."""
+    data = text.encode() if isinstance(text, str) else text
+    source = source_of(data[:HEAD])
+    assert source is not None
+    assert name in (None, source.name)
+    entries = list(source.read(io.BytesIO(data), data[:HEAD]))
+    assert_covered(entries, data)
+    return source.name, entries
+
+
+def read_as(name: str, text: str | bytes) -> list[Entry]:
+    """The entries of a text in a format that is named; checks the lines."""
+    data = text.encode() if isinstance(text, str) else text
+    entries = list(source_named(name).read(io.BytesIO(data), data[:HEAD]))
+    assert_covered(entries, data)
+    return entries
+
+
+def assert_covered(entries: list[Entry], data: bytes) -> None:
+    """Asserts that the entries have every line, in order."""
+    covered = 0
+    for entry in entries:
+        at = entry.line if isinstance(entry, Repaired) else entry
+        assert at.first <= covered + 1
+        assert at.first <= at.last
+        covered = max(covered, at.last)
+    assert covered == data.count(b"\n") + (not data.endswith(b"\n") and bool(data)), entries
+
+
+def messages(entries: list[Entry]) -> Iterator[LoggedLine]:
+    """The messages among the entries, and the lines of stderr."""
+    for entry in entries:
+        if isinstance(entry, Repaired):
+            yield entry.line
+        elif isinstance(entry, LoggedLine):
+            yield entry
+
+
+def directed(entries: list[Entry]) -> list[Sent]:
+    """The messages among the entries, with directions."""
+    return [one for one in connections(entries) if isinstance(one, Sent)]
+
+
+def bad(entries: list[Entry]) -> list[tuple[int, int]]:
+    """The numbers of the lines that cannot be read."""
+    return [(entry.first, entry.last) for entry in entries if isinstance(entry, UnreadLines)]
