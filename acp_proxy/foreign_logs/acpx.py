@@ -23,12 +23,21 @@ from acp_proxy.foreign_logs.values import (
 )
 
 _FIRST = re.compile(rb"(?:\xef\xbb\xbf)?\s*(\{[^\n]*\})\s*(?:\n|\Z)")
+_BEGIN = re.compile(rb"""\{\s{0,9}["']jsonrpc["']""")
 
 
 def _recognizes(head: bytes) -> bool:
     match = _FIRST.match(head)
     found = read_message(match[1]) if match else None
-    return found is not None and is_message(found.value)
+    if found is None or not is_message(found.value):
+        return False
+    pasted = PastedText(head)
+    return not any(_is_beside(pasted.clean(line)) for line in head.split(b"\n")[1:])
+
+
+def _is_beside(line: bytes) -> bool:
+    """Whether a line has a message with other text before it."""
+    return line.lstrip()[:1] not in (b"{", b"[") and _BEGIN.search(line) is not None
 
 
 def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
@@ -37,7 +46,7 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
         if line is None:
             yield bad_too_long(number)
             continue
-        text = pasted.clean(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+        text = pasted.clean(line)
         kind = remark_kind(text)
         found = read_message(text, repairs=True) if kind is RemarkKind.REMARK else None
         if found is not None and is_message(found.value):
@@ -46,6 +55,8 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
         elif text.lstrip()[:1] in (b"{", b"["):
             reason = BROKEN if found is None else "expected a message, got other JSON"
             yield UnreadLines(number, number, reason)
+        elif _is_beside(text):
+            yield UnreadLines(number, number, "expected nothing before the message in a line")
         else:
             yield Remark(number, number, kind)
 

@@ -10,6 +10,7 @@ from acp_proxy.foreign_logs.json_text import ReadMessage, member_texts, read_mes
 from acp_proxy.foreign_logs.markers import Marker, read_word
 from acp_proxy.foreign_logs.messages import is_message, spelled
 from acp_proxy.foreign_logs.times import Stamp, read_epoch, read_stamp
+from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.peers import Stream
 
 _MESSAGES = ("frame", "message", "msg", "raw", "payload", "data", "body", "json", "line", "rpc")
@@ -28,16 +29,19 @@ _WORDS = ("line", "text", "message", "msg", "raw", "data", "frame")
 
 
 class EnclosedMessage(NamedTuple):
-    """What was in an object around a message."""
+    """What was in an object around a message, or around text of stderr."""
 
     raw: bytes
+    """The message in one line, or the text in any number of lines."""
     marker: Marker | None
     stamp: Stamp | None
     is_stderr: bool = False
+    is_elided: bool = False
+    """Whether somebody has left out a part of it."""
 
 
 def read_envelope(found: ReadMessage) -> EnclosedMessage | None:
-    """Returns what is in an object around a message; None if there is no message in it.
+    """Returns what is in an object; None if it encloses no message and no text of stderr.
 
     Args:
         found: the object.
@@ -49,17 +53,18 @@ def read_envelope(found: ReadMessage) -> EnclosedMessage | None:
     words = [value[name] for name in _DIRECTIONS if isinstance(value.get(name), str)]
     if "stderr" in words:
         text = next((value[name] for name in _WORDS if isinstance(value.get(name), str)), None)
-        if text is not None and "\n" not in text:
-            return EnclosedMessage(text.encode("utf-8", "replace"), None, stamp, is_stderr=True)
-    marker = next((marker for word in words if (marker := read_word(word.encode()))), None)
+        if text is not None:
+            return EnclosedMessage(_bytes(text), None, stamp, is_stderr=True)
+    marker = next((marker for word in words if (marker := read_word(_bytes(word)))), None)
     for name in _MESSAGES:
         inner = value.get(name)
         if isinstance(inner, str):
-            read = read_message(inner.encode("utf-8", "replace"), repairs=True)
+            read = read_message(_bytes(inner), repairs=True)
             if read is not None and is_message(read.value):
-                return EnclosedMessage(read.raw, marker, stamp)
+                is_elided = found.is_elided or read.is_elided
+                return EnclosedMessage(read.raw, marker, stamp, is_elided=is_elided)
         elif is_message(inner) and (texts := member_texts(found.raw)) is not None:
-            return EnclosedMessage(texts[name], marker, stamp)
+            return EnclosedMessage(texts[name], marker, stamp, is_elided=found.is_elided)
     return _traced(found)
 
 
@@ -80,12 +85,18 @@ def _traced(found: ReadMessage) -> EnclosedMessage | None:
     ts = value.get("ts")
     has_time = isinstance(ts, int | float) and 0 <= ts < _LONGEST_TRACE
     stamp = Stamp(int(ts * 10**9), has_date=True, has_zone=True) if has_time else None
-    return EnclosedMessage(spelled(parts), Marker(stream, names_peers=True), stamp)
+    marker = Marker(stream, names_peers=True)
+    return EnclosedMessage(spelled(parts), marker, stamp, is_elided=found.is_elided)
 
 
 def _stamp(value: Any) -> Stamp | None:
     if isinstance(value, str):
-        return read_stamp(value.encode()) or read_epoch(value.encode())
+        return read_stamp(_bytes(value)) or read_epoch(_bytes(value))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return read_epoch(str(value).encode())
     return None
+
+
+def _bytes(text: str) -> bytes:
+    """Encodes a string; half of a surrogate pair becomes the escape that JSON has for it."""
+    return storable(text).encode()

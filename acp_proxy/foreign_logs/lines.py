@@ -19,7 +19,14 @@ from acp_proxy.foreign_logs.directions import direction_of_method
 from acp_proxy.foreign_logs.envelopes import EnclosedMessage, read_envelope
 from acp_proxy.foreign_logs.json_text import ReadMessage, read_message
 from acp_proxy.foreign_logs.line_pattern import LinePattern, MessageStart
-from acp_proxy.foreign_logs.markers import Marker, edges, is_stderr, read_marker
+from acp_proxy.foreign_logs.markers import Marker, edges, read_marker
+from acp_proxy.foreign_logs.message_starts import (
+    is_of_message,
+    quoted_at,
+    read_start,
+    starts_after,
+    starts_in,
+)
 from acp_proxy.foreign_logs.messages import is_message
 from acp_proxy.foreign_logs.pasted_text import PastedText, RepeatedText, is_fence, remark_kind
 from acp_proxy.foreign_logs.splitting import Brackets, items_of
@@ -39,16 +46,10 @@ from acp_proxy.foreign_logs.values import (
 )
 from acp_proxy.protocol.peers import Stream
 
-_JSON = re.compile(rb"""\[?\s{0,9}\{(?=\s{0,9}(?:["'}]|\.\.|\xe2\x80\xa6|\Z))""")
-_MESSAGE = re.compile(rb"""["'](?:jsonrpc|method|params|result|error|id)["']\s*:""")
-_COMPLAINT = re.compile(rb"(?i:\b(?:error|warn|warning|failed|panic(?:ked)?|raw)\b)")
-_FAILED = re.compile(rb"(?i:\b(?:error|failed)\b)")
-_RAW = re.compile(rb"(?i:\braw:\s{0,9}(?=\{))")
-"""What stands before a message that could not be read, and that is repeated here."""
 _BRACELESS = re.compile(rb"""\s*"(?:jsonrpc|id|type|method|params|result|error)"\s*:.*\}\s*\Z""")
 _MOST_REPEATED = 30
-_MOST_COMPLAINT = 1_000
-_MOST_STARTS = 4
+_MOST_ANNOUNCEMENT = 300
+_OPPOSITE = {Stream.TO_AGENT: Stream.TO_CLIENT, Stream.TO_CLIENT: Stream.TO_AGENT}
 
 
 def read_lines(
@@ -84,8 +85,8 @@ class _LineReader:
     def __init__(self, head: bytes, pattern: LinePattern | None, *, is_flipped: bool) -> None:
         self._pasted = PastedText(head)
         self._repeated = RepeatedText(head)
-        self._latest: deque[bytes] = deque(maxlen=_MOST_REPEATED)
-        """The latest messages, which complaints repeat."""
+        self._latest: deque[int] = deque(maxlen=_MOST_REPEATED)
+        """The hashes of the latest messages, which complaints repeat."""
         self._pattern = pattern
         self._is_flipped = is_flipped
         self._clock = Clock()
@@ -93,6 +94,8 @@ class _LineReader:
         """What a line without JSON said of the JSON after it."""
         self._begun: MessageStart | None = None
         """A message that goes on in the lines that follow."""
+        self._indentation = 0
+        """Blanks before the line in which it began."""
         self._brackets = Brackets()
         self._parts: list[bytes] = []
         self._size = 0
@@ -125,7 +128,7 @@ class _LineReader:
         whole = self._with_brace(line)
         starts = self._starts(number, whole)
         for start in starts:
-            if (entries := self._message(start, number)) is not None:
+            if (entries := self._messages(start)) is not None:
                 yield from entries if whole is line else map(_repaired, entries)
                 return
         if starts and self._is_meant(start := starts[0]):
@@ -133,6 +136,7 @@ class _LineReader:
             if self._brackets.end(start.text) is None:
                 self._begun, self._parts = self._joined(start), [start.text]
                 self._size = len(start.text)
+                self._indentation = _indentation(line)
             else:
                 yield UnreadLines(number, number, BROKEN)
             return
@@ -154,12 +158,13 @@ class _LineReader:
         The message is one of its own only if it has not been in a line before. Of a message of the
         client it is the agent who complains, on stderr.
         """
-        at = None if self._pattern is not None else _quoted_at(line)
-        if at is None or (found := _read(line[at:])) is None or not is_message(found.value):
+        at = None if self._pattern is not None else quoted_at(line)
+        found = None if at is None else read_start(line[at:])[0]
+        if found is None or not is_message(found.value):
             return []
         entries: list[Entry] = []
         stamp = read_stamp(line[:at])
-        if found.raw not in self._latest:
+        if hash(found.raw) not in self._latest:
             start = MessageStart(number, b"", None, stamp, says_so=False)
             entries.append(self._logged(start, number, found, is_elided=found.is_elided))
         method = found.value.get("method")
@@ -181,21 +186,7 @@ class _LineReader:
         if self._pattern is not None:
             start = self._pattern.start(number, line)
             return [] if start is None else [start]
-        found = []
-        quoted_at = _quoted_at(line)
-        for match in _JSON.finditer(line):
-            prefix = edges(line[: match.start()])
-            marker = read_marker(prefix)
-            is_quoted = quoted_at is not None and match.start() >= quoted_at
-            if (marker is None and is_stderr(prefix)) or is_quoted:
-                break
-            says_so = marker is not None or not prefix.strip()
-            if says_so or _COMPLAINT.search(prefix) is None:
-                text = line[match.start() :]
-                found.append(MessageStart(number, text, marker, read_stamp(prefix), says_so))
-            if len(found) == _MOST_STARTS:
-                break
-        return found
+        return starts_in(number, line)
 
     def _is_meant(self, start: MessageStart) -> bool:
         """Whether text that is no JSON by itself should be a message."""
@@ -203,16 +194,25 @@ class _LineReader:
             return start.text.lstrip()[:1] in (b"{", b"[")
         if start.says_so and (start.marker is not None or self._announced is not None):
             return True
-        return _MESSAGE.search(start.text) is not None or (
+        return is_of_message(start.text) or (
             start.says_so and start.text.strip() in (b"{", b"[{", b"[ {")
         )
 
-    def _message(self, start: MessageStart, last: int) -> list[Entry] | None:
-        """Returns the entries of a message, or of several in an array; None if it is none."""
-        found = _read(start.text)
+    def _messages(self, start: MessageStart) -> list[Entry] | None:
+        """Returns the entries of a message, and of those after it; None if it is none."""
+        found, end = read_start(start.text)
         if found is None:
             return None
-        return self._entries(self._joined(start), last, found)
+        number = start.number
+        entries = self._entries(self._joined(start), number, found)
+        if entries is None:
+            return None
+        for other in starts_after(start, end):
+            if (found := read_message(other.text, repairs=True)) is not None:
+                entries += self._entries(other, number, found) or []
+            elif is_of_message(other.text):
+                entries.append(UnreadLines(number, number, BROKEN))
+        return entries
 
     def _joined(self, start: MessageStart) -> MessageStart:
         """Adds what the line before has said."""
@@ -233,24 +233,30 @@ class _LineReader:
         if is_message(value):
             return [self._logged(start, last, found, is_elided=found.is_elided)]
         if (envelope := read_envelope(found)) is not None:
-            return [self._enclosed(start, last, envelope)]
+            return self._enclosed(start, last, envelope)
         return None
 
     def _logged(
         self, start: MessageStart, last: int, found: ReadMessage, *, is_elided: bool
     ) -> Entry:
-        self._latest.append(found.raw)
+        self._latest.append(hash(found.raw))
         stream, is_inferred = self._stream(start.marker)
         line = self._timed(LoggedLine(start.number, last, stream, found.raw), start.stamp)
         line = line._replace(is_inferred=is_inferred)
         return Repaired(line) if is_elided else line
 
-    def _enclosed(self, start: MessageStart, last: int, envelope: EnclosedMessage) -> Entry:
-        stream, is_inferred = self._stream(envelope.marker or start.marker)
+    def _enclosed(self, start: MessageStart, last: int, envelope: EnclosedMessage) -> list[Entry]:
+        stamp = envelope.stamp or start.stamp
         if envelope.is_stderr:
-            stream, is_inferred = Stream.STDERR, False
+            texts = envelope.raw.removesuffix(b"\n").split(b"\n")
+            return [
+                self._timed(LoggedLine(start.number, last, Stream.STDERR, text), stamp)
+                for text in texts
+            ]
+        stream, is_inferred = self._stream(envelope.marker or start.marker)
         line = LoggedLine(start.number, last, stream, envelope.raw, is_inferred=is_inferred)
-        return self._timed(line, envelope.stamp or start.stamp)
+        line = self._timed(line, stamp)
+        return [Repaired(line) if envelope.is_elided else line]
 
     def _timed(self, line: LoggedLine, stamp: Stamp | None) -> LoggedLine:
         if stamp is None:
@@ -262,31 +268,33 @@ class _LineReader:
             return None, True
         if marker.names_peers or not self._is_flipped:
             return marker.stream, False
-        opposite = {Stream.TO_AGENT: Stream.TO_CLIENT, Stream.TO_CLIENT: Stream.TO_AGENT}
-        return opposite[marker.stream], True
+        return _OPPOSITE[marker.stream], True
 
     def _announce(self, number: int, line: bytes) -> None:
         """Keeps what a line says of the JSON that may follow it."""
         if not line.strip() or is_fence(line):
             return
         self._announced = None
-        if len(line) < 300 and (marker := read_marker(line)) is not None:
+        if len(line) < _MOST_ANNOUNCEMENT and (marker := read_marker(line)) is not None:
             self._announced = MessageStart(number, b"", marker, read_stamp(line), says_so=True)
 
     def _is_new(self, number: int, line: bytes) -> bool:
         """Whether a line begins another message, so that the one before was cut off."""
         if self._pattern is not None:
             return self._pattern.start(number, line) is not None
-        if line.startswith((b" ", b"\t")):
+        if _indentation(line) > self._indentation:
             return False
-        starts = self._starts(number, line)
-        return bool(starts) and (
-            starts[0].marker is not None or line.startswith((b'{"jsonrpc"', b'{"id"'))
-        )
+        if starts := starts_in(number, line):
+            begins = line.lstrip().startswith((b'{"jsonrpc"', b'{"id"'))
+            return starts[0].marker is not None or begins
+        if len(line) >= _MOST_ANNOUNCEMENT or line.lstrip()[:1] in (b'"', b"'", b"}", b"]"):
+            return False
+        return read_stamp(line) is not None and read_marker(line) is not None
 
     def _continued(self, number: int, line: bytes) -> Iterator[Entry]:
         assert self._begun is not None
         end = self._brackets.end(line)
+        rest = b"" if end is None else line[end:].strip(b" \t\r,")
         self._parts.append(line if end is None else line[:end])
         self._size += len(line) + 1
         if end is None and self._size <= LONGEST:
@@ -296,39 +304,29 @@ class _LineReader:
         entries = None if found is None else self._entries(start, number, found)
         if entries is not None:
             yield from entries
-        elif (found is not None and start.marker is None) or not _MESSAGE.search(text):
+        elif (found is not None and start.marker is None) or not is_of_message(text):
             yield Remark(start.number, number)
         else:
             yield UnreadLines(start.number, number, BROKEN)
+        if rest.startswith((b"{", b"[")):
+            yield from self._line(number, rest)
 
     def _given_up(self) -> Iterator[Entry]:
         """Ends a message that never came to its end."""
         if self._begun is not None:
             first, text, self._begun = self._begun.number, b"\n".join(self._parts), None
             last = max(first, self._last)
-            is_meant = _MESSAGE.search(text) is not None
+            is_meant = is_of_message(text)
             yield UnreadLines(first, last, BROKEN) if is_meant else Remark(first, last)
+
+
+def _indentation(line: bytes) -> int:
+    return len(line) - len(line.lstrip(b" \t"))
 
 
 def _repaired(entry: Entry) -> Entry:
     """Marks a message of which somebody has left out a part, be it a brace."""
     return Repaired(entry) if isinstance(entry, LoggedLine) else entry
-
-
-def _quoted_at(line: bytes) -> int | None:
-    """Returns where a line repeats a message that could not be read; None if it does not."""
-    raw = None if line[:1] == b"{" else _RAW.search(line, 0, _MOST_COMPLAINT)
-    if raw is None or _FAILED.search(line, 0, raw.start()) is None:
-        return None
-    return raw.end()
-
-
-def _read(text: bytes) -> ReadMessage | None:
-    """Reads the message at the beginning of a text; what follows it is ignored."""
-    found = read_message(text, repairs=True)
-    if found is None and (end := Brackets().end(text)) is not None:
-        found = read_message(text[:end], repairs=True)
-    return found
 
 
 def _reads(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:

@@ -146,11 +146,15 @@ class Brackets:
         self._depth = 0
         self._in_string = False
 
-    def end(self, line: bytes) -> int | None:
-        """Reads the next line, and returns where in it the value ends; None if it goes on."""
-        place = 0
+    def end(self, line: bytes, place: int = 0) -> int | None:
+        """Reads the next line, and returns where in it the value ends; None if it goes on.
+
+        Args:
+            line: the line.
+            place: where in it to begin.
+        """
         if self._in_string:
-            match = _STRING.match(line)
+            match = _STRING.match(line, place)
             place = match.end() if match else len(line)
             self._in_string = match is None or match[1] != b'"'
         while found := _TOKEN.search(line, place):

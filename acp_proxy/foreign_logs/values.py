@@ -6,6 +6,7 @@ without being counted. Reading never raises for what the input holds: what canno
 `UnreadLines`.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
@@ -115,7 +116,10 @@ class NumberedLine(NamedTuple):
 
 
 def numbered(pieces: Iterable[bytes]) -> Iterator[NumberedLine]:
-    """Joins pieces of lines, and numbers the lines; never holds more than `LONGEST`."""
+    """Joins pieces of lines, and numbers the lines; never holds more than `LONGEST`.
+
+    A byte order mark at the beginning, as programs for Windows write it, is no part of a line.
+    """
     number, parts, size = 1, [], 0
     for piece in pieces:
         size += len(piece)
@@ -124,14 +128,15 @@ def numbered(pieces: Iterable[bytes]) -> Iterator[NumberedLine]:
         else:
             parts.clear()
         if piece.endswith(b"\n"):
-            yield NumberedLine(number, _line(parts) if size <= LONGEST else None)
+            yield NumberedLine(number, _line(number, parts) if size <= LONGEST else None)
             number, parts, size = number + 1, [], 0
     if size:
-        yield NumberedLine(number, _line(parts) if size <= LONGEST else None)
+        yield NumberedLine(number, _line(number, parts) if size <= LONGEST else None)
 
 
-def _line(parts: list[bytes]) -> bytes:
-    return b"".join(parts).removesuffix(b"\n").removesuffix(b"\r")
+def _line(number: int, parts: list[bytes]) -> bytes:
+    line = b"".join(parts).removesuffix(b"\n").removesuffix(b"\r")
+    return line.removeprefix(BOM_UTF8) if number == 1 else line
 
 
 BROKEN = "expected a message, got JSON that is broken or cut off"
