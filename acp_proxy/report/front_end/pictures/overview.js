@@ -49,11 +49,13 @@ export class OverviewStrip {
     const foot = h("div", {class: "overview-foot"}, this.words(), this.hint, this.all);
     const attributes = {class: "overview-box", "aria-label": "Overview"};
     container.append(h("section", attributes, this.strip, foot));
-    state.on("shown", () => this.drawBars());
+    // The rows come first.
+    const drawBars = () => setTimeout(() => this.drawBars());
+    state.on("shown", drawBars);
     state.on("range", () => this.showRange());
     state.on("row", () => this.drawCursor());
     state.on("matched", () => clear(this.hits, this.path("hit", state.matched, () => "72v4")));
-    this.drawBars();
+    drawBars();
     this.drawCursor();
     this.showRange();
   }
@@ -103,7 +105,8 @@ export class OverviewStrip {
     const most = Math.max(...countsByPlace(this.axis, this.times, filtered, PARTS));
     /** @param {string} name @param {string} stream @param {number} half */
     const bars = (name, stream, half) => {
-      const rows = filtered.filter((row) => streams[row] === this.recording.code(stream));
+      const code = this.recording.code(stream);
+      const rows = filtered.filter((row) => streams[row] === code);
       return this.path(name, rows, (count) => `${MIDDLE}v${half * Math.max(0.1, Math.sqrt(count / most))}`);
     };
     clear(this.bars, bars("client", "to-agent", -HALF), bars("agent", "to-client", HALF));

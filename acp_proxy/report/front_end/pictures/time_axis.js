@@ -81,14 +81,16 @@ function interpolate(from, to, value) {
 /**
  * Counts the rows in each of the equal parts of an axis.
  * @param {TimeAxis} axis
- * @param {Float64Array} times of all rows
- * @param {Int32Array} rows the rows to count
+ * @param {Float64Array} times of all rows, in their order
+ * @param {Int32Array} rows the rows to count, sorted
  * @param {number} parts
  */
 export function countsByPlace(axis, times, rows, parts) {
   const counts = new Uint32Array(parts);
+  let [part, end] = [-1, -Infinity];
   for (const row of rows) {
-    counts[Math.min(parts - 1, Math.floor(placeOf(axis, times[row]) * parts))]++;
+    while (times[row] >= end && part < parts - 1) end = timeAt(axis, (++part + 1) / parts);
+    counts[part]++;
   }
   return counts;
 }
