@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DIFFERENCES = ("seq", "t_ns", "exchange")
 TEXTS = (
     "stream", "kind", "method", "session", "tool_call", "terminal", "newline", "delivered",
-    "fault", "answer_session", "answer_terminal", "update", "tone",
+    "fault", "answer_session", "answer_terminal", "update", "tone", "from", "to", "fate",
 )  # fmt: skip
 
 

@@ -14,7 +14,8 @@ WHOLE_THOUGHT = "agent_thought"
 WHOLE_MESSAGES = ("user_message", "agent_message", WHOLE_THOUGHT)
 """Kinds of updates of v2 that hold a whole message and replace the pieces streamed before."""
 
-TOOL_CALLS = ("tool_call", "tool_call_update")
+NEW_CALL = "tool_call"
+TOOL_CALLS = (NEW_CALL, "tool_call_update")
 """Kinds of updates that announce or change a tool call; v2 has a third kind for its content."""
 
 STATE_UPDATES = (

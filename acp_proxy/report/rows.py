@@ -13,11 +13,12 @@ from attrs import define, field
 from acp_proxy.inspection.fault_effects import delivered_instead
 from acp_proxy.inspection.folding import RunFinder, RunKey, chunk_in, run_key
 from acp_proxy.inspection.hints import HintReader
+from acp_proxy.inspection.measures.turn_times import Part, waiting_part
 from acp_proxy.inspection.preview import one_line
 from acp_proxy.inspection.timeline import TimelineLine, began_ns, event_line, frame_line
 from acp_proxy.protocol.chunks import ChunkSplitter
 from acp_proxy.protocol.jsonrpc import Kind
-from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.protocol.updates import NEW_CALL, UPDATE
 from acp_proxy.report.delivery_times import delivery_delays
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.plain_updates import PlainUpdate
@@ -28,16 +29,18 @@ OWN_COLUMNS = ("seq", "t_ns", "arrival_ns", "size", "length")
 SHARED_COLUMNS = (
     "stream", "kind", "method", "exchange", "session", "turn", "tool_call", "terminal", "newline",
     "delivered", "fault", "request_seq", "response_seq", "latency_ns", "answer_session",
-    "answer_terminal", "update", "tone", "flags", "delay_ns",
+    "answer_terminal", "update", "tone", "flags", "from", "to", "fate", "call", "delay_ns",
 )  # fmt: skip
 """Columns in which many rows have the same values."""
 DIFFERENCES = ("seq", "t_ns", "exchange")
 """Columns of numbers that are stored as differences."""
 TEXTS = (
     "stream", "kind", "method", "session", "tool_call", "terminal", "newline", "delivered",
-    "fault", "answer_session", "answer_terminal", "update", "tone",
+    "fault", "answer_session", "answer_terminal", "update", "tone", "from", "to", "fate",
 )  # fmt: skip
 """Columns of texts."""
+
+_UPDATE = SHARED_COLUMNS.index("update")
 
 FIRED, MADE_UP, CHANGED, MASKED, IN_PIECES = 1, 2, 4, 8, 16
 """Bits of ``flags``."""
@@ -47,6 +50,8 @@ _MOST_DELIVERED = 16 << 10
 """Bytes of what a fault delivered, beyond which only its size is told."""
 _MOST_STREAMS = 64
 """Sessions whose last piece of text is remembered."""
+_MOST_CALLS = 10_000
+"""Tool calls that another frame may be about."""
 
 
 class ReportRow(NamedTuple):
@@ -105,6 +110,8 @@ class RowReader:
     _has_sizes: bool = field(init=False)
     _runs: RunFinder = field(factory=RunFinder)
     _streams: dict[str | None, _TextStream] = field(factory=dict)
+    _calls: dict[tuple[str | None, str], tuple[int, int | None]] = field(factory=dict)
+    """The first frame of each tool call and its turn, by session and id."""
 
     def __attrs_post_init__(self) -> None:
         self._hints = HintReader(self.reader)
@@ -119,11 +126,11 @@ class RowReader:
         if "raw" not in row:
             return _event(row)
         line = self._line(row)
-        size = row["size"]
+        shared, size = _shared(row, line), row["size"]
         known = size if self._has_sizes else None
         return ReportRow(
             (row["seq"], row["t_ns"], row["t_ns"] - row["t_first_ns"], known, size),
-            (*_shared(row, line), self._delays.get(row["seq"])),
+            (*shared, self._first_of_call(row, shared[_UPDATE]), self._delays.get(row["seq"])),
             self._cells(row, line),
             None if is_excerpt(row) else row["raw"],
             is_joined,
@@ -155,6 +162,24 @@ class RowReader:
         own = (seq, t_ns, lag_ns, size if self._has_sizes else None, size)
         values = own, pattern.shared, [shown], raw, is_joined, _NO_MEMBERS
         return tuple.__new__(ReportRow, values)  # in half the time
+
+    def _first_of_call(self, row: Row, update: str | None) -> int | None:
+        """Returns the first frame about the tool call of a frame; None if it is about none.
+
+        Another turn may use an id again, and a history that is replayed does so outside of turns.
+        What comes after the end of a turn belongs to the call in it.
+        """
+        call, turn, seq = row["tool_call"], row["turn"], row["seq"]
+        if call is None:
+            return None
+        first, its_turn = self._calls.get((row["session"], call), (seq, turn))
+        is_replayed = turn is None and its_turn is not None and update == NEW_CALL
+        if is_replayed or turn not in (None, its_turn):
+            first, its_turn = seq, turn
+        self._calls[row["session"], call] = first, its_turn
+        if len(self._calls) > _MOST_CALLS:
+            del self._calls[next(iter(self._calls))]
+        return first
 
     def _line(self, row: Row) -> TimelineLine:
         return frame_line(row, live=self._is_open, hints=self._hints.of(row))
@@ -194,7 +219,7 @@ def _pattern(update: PlainUpdate, found: ReportRow, text: str) -> _Pattern | Non
     """Returns what a piece of text shares with the next ones; None if not its text describes it."""
     row = update.row()
     run = run_key(row, chunk_in(row))
-    kind = found.shared[SHARED_COLUMNS.index("update")]
+    kind = found.shared[_UPDATE]
     start = f"{kind}: "
     if run is None or _shown(start, text) != found.cells[0] or found.shared[-1] is not None:
         return None
@@ -217,16 +242,40 @@ def _shown(start: str, text: str) -> str | None:
 
 
 def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
-    """Returns the values of `SHARED_COLUMNS` but the last one."""
+    """Returns the values of `SHARED_COLUMNS` but the last two."""
     method = row["method"]
     is_update = method == UPDATE and row["kind"] == Kind.NOTIFICATION
     update = line.cells.method if is_update and line.cells.method != UPDATE else None
+    flags = _flags(row)
     return (
         row["stream"], row["kind"], method, row["exchange"], row["session"], row["turn"],
         row["tool_call"], row["terminal"], row["newline"], row["delivered"], row["fault"],
         row["request_seq"], row["response_seq"], row["latency_ns"], row["answer_session"],
-        row["answer_terminal"], update, line.tone.value, _flags(row),
+        row["answer_terminal"], update, line.tone.value, flags, *_ends(row), _fate(row, flags),
     )  # fmt: skip
+
+
+def _ends(row: Row) -> tuple[str | None, str | None]:
+    """Returns who sent a message and who has to act on it; Nones if it is no message."""
+    stream, kind = row["stream"], row["kind"]
+    part = waiting_part(row["method"])
+    answering = "client" if part is Part.OTHER else part.value
+    if stream == "to-client":
+        return "agent", answering if kind == Kind.REQUEST else "client"
+    if stream == "to-agent":
+        return answering if kind in (Kind.RESPONSE, Kind.ERROR) else "client", "agent"
+    return None, None
+
+
+def _fate(row: Row, flags: int) -> str | None:
+    """Returns what became of a frame on its way; None if it was delivered as it was sent."""
+    if flags & MADE_UP:
+        return "injected"
+    if row["delivered"] == "none":
+        return "undelivered" if row["fault"] is None else "dropped"
+    if flags & CHANGED:
+        return "changed"
+    return "undelivered" if row["delivered"] == "partial" else None
 
 
 def _flags(row: Row) -> int:

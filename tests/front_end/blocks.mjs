@@ -3,7 +3,7 @@ import { deflateSync } from "node:zlib";
 
 const DELTA = new Set(["seq", "t_ns", "exchange"]);
 const NUMBERS = new Set([
-  ...DELTA, "arrival_ns", "turn", "size", "length", "request_seq", "response_seq", "latency_ns", "run", "flags", "delay_ns",
+  ...DELTA, "arrival_ns", "turn", "size", "length", "request_seq", "response_seq", "latency_ns", "run", "flags", "call", "delay_ns",
 ]);
 
 /** Writes one index block of columns: `{name: [values]}`; texts are added to the list of all. */

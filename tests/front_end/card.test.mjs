@@ -49,17 +49,15 @@ test("a permission request gives a call what no update has, and never its status
   assert.deepEqual([model.title, model.status, model.asked.length, model.call.rawInput], ["Run", "", 1, {a: 1}]);
 });
 
-test("an answer to a permission request is a decision, in any dialect", () => {
+test("an answer to a permission request chooses one of the options", () => {
   const options = [{optionId: "y", name: "Yes", kind: "allow_once"}, {optionId: "n", name: "No", kind: "reject_once"}];
   const asked = {params: {toolCall: {title: "Edit"}, options}};
-  const decided = (answer, request = asked) => permissionModel(request, answer).decision;
-  assert.equal(decided({result: {outcome: {outcome: "selected", optionId: "y"}}}), "granted (Yes)");
-  assert.equal(decided({result: {outcome: {outcome: "selected", optionId: "n"}}}), "denied (No)");
-  assert.equal(decided({result: {outcome: {outcome: "selected", optionId: "z"}}}), "z (z)");
-  assert.equal(decided({result: {outcome: {outcome: "cancelled"}}}), "cancelled");
-  assert.equal(decided({error: {message: "gone"}}), "error: gone");
-  assert.equal(decided({result: {granted: true, scope: "session"}}, {params: {operation: "file_write", resource: "/a"}}), "granted (session)");
-  assert.deepEqual(permissionModel(asked, null).options.map((one) => one.isChosen), [false, false]);
+  const chosen = (answer) => permissionModel(asked, answer).options.filter((one) => one.isChosen).map((one) => one.name);
+  assert.deepEqual(chosen({result: {outcome: {outcome: "selected", optionId: "y"}}}), ["Yes"]);
+  assert.deepEqual(chosen({result: {outcome: {outcome: "selected", optionId: "z"}}}), []);
+  assert.deepEqual(chosen({result: {outcome: {outcome: "cancelled"}}}), []);
+  assert.deepEqual(chosen(null), []);
+  assert.equal(permissionModel(asked, null).title, "Edit");
   assert.equal(permissionModel({params: {operation: "file_write", resource: "/a"}}, null).title, "file_write /a");
 });
 
@@ -114,12 +112,11 @@ test("the pieces of a message are joined, also across an answer to something els
   assert.match(await mermaidAround(recording, 2), /^sequenceDiagram\n {2}participant client\n.*\n {2}agent->>client: #35;1 session\/update/s);
 });
 
-test("updates after the end of a turn belong to the call in it; another turn and a replayed history have another one", async () => {
-  const row = (update, turn, index) => ({seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", update, turn, session: "s", tool_call: "c"});
-  const made = [["tool_call", 1], ["tool_call_update", null], ["tool_call_update", 2], ["tool_call", null], ["tool_call_update", null]];
-  const recording = await Recording.read(sourceOf(made.map(([update, turn], index) => row(update, turn, index)), {meta: {summary: {}, check: null}}));
-  assert.deepEqual([0, 1, 2, 3, 4].map((one) => rowsOfCallAt(recording, one)), [[0, 1], [0, 1], [2], [3, 4], [3, 4]]);
-  assert.deepEqual(callsAmong(recording, Int32Array.of(0, 1, 2, 3, 4)), [0, 2, 3]);
+test("the frames of a call are those that name the same first one", async () => {
+  const row = (call, index) => ({seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", call});
+  const recording = await Recording.read(sourceOf([1, null, 1, 4, 4].map(row), {meta: {summary: {}, check: null}}));
+  assert.deepEqual([0, 1, 2, 3, 4].map((one) => rowsOfCallAt(recording, one)), [[0, 2], [], [0, 2], [3, 4], [3, 4]]);
+  assert.deepEqual(callsAmong(recording, Int32Array.of(0, 1, 2, 3, 4)), [0, 3]);
 });
 
 test("a frame has its command, and a fault its effect in words", () => {

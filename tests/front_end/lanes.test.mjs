@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {
-  arrowsOf, endsOf, fateOf, lanesOf, lateUpdates, openSpans, sequenceItems,
+  arrowsOf, lanesOf, lateUpdates, openSpans, sequenceItems,
 } from "../../acp_proxy/report/front_end/pictures/lanes.js";
 
 const MS = 1e6;
@@ -12,10 +12,11 @@ const PARTIES = {"session/request_permission": "person", "fs/read_text_file": "f
 class FakeRecording {
   constructor(rows, {turns = [], problems = []} = {}) {
     this.list = rows.map((row, at) => ({
-      seq: at + 1, stream: "to-client", kind: "notification", t_ns: at * MS, delivered: "full", flags: 0, ...row,
+      seq: at + 1, stream: "to-client", kind: "notification", t_ns: at * MS, from: "agent", to: "client",
+      request_seq: row.kind === "request" ? row.seq ?? at + 1 : NaN, ...row,
     }));
     this.rows = rows.length;
-    const faults = {rule: this.list.filter((row) => row.fault).length};
+    const faults = {rule: this.list.filter((row) => row.fate).length};
     const methods = new Set(this.list.map((row) => row.method));
     const parties = Object.fromEntries(Object.entries(PARTIES).filter(([method]) => methods.has(method)));
     this.meta = {parties, summary: {turns, problems, faults}};
@@ -40,7 +41,7 @@ class FakeRecording {
 
 const asked = (method, response_seq, more = {}) => ({kind: "request", method, response_seq, ...more});
 const answered = (method, request_seq, more = {}) => ({kind: "response", method, request_seq, ...more});
-const toAgent = {stream: "to-agent"};
+const toAgent = {stream: "to-agent", from: "client", to: "agent"};
 const kindsOf = (items) => items.map((item) => item.kind);
 /** By row, whether a lane has to answer something, and whether it never does. */
 const pending = (recording, lane) => {
@@ -54,8 +55,8 @@ const drawn = (recording, item) =>
 test("who has to answer is pending from the request until the answer", () => {
   const recording = new FakeRecording([
     asked("session/prompt", 4, toAgent),
-    asked("session/request_permission", 3),
-    answered("session/request_permission", 2, toAgent),
+    asked("session/request_permission", 3, {to: "person"}),
+    answered("session/request_permission", 2, {...toAgent, from: "person"}),
     answered("session/prompt", 1),
   ]);
   assert.deepEqual(lanesOf(recording), ["person", "client", "agent"]);
@@ -78,7 +79,7 @@ test("an answer that the report leaves out still ends what is pending", () => {
 
 test("a request that a fault dropped is pending in the proxy, and not at the agent", () => {
   const recording = new FakeRecording([
-    asked("session/prompt", NaN, {...toAgent, delivered: "none", fault: "lost", flags: 1}), {},
+    asked("session/prompt", NaN, {...toAgent, fate: "dropped"}), {},
   ]);
   assert.deepEqual(lanesOf(recording), ["client", "proxy", "agent"]);
   assert.deepEqual([...pending(recording, "agent").open], [0, 0]);
@@ -88,37 +89,19 @@ test("a request that a fault dropped is pending in the proxy, and not at the age
 test("an answer that a fault dropped stays in the proxy", () => {
   const recording = new FakeRecording([
     asked("session/prompt", 2, toAgent),
-    answered("session/prompt", 1, {delivered: "none", fault: "lost", flags: 1}),
+    answered("session/prompt", 1, {fate: "dropped"}),
   ]);
   assert.deepEqual([...pending(recording, "agent").open], [1, 0]);
   assert.deepEqual([...pending(recording, "proxy").never], [0, 1]);
 });
 
 test("a request that was late is pending from when it arrived", () => {
-  const late = {flags: 1, fault: "late", delay_ns: 2 * MS};
+  const late = {delay_ns: 2 * MS};
   const recording = new FakeRecording([
     asked("session/prompt", 5, {...toAgent, ...late}), {}, {}, {}, answered("session/prompt", 1), asked("x/other", NaN, late),
   ]);
   assert.deepEqual([...pending(recording, "agent").open], [0, 0, 1, 1, 0, 0]);
   assert.deepEqual([...pending(recording, "client").open], [0, 0, 0, 0, 0, 0]);
-});
-
-test("messages go between who sends and who has to act", () => {
-  const recording = new FakeRecording([
-    asked("fs/read_text_file", 2), answered("fs/read_text_file", 1, toAgent), {}, {stream: "stderr", kind: "stderr"},
-    {stream: "event", kind: "exit"}, asked("x/other", NaN),
-  ]);
-  const ways = recording.list.map((_, row) => endsOf(recording, row)).map((ends) => ends && `${ends.from}>${ends.to}`);
-  assert.deepEqual(ways, ["agent>files", "files>agent", "agent>client", null, null, "agent>client"]);
-});
-
-test("what became of a frame", () => {
-  const fates = [
-    {}, {delivered: "none", fault: "x", flags: 1}, {delivered: "none"}, {flags: 5}, {flags: 2}, {delivered: "partial"},
-  ];
-  const recording = new FakeRecording(fates);
-  assert.deepEqual(fates.map((_, row) => fateOf(recording, row)),
-    ["passed", "dropped", "undelivered", "changed", "injected", "undelivered"]);
 });
 
 test("a run of chunks is one item, also where the filter leaves some out", () => {
@@ -136,7 +119,7 @@ test("five seconds without a frame are a break, from the first byte of the next 
 
 test("a frame that was late is drawn again when it was delivered", () => {
   const recording = new FakeRecording([
-    {t_ns: 0, delay_ns: 10 * MS, flags: 1, fault: "late"}, {t_ns: 5 * MS}, {t_ns: 10 * MS}, {t_ns: 11 * MS},
+    {t_ns: 0, delay_ns: 10 * MS}, {t_ns: 5 * MS}, {t_ns: 10 * MS}, {t_ns: 11 * MS},
   ]);
   const items = sequenceItems(recording, recording.all());
   assert.deepEqual(kindsOf(items), ["frame", "frame", "frame", "delivery", "frame"]);
@@ -147,7 +130,7 @@ test("a frame that was late is drawn again when it was delivered", () => {
 });
 
 test("a frame that was late, with nothing in between, is one item of two arrows", () => {
-  const recording = new FakeRecording([{t_ns: 0, delay_ns: 2 * MS, flags: 1}, {t_ns: 5 * MS}]);
+  const recording = new FakeRecording([{t_ns: 0, delay_ns: 2 * MS}, {t_ns: 5 * MS}]);
   const items = sequenceItems(recording, recording.all());
   assert.deepEqual(items.map(({kind, held}) => [kind, held]), [["frame", 0], ["frame", 0]]);
   assert.deepEqual(drawn(recording, items[0]), ["agent>proxy clock", "proxy>client head slanted"]);
@@ -155,7 +138,7 @@ test("a frame that was late, with nothing in between, is one item of two arrows"
 
 test("what is delivered after all else comes last, in the order of the times", () => {
   const recording = new FakeRecording([
-    {t_ns: 0, delay_ns: 30 * MS, flags: 1}, {t_ns: MS, delay_ns: 9 * MS, flags: 1}, {t_ns: 2 * MS},
+    {t_ns: 0, delay_ns: 30 * MS}, {t_ns: MS, delay_ns: 9 * MS}, {t_ns: 2 * MS},
   ]);
   const items = sequenceItems(recording, recording.all());
   assert.deepEqual(items.map(({row, kind, held}) => [row, kind, held]),
@@ -164,7 +147,7 @@ test("what is delivered after all else comes last, in the order of the times", (
 
 test("what faults did is drawn as two halves", () => {
   const recording = new FakeRecording([
-    {flags: 1, fault: "x", delivered: "none"}, {flags: 5, fault: "x"}, {flags: 3, fault: "x"}, {}, {...toAgent, delivered: "none"},
+    {fate: "dropped"}, {fate: "changed"}, {fate: "injected"}, {}, {...toAgent, fate: "undelivered"},
   ]);
   assert.deepEqual(sequenceItems(recording, recording.all()).map((item) => drawn(recording, item)), [
     ["agent>proxy cross"], ["agent>proxy changed", "proxy>client head"], ["proxy>client head"], ["agent>client head"],
@@ -173,7 +156,7 @@ test("what faults did is drawn as two halves", () => {
 });
 
 test("a line that was made up begins in the proxy, and waits there if it is late", () => {
-  const made = {flags: 3, fault: "copy", delay_ns: 5 * MS};
+  const made = {fate: "injected", delay_ns: 5 * MS};
   const recording = new FakeRecording([{...made, t_ns: 0}, {t_ns: 2 * MS}, {...made, t_ns: 9 * MS}]);
   assert.deepEqual(sequenceItems(recording, recording.all()).map((item) => drawn(recording, item)), [
     [], ["agent>client head"], ["proxy>client head slanted"], ["proxy>client head slanted"],

@@ -20,7 +20,7 @@ from acp_proxy.report.rows import (
 )
 from acp_proxy.store.reader import RecordingReader
 from tests import report_data
-from tests.log_writer import LogWriter, notification, request, result
+from tests.log_writer import LogWriter, notification, request, result, update
 from tests.report_data import decode
 
 
@@ -61,6 +61,7 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
         report = decode(report_blocks(reader, ReportOptions()))
         bare = decode(report_blocks(reader, ReportOptions(payloads=False)))
     found = {row["seq"]: row for row in report.rows}
+    assert [found[seq]["fate"] for seq in (2, 3, 4)] == [None, "injected", "dropped"]
     assert found[2]["flags"] == 0
     assert found[2]["fired"] is None
     assert found[3]["flags"] == FIRED + MADE_UP + CHANGED
@@ -77,6 +78,41 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
         for one in row["fired"] or ():
             assert one["delivered"] is None
             assert one["base64"] is None
+
+
+def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
+    """A request of the agent goes to a person, the files or the terminals of the client."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(request(1, "fs/read_text_file"))
+        recorder.to_agent(result(1, content=""))
+        recorder.to_client(request(2, "session/request_permission"))
+        recorder.to_client(request(3, "_x/other"))
+        recorder.stderr("words")
+        recorder.end()
+    with RecordingReader(recorder.path) as reader:
+        rows = decode(report_blocks(reader, ReportOptions())).rows
+    ways = [(row["from"], row["to"]) for row in rows if row["stream"] != "event"]
+    assert ways == [
+        ("agent", "files"), ("files", "agent"), ("agent", "person"), ("agent", "client"),
+        (None, None),
+    ]  # fmt: skip
+
+
+def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
+    """What comes after a turn belongs to the call in it; a turn and a replay have another one."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for turn in (1, 2):
+            recorder.to_agent(request(turn, "session/prompt", sessionId="s"))
+            recorder.to_client(update("s", "tool_call", toolCallId="c"))
+            recorder.to_client(result(turn, stopReason="end_turn"))
+            recorder.to_client(update("s", "tool_call_update", toolCallId="c"))
+        for kind in ("tool_call", "tool_call_update"):
+            recorder.to_client(update("s", kind, toolCallId="c"))
+        recorder.end()
+    with RecordingReader(recorder.path) as reader:
+        rows = decode(report_blocks(reader, ReportOptions())).rows
+    calls = {row["seq"]: row["call"] for row in rows if row["tool_call"]}
+    assert calls == {3: 3, 5: 3, 7: 7, 9: 7, 10: 10, 11: 10}
 
 
 def test_messages_of_a_batch_are_in_its_line(tmp_path: Path) -> None:

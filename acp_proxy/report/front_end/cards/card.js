@@ -115,21 +115,7 @@ export function permissionModel(message, answer, known = "") {
   const offered = objectsAt(params, "options");
   const chosen = offered.find((option) => option.optionId === outcome.optionId && outcome.optionId !== undefined);
   const options = offered.map((option) => ({name: wordAt(option, "name", "optionId"), kind: wordAt(option, "kind"), isChosen: option === chosen}));
-  const decision = answer === null ? "" : decisionInWords(answer, result, outcome, chosen ?? {});
-  return {title, reasons: reasons.filter((reason) => reason !== "" && reason !== title), options, decision, blocks: contentBlocks(call.content, "output")};
-}
-
-/**
- * @param {unknown} answer @param {JsonObject} result @param {JsonObject} outcome
- * @param {JsonObject} chosen
- */
-function decisionInWords(answer, result, outcome, chosen) {
-  const [error, scope, id] = [wordAt(objectAt(answer, "error"), "message"), wordAt(result, "scope"), wordAt(outcome, "optionId")];
-  if (error !== "") return `error: ${error}`;
-  if ("granted" in result) return `${result.granted ? "granted" : "denied"}${scope && ` (${scope})`}`;
-  if (id === "") return wordAt(outcome, "outcome") || "nothing";
-  const kind = wordAt(chosen, "kind") || id;
-  return `${kind.startsWith("allow") ? "granted" : kind.startsWith("reject") ? "denied" : kind} (${wordAt(chosen, "name") || id})`;
+  return {title, reasons: reasons.filter((reason) => reason !== "" && reason !== title), options, blocks: contentBlocks(call.content, "output")};
 }
 
 /**
@@ -153,7 +139,7 @@ export async function permissionElement(state, row, title, isWhole) {
     model.reasons.map((reason) => h("p", {}, visibleText(reason))),
     h("ul", {class: "choices"}, choices),
     pair < 0 ? h("p", {class: "trouble"}, recording.unanswered)
-      : h("p", {}, h("b", {}, visibleText(model.decision)), `${took} `, seqButton(state, pair)),
+      : h("p", {}, h("b", {}, visibleText((await recording.cells(pair)).text)), `${took} `, seqButton(state, pair)),
     isWhole ? await blockElements(state, model.blocks, row) : []);
 }
 
@@ -163,29 +149,12 @@ export function seqButton(state, row) {
   return h("button", {type: "button", class: "seq", "aria-label": `frame ${seq}`, on: {click: () => state.select(row)}}, `#${seq}`);
 }
 
-/**
- * Whether a row begins another call with the same id: another turn may use it, and a replayed history has it again.
- * Updates after the end of a turn belong to the call in it.
- * @param {Recording} recording @param {number} row
- * @param {number|undefined} before the turn of the call so far
- */
-function isOtherCall(recording, row, before) {
-  const turn = recording.numbers("turn")[row];
-  return Number.isNaN(turn) ? recording.text("update", row) === "tool_call" && !Number.isNaN(before) : turn !== before;
-}
-
 /** The rows about the tool call of a row. @param {Recording} recording @param {number} row */
 export function rowsOfCallAt(recording, row) {
-  const [calls, sessions] = [recording.codes("tool_call"), recording.codes("session")];
-  const turns = recording.numbers("turn");
-  /** @type {number[]} */
-  let rows = [];
-  for (let at = 0; calls[row] > 0 && at < recording.rows; at++) {
-    if (calls[at] !== calls[row] || sessions[at] !== sessions[row]) continue;
-    const isOther = isOtherCall(recording, at, turns[rows[0]]);
-    if (isOther && at > row) break;
-    if (isOther) rows = [];
-    rows.push(at);
+  const calls = recording.numbers("call");
+  const rows = [];
+  for (let at = recording.rowOf(calls[row]); at >= 0 && at < recording.rows; at++) {
+    if (calls[at] === calls[row]) rows.push(at);
   }
   return rows;
 }
@@ -239,16 +208,9 @@ export function callTitle(model) {
  * @param {Recording} recording @param {Int32Array} shown
  */
 export function callsAmong(recording, shown) {
-  const [calls, sessions, turns] = [recording.codes("tool_call"), recording.codes("session"), recording.numbers("turn")];
-  /** @type {Map<string, number>} */
-  const known = new Map();
-  return [...shown].filter((row) => {
-    if (calls[row] === 0) return false;
-    const key = `${calls[row]} ${sessions[row]}`;
-    const isFirst = !known.has(key) || isOtherCall(recording, row, known.get(key));
-    if (isFirst) known.set(key, turns[row]);
-    return isFirst;
-  });
+  const calls = recording.numbers("call");
+  const known = new Set();
+  return [...shown].filter((row) => calls[row] >= 0 && known.size < known.add(calls[row]).size);
 }
 
 /**

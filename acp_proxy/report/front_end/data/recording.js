@@ -2,7 +2,7 @@
 // A row is a frame or an event; rows are numbered from 0, and each has its own frame number, `seq`.
 import { decodeCodes, decodeNumbers, readIndexBlock, rowsOf } from "./columns.js";
 import { pause } from "./source.js";
-import { forgetTimes } from "../shell/words.js";
+import { forgetTimes, visibleText } from "../shell/words.js";
 
 /**
  * @typedef {{rule: string, action: string, made: boolean, delivered: string | null, base64: string | null, size: number}} FiredFault
@@ -20,7 +20,7 @@ const LARGEST_LINE_BYTES = 64 * 1024 * 1024;
 
 const TEXT_COLUMNS = new Set([
   "stream", "kind", "method", "session", "tool_call", "terminal", "newline", "delivered", "fault",
-  "answer_session", "answer_terminal", "update", "tone",
+  "answer_session", "answer_terminal", "update", "tone", "from", "to", "fate",
 ]);
 
 export class Recording {
@@ -159,6 +159,13 @@ export class Recording {
   /** What is said of a request without an answer: that of an imported recording may be missing. */
   get unanswered() {
     return this.meta.is_open ? "open" : "not answered";
+  }
+
+  /** What a row is, and whether it is an answer: "fs/read_text_file ✓". @param {number} row */
+  verb(row) {
+    const [kind, update, method] = ["kind", "update", "method"].map((name) => this.text(name, row));
+    const sign = kind === "response" ? " ✓" : kind === "error" ? " ✗" : "";
+    return visibleText(update ?? method ?? (kind === "blank" ? "" : kind ?? "")) + sign;
   }
 
   /** Whether the lines themselves are in the page. */

@@ -152,7 +152,7 @@ class ListView {
     return {
       number: [...this.marks(row, last), isRun ? span(`${seqs[row]}`, `${seqs[last]}`) : seqs[row]],
       time: this.time(row),
-      method: [arrow(recording.text("stream", row)), fold, this.verb(row), isRun && ` ×${count}`],
+      method: [arrow(recording.text("stream", row)), fold, recording.verb(row), isRun && ` ×${count}`],
       id: id && `#${visibleText(id)}`,
       pair: isRun ? durationInWords(times[last] - times[row]) : this.pairWords(row),
       size: !Number.isNaN(size) && sizeInWords(size),
@@ -191,14 +191,6 @@ class ListView {
       this.recording.numbers("flags")[first] & FLAG_FAULTS ? sign("fault", "◆", "fault") : null,
       matched[lowerBound(matched, first)] <= last && sign("hit", "●", "found"),
     ];
-  }
-
-  /** @param {number} row */
-  verb(row) {
-    const { recording } = this;
-    const kind = recording.text("kind", row) ?? "";
-    const method = recording.text("update", row) ?? recording.text("method", row) ?? (kind === "blank" ? "" : kind);
-    return `${visibleText(method)}${kind === "response" ? " ✓" : kind === "error" ? " ✗" : ""}`;
   }
 
   /** @param {number} row */
@@ -254,6 +246,5 @@ function span(first, last) {
 
 /** @param {Date} time of day, where the reader is */
 function clock(time) {
-  const parts = [time.getHours(), time.getMinutes(), time.getSeconds()].map((number) => String(number).padStart(2, "0"));
-  return `${parts.join(":")}.${String(time.getMilliseconds()).padStart(3, "0")}`;
+  return `${time.toTimeString().slice(0, 8)}.${String(time.getMilliseconds()).padStart(3, "0")}`;
 }

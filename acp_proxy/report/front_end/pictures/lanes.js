@@ -23,42 +23,14 @@
 
 const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", "proxy", "agent"]);
 const GAP_NS = 5e9;
-const MADE_UP = 2;
-const OTHER_BYTES = 4;
-
-/**
- * Returns who answers a request of the agent.
- * @param {Recording} recording @param {string | null} method @returns {Lane}
- */
-function answeringLane(recording, method) {
-  const party = recording.meta.parties[method ?? ""];
-  return LANES.includes(party) ? party : "client";
-}
 
 /**
  * Returns between which lanes a message goes; null if it is no message.
  * @param {Recording} recording @param {number} row @returns {{from: Lane, to: Lane} | null}
  */
 export function endsOf(recording, row) {
-  const [stream, kind] = [recording.text("stream", row), recording.text("kind", row)];
-  const lane = () => answeringLane(recording, recording.text("method", row));
-  if (stream === "to-client") return {from: "agent", to: kind === "request" ? lane() : "client"};
-  if (stream !== "to-agent") return null;
-  return {from: kind === "response" || kind === "error" ? lane() : "client", to: "agent"};
-}
-
-/**
- * Returns what became of a frame on its way; "undelivered" where no fault was the cause.
- * @param {Recording} recording @param {number} row
- * @returns {"passed" | "dropped" | "changed" | "injected" | "undelivered"}
- */
-export function fateOf(recording, row) {
-  const flags = recording.numbers("flags")[row] || 0;
-  const delivered = recording.text("delivered", row);
-  if (flags & MADE_UP) return "injected";
-  if (delivered === "none") return recording.codes("fault")[row] ? "dropped" : "undelivered";
-  if (flags & OTHER_BYTES) return "changed";
-  return delivered === "partial" ? "undelivered" : "passed";
+  const [from, to] = ["from", "to"].map((name) => /** @type {Lane | null} */ (recording.text(name, row)));
+  return from && to && {from, to};
 }
 
 /**
@@ -79,7 +51,7 @@ export function lanesOf(recording) {
  * @param {Recording} recording @returns {Span[]}
  */
 export function openSpans(recording) {
-  const [seqs, answers] = [recording.numbers("seq"), recording.numbers("response_seq")];
+  const [requests, answers] = [recording.numbers("request_seq"), recording.numbers("response_seq")];
   const [times, delays] = [recording.numbers("t_ns"), recording.numbers("delay_ns")];
   /** @type {{prompt_seq: number, end_seq: number | null}[]} */
   const turns = recording.meta.summary.turns;
@@ -87,11 +59,10 @@ export function openSpans(recording) {
   /** @type {Span[]} */
   const spans = [];
   for (let row = 0; row < recording.rows; row++) {
-    const kind = recording.text("kind", row);
-    if (kind !== "request" && kind !== "response" && kind !== "error") continue;
-    const isDropped = fateOf(recording, row) === "dropped";
-    const ends = kind === "request" ? endsOf(recording, row) : null;
-    const end = Number(turnEnds.has(seqs[row]) ? turnEnds.get(seqs[row]) : answers[row]);
+    if (Number.isNaN(requests[row])) continue;
+    const isDropped = recording.text("fate", row) === "dropped";
+    const ends = recording.text("kind", row) === "request" ? endsOf(recording, row) : null;
+    const end = Number(turnEnds.has(requests[row]) ? turnEnds.get(requests[row]) : answers[row]);
     const to = ends && end > 0 ? recording.nearest(end) : Infinity;
     const from = delays[row] > 0 ? recording.rowAt(times[row] + delays[row]) : row;
     if (isDropped) spans.push({lane: "proxy", from: row, to});
@@ -174,14 +145,12 @@ function framesOf(recording, shown) {
 export function arrowsOf(recording, item) {
   const ends = item.kind === "gap" ? null : endsOf(recording, item.row);
   if (ends === null) return [];
-  const fate = fateOf(recording, item.row);
+  const fate = recording.text("fate", item.row);
   const isLate = item.delay > 0;
   const arrives = !isLate || item.delivered || item.kind === "delivery";
   /** @type {Arrow} */
   const onward = {from: "proxy", to: ends.to, end: "head", slanted: isLate};
-  if (fate === "undelivered" || (fate === "passed" && !isLate)) {
-    return [{...ends, end: fate === "passed" ? "head" : "cross", slanted: false}];
-  }
+  if (fate === "undelivered" || (!fate && !isLate)) return [{...ends, end: fate ? "cross" : "head", slanted: false}];
   if (item.kind === "delivery") return [onward];
   const end = fate === "dropped" ? "cross" : fate === "changed" ? "changed" : "clock";
   const inward = fate === "injected" ? [] : [/** @type {Arrow} */ ({from: ends.from, to: "proxy", end, slanted: false})];

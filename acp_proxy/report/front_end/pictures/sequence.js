@@ -3,7 +3,7 @@
 import {durationInWords, secondsInWords, sizeInWords, visibleText} from "../shell/words.js";
 import {h, svg} from "../shell/dom.js";
 import {VirtualList} from "../shell/virtual_list.js";
-import {arrowsOf, endsOf, fateOf, lanesOf, lateUpdates, openSpans, sequenceItems} from "./lanes.js";
+import {arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems} from "./lanes.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State
@@ -115,9 +115,11 @@ class SequenceView {
   /** Who has to answer, as bars, and what the proxy holds. @param {Item} item */
   bars({kind, seen, last, held, delay, delivered}) {
     const isFrame = kind === "frame";
+    const end = isFrame ? last : seen;
+    const spans = this.spans.filter(({from, to}) => from <= end && seen < to);
     const bars = this.lanes.map((lane) => {
-      const [above, below] = [seen, isFrame ? last : seen].map((row) =>
-        this.spans.filter((span) => span.lane === lane && span.from <= row && row < span.to));
+      const [above, below] = [seen, end].map((row) =>
+        spans.filter((span) => span.lane === lane && span.from <= row && row < span.to));
       const how = below.some(({to}) => to === Infinity) ? "never" : "";
       const [top, bottom] = [above.length ? 0 : ARROW_Y, below.length ? SEQUENCE_ROW : ARROW_Y];
       return top < bottom && this.bar(lane, top, bottom, how);
@@ -145,7 +147,7 @@ class SequenceView {
       const point = svg("svg", {x: `${x2}%`, y: y2}, head);
       return [line, end === "head" ? point : this.figure(to, y2, end)];
     });
-    const isMade = item.kind === "frame" && fateOf(this.recording, item.row) === "injected";
+    const isMade = item.kind === "frame" && this.recording.text("fate", item.row) === "injected";
     return [...drawn, isMade && this.figure("proxy", ARROW_Y, "made")];
   }
 
@@ -165,14 +167,14 @@ class SequenceView {
     if (item.kind === "gap") return [this.boxed("pause", `${durationInWords(item.after)} later`)];
     if (ends === null) return [this.boxed(recording.text("kind", item.row) ?? "", cells?.text ?? "")];
     const {from, to} = ends;
-    const fate = fateOf(recording, item.row);
+    const fate = recording.text("fate", item.row);
     const rules = cells?.fired.map((one) => one.rule).join(", ");
     const rule = visibleText(rules || recording.text("fault", item.row) || "");
     const said = (/** @type {Lane} */ from, /** @type {Lane} */ to) =>
       this.label(from, to, ...this.badges(item), h("b", null, this.verb(item)), ` ${withoutMark(cells)}`);
     const fault = (/** @type {Lane} */ from, /** @type {Lane} */ to, /** @type {string} */ words) =>
       this.label(from, to, h("span", {class: "fault"}, words));
-    if (fate === "undelivered" || (fate === "passed" && !item.delay)) return [said(from, to)];
+    if (fate === "undelivered" || (!fate && !item.delay)) return [said(from, to)];
     const late = item.delay ? durationInWords(item.delay) : "";
     const by = rule ? ` (${rule})` : ", in the queue";
     const other = fate === "changed" ? `as ${instead(cells)}` : "";
@@ -215,11 +217,8 @@ class SequenceView {
   /** @param {Item} item */
   verb({row, last, count}) {
     const {recording} = this;
-    const kind = recording.text("kind", row) ?? "";
-    const verb = visibleText(recording.text("update", row) ?? recording.text("method", row) ?? kind);
-    const latency = recording.numbers("latency_ns")[row];
-    const after = latency >= 0 ? durationInWords(latency, " after ") : "";
-    if (kind === "response" || kind === "error") return `${verb} ${kind === "error" ? "✗" : "✓"}${after}`;
+    const verb = recording.verb(row);
+    if (/ [✓✗]$/.test(verb)) return verb + durationInWords(recording.numbers("latency_ns")[row], " after ");
     const took = recording.numbers("t_ns")[last] - recording.numbers("t_ns")[row];
     return count === 1 ? verb : `${verb} ×${count}${took > 0 ? durationInWords(took, " in ") : ""}`;
   }
