@@ -5,16 +5,17 @@ Each message has the line as acp-devtools saw it, as a string, so what is no JSO
 
 import re
 import shlex
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from acp_proxy.foreign_logs.json_text import read_message
 from acp_proxy.foreign_logs.pasted_text import remark_kind
-from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter
+from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter, too_long
 from acp_proxy.foreign_logs.times import LATEST_NS
 from acp_proxy.foreign_logs.values import (
     BROKEN,
-    TOO_LONG,
+    NOT_WHOLE,
     Entry,
     Facts,
     LogFormat,
@@ -22,6 +23,7 @@ from acp_proxy.foreign_logs.values import (
     Remark,
     UnreadLines,
 )
+from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.peers import Stream
 
 _STREAMS = {"editor-to-agent": Stream.TO_AGENT, "agent-to-editor": Stream.TO_CLIENT}
@@ -42,12 +44,16 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
     last = 1
     for found in ObjectSplitter(b"{[" if is_export else b"").split(pieces):
         last = found.last
-        if isinstance(found, FoundObject):
-            yield _message(found)
+        if found.text is None:
+            yield too_long(found)
             continue
-        around += found.text[: max(0, _MOST_AROUND - len(around))]
-        kind = remark_kind(found.text.strip(b" \t\r\n,"))
-        yield Remark(found.first, found.last, kind)
+        if isinstance(found, FoundObject):
+            yield _message(found.first, last, found.text, is_whole=found.is_whole)
+            continue
+        words = found.text.strip(b" \t\r\n,")
+        if words:  # not between two messages
+            around += found.text[: max(0, _MOST_AROUND - len(around))]
+        yield Remark(found.first, last, remark_kind(words))
     if is_export:
         yield _facts(bytes(around), last)
 
@@ -57,13 +63,10 @@ def _first_direction(head: bytes) -> int:
     return len(head) if match is None else match.start()
 
 
-def _message(found: FoundObject) -> Entry:
-    first, last = found.first, found.last
-    if found.text is None:
-        return UnreadLines(first, last, f"expected a message, got one {TOO_LONG}")
-    if not found.is_whole:
-        return UnreadLines(first, last, "expected a message, got a part of one")
-    read = read_message(found.text)
+def _message(first: int, last: int, text: bytes, *, is_whole: bool) -> Entry:
+    if not is_whole:
+        return UnreadLines(first, last, NOT_WHOLE)
+    read = read_message(text)
     value = read.value if read is not None else None
     if not isinstance(value, dict):
         return UnreadLines(first, last, BROKEN)
@@ -82,18 +85,18 @@ def captured(first: int, last: int, direction: Any, raw: Any, time: Any) -> Entr
     """
     if not isinstance(direction, str) or direction not in _STREAMS:
         return UnreadLines(first, last, f"expected direction to be one of {', '.join(_STREAMS)}")
-    text = raw.encode("utf-8", "replace") if isinstance(raw, str) else raw
+    text = storable(raw).encode() if isinstance(raw, str) else raw
     if not isinstance(text, bytes) or b"\n" in text:
         return UnreadLines(first, last, "expected raw to be one line")
     time_ns = None
-    if isinstance(time, int | float) and 0 <= time < LATEST_NS // _MS:
+    if type(time) in (int, float) and 0 <= time < LATEST_NS // _MS:
         time_ns = int(time * _MS)
     return LoggedLine(first, last, _STREAMS[direction], text, time_ns)
 
 
 def _facts(around: bytes, last: int) -> Facts:
     """Returns what stands around the messages of an export."""
-    read = read_message(around)
+    read = read_message(around.removeprefix(BOM_UTF8))
     session = read.value.get("session") if read and isinstance(read.value, dict) else None
     words = session.get("agentCommand") if isinstance(session, dict) else None
     return Facts(last, last, command=words_of(words))

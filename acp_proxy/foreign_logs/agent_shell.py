@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from acp_proxy.foreign_logs.s_expressions import NIL, Labels, NotLisp, Pair, Symbol, read_expression
 from acp_proxy.foreign_logs.values import (
     LONGEST,
+    NOT_WHOLE,
     TOO_LONG,
     Entry,
     LogFormat,
@@ -21,14 +22,16 @@ from acp_proxy.foreign_logs.values import (
     RemarkKind,
     UnreadLines,
 )
+from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.peers import Stream
 
 _STREAMS = {"outgoing": Stream.TO_AGENT, "incoming": Stream.TO_CLIENT}
-_START = re.compile(rb"\s*+(?:\(\s*+)?(?:#\d{1,9}=)?\(\s*+(?:#\d{1,9}=)?\(:direction\s")
+_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*+(?:\(\s*+)?(?:#\d{1,9}=)?\(\s*+(?:#\d{1,9}=)?\(:direction\s"
+)
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|\\.|["()\n]', re.DOTALL)
 _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
 _CONSTANTS = {"nil": None, ":null": None, ":false": False, ":json-false": False, "t": True}
-_NOT_WHOLE = "expected a message, got a part of one"
 
 
 def _recognizes(head: bytes) -> bool:
@@ -46,7 +49,7 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
             yield _message(first, last, text, labels)
         elif text.strip(b"() \t\r\n"):
             is_message = text.lstrip()[:1] == b"("
-            yield UnreadLines(first, last, _NOT_WHOLE) if is_message else Remark(first, last)
+            yield UnreadLines(first, last, NOT_WHOLE) if is_message else Remark(first, last)
         else:
             kind = RemarkKind.REMARK if text.strip() else RemarkKind.BLANK
             yield Remark(first, last, kind)
@@ -60,11 +63,11 @@ def _message(first: int, last: int, text: bytes, labels: Labels) -> Entry:
         direction, message = entry.get(":direction"), entry.get(":object")
         if not isinstance(direction, Symbol) or direction.name not in _STREAMS:
             return UnreadLines(first, last, "expected :direction to be incoming or outgoing")
-        raw = json.dumps(_json(message), ensure_ascii=False, separators=(",", ":"))
+        raw = storable(json.dumps(_json(message), ensure_ascii=False, separators=(",", ":")))
     except (NotLisp, RecursionError) as e:
         reason = "nested too deeply" if isinstance(e, RecursionError) else str(e)
         return UnreadLines(first, last, f"expected a message, got broken Lisp: {reason}")
-    return LoggedLine(first, last, _STREAMS[direction.name], raw.encode("utf-8", "replace"))
+    return LoggedLine(first, last, _STREAMS[direction.name], raw.encode())
 
 
 def _members(value: Any) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ within limits.
 """
 
 import re
+from math import isinf
 from typing import Any
 
 from attrs import define, field, frozen
@@ -19,13 +20,15 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-_NUMBER = re.compile(r"[+-]?\d+\.?|[+-]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?\d+\.?|[+-]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)(?:\\ )?|u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _SPELLED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "b": "\b", "a": "\a",
             "v": "\v", "d": "\x7f", "s": " ", "\n": "", " ": ""}  # fmt: skip
 _DEEPEST = 400
 _MOST_VALUES = 1 << 20
 """Values of one expression, those that are named again counted at each place."""
+_VALUE_SIZE = 64
+"""A string counts as a value for each so many characters."""
 _MOST_LABELS = 10_000
 _QUOTES = {"'": "quote", "#'": "function", "`": "`", ",": ",", ",@": ",@"}
 
@@ -108,6 +111,7 @@ class _Reader:
         match = self._take()
         kind = match.lastgroup
         if kind == "string":
+            self._values += len(match["string"]) // _VALUE_SIZE
             return _string(match["string"])
         if kind == "symbol":
             return _atom(match["symbol"])
@@ -177,7 +181,10 @@ def _atom(token: str) -> Any:
     if _NUMBER.fullmatch(token):
         try:
             whole = token.removesuffix(".")
-            return int(whole) if whole.lstrip("+-").isdigit() else float(token)
+            number = int(whole) if whole.lstrip("+-").isdigit() else float(token)
         except ValueError:
             raise NotLisp("a number has too many digits") from None
+        if isinstance(number, float) and isinf(number):
+            raise NotLisp("a number is too large")
+        return number
     return Symbol("" if token == "##" else re.sub(r"\\(.)", r"\1", token, flags=re.DOTALL))

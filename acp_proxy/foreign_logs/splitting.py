@@ -9,15 +9,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from acp_proxy.foreign_logs.values import LONGEST
+from acp_proxy.foreign_logs.values import LONGEST, TOO_LONG, Remark, UnreadLines
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\]\n]', re.DOTALL)
 """A whole string, or a character that changes the state of the parser."""
+_OUTSIDE = re.compile(rb"[{}\[\]\n]")
+"""The same outside of all brackets, where a quotation mark is one of somebody's words."""
 _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
 """The rest of a string, with the quote that ends it or half of an escape that the piece has cut."""
-
-
-_QUOTE = ord('"')
 
 
 class FoundText(NamedTuple):
@@ -25,7 +24,8 @@ class FoundText(NamedTuple):
 
     first: int
     last: int
-    text: bytes
+    text: bytes | None
+    """None if it is too long to be held."""
 
 
 class FoundObject(NamedTuple):
@@ -37,6 +37,13 @@ class FoundObject(NamedTuple):
     """None if it is too long to be held."""
     is_whole: bool = True
     """False if the text ended within it."""
+
+
+def too_long(found: FoundObject | FoundText) -> Remark | UnreadLines:
+    """Returns the entry of what is too long to be held; only an object should be a message."""
+    if isinstance(found, FoundText):
+        return Remark(found.first, found.last)
+    return UnreadLines(found.first, found.last, f"expected a message, got one {TOO_LONG}")
 
 
 class ObjectSplitter:
@@ -55,6 +62,8 @@ class ObjectSplitter:
         self._in_string = self._is_cut = False
         self._parts: list[bytes] = []
         self._size = 0
+        self._ends_line = False
+        """Whether a newline is the last that was kept."""
         self._first = self._line = 1
 
     def split(self, pieces: Iterable[bytes]) -> Iterator[FoundObject | FoundText]:
@@ -63,24 +72,22 @@ class ObjectSplitter:
             yield from self._feed(piece)
         if self._begun is not None:
             yield FoundObject(self._first, self._last_line(), self._taken(), is_whole=False)
-        elif self._parts:
-            yield self._text()
+        elif self._size:
+            yield self._text(self._last_line())
 
     def _feed(self, piece: bytes) -> Iterator[FoundObject | FoundText]:
         start = 0
         place = self._end_of_string(piece, 0) if self._in_string else 0
-        while found := _TOKEN.search(piece, place):
+        while found := (_TOKEN if self._open else _OUTSIDE).search(piece, place):
             token, place = found[0], found.end()
             if token == b"\n":
                 self._line += 1
                 if self._begun is None:
                     self._keep(piece[start:place])
                     start = place
-                    yield self._text()
-            elif token[0] == _QUOTE:
-                if not self._open:
-                    place = found.start() + 1  # a quotation mark in somebody's words
-                elif len(token) == 1:
+                    yield self._text(self._line - 1)
+            elif token.startswith(b'"'):
+                if len(token) == 1:
                     self._in_string = True
                     place = self._end_of_string(piece, place)
                 else:
@@ -89,10 +96,9 @@ class ObjectSplitter:
                 if self._begun is None and token == b"{" and bytes(self._open) in self._inside:
                     self._keep(piece[start : place - 1])
                     start = place - 1
-                    if b"".join(self._parts).strip(b" \t,[{"):
-                        yield self._text()
-                    else:
-                        self._taken()
+                    text = self._text(self._line)
+                    if text.text is None or text.text.strip(b" \t,[{"):
+                        yield text
                     self._begun, self._first = len(self._open), self._line
                 self._open += token
             elif self._open:
@@ -119,6 +125,7 @@ class ObjectSplitter:
     def _keep(self, part: bytes) -> None:
         if part:
             self._size += len(part)
+            self._ends_line = part.endswith(b"\n")
             if self._size <= LONGEST:
                 self._parts.append(part)
             else:
@@ -129,14 +136,13 @@ class ObjectSplitter:
         self._parts, self._size = [], 0
         return text
 
-    def _text(self) -> FoundText:
-        text = self._taken() or b""
-        found = FoundText(self._first, max(self._first, self._line - text.endswith(b"\n")), text)
+    def _text(self, last: int) -> FoundText:
+        found = FoundText(self._first, last, self._taken())
         self._first = self._line
         return found
 
     def _last_line(self) -> int:
-        return self._line - (bool(self._parts) and self._parts[-1].endswith(b"\n"))
+        return max(self._first, self._line - self._ends_line)
 
 
 class Brackets:

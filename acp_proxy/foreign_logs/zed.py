@@ -13,10 +13,10 @@ from typing import Any
 from acp_proxy.foreign_logs.json_text import member_texts, read_message
 from acp_proxy.foreign_logs.messages import spelled
 from acp_proxy.foreign_logs.pasted_text import PastedText, remark_kind
-from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter
+from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter, too_long
 from acp_proxy.foreign_logs.values import (
     BROKEN,
-    TOO_LONG,
+    NOT_WHOLE,
     Entry,
     LogFormat,
     LoggedLine,
@@ -25,6 +25,7 @@ from acp_proxy.foreign_logs.values import (
     Repaired,
     UnreadLines,
 )
+from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.peers import Stream
 
 _STREAMS = {"outgoing": Stream.TO_AGENT, "incoming": Stream.TO_CLIENT, "stderr": Stream.STDERR}
@@ -37,17 +38,17 @@ def _recognizes(head: bytes) -> bool:
 def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
     pasted, has_ended = PastedText(head), False
     for found in ObjectSplitter(b"", b"[").split(pasted.cleaned(pieces)):
-        if not isinstance(found, FoundObject):
+        if found.text is None:
+            yield too_long(found)
+        elif not isinstance(found, FoundObject):
             words = found.text.strip(b" \t\r\n[],")
             kind = remark_kind(found.text if words else b"")
             if has_ended and b"[" in found.text:
                 kind = RemarkKind.ELISION  # another copy, of a later part
             has_ended = has_ended or b"]" in found.text
             yield Remark(found.first, found.last, kind)
-        elif found.text is None:
-            yield UnreadLines(found.first, found.last, f"expected a message, got one {TOO_LONG}")
         elif not found.is_whole:
-            yield UnreadLines(found.first, found.last, "expected a message, got a part of one")
+            yield UnreadLines(found.first, found.last, NOT_WHOLE)
         else:
             yield from _message(found.first, found.last, found.text)
 
@@ -66,7 +67,7 @@ def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
         params = value.get("params")
         words = params if isinstance(params, str) else json.dumps(params)
         for each in words.split("\n"):
-            yield LoggedLine(first, last, stream, each.encode("utf-8", "replace"))
+            yield LoggedLine(first, last, stream, storable(each).encode())
     elif (raw := _rebuilt(value, texts)) is None:
         expected = "request, response or notification"
         yield UnreadLines(first, last, f'expected "_type" to be {expected}')

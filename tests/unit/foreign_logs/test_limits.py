@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from typing import Any
 
 import pytest
@@ -15,9 +16,17 @@ from acp_proxy.foreign_logs.json_text import read_message
 from acp_proxy.foreign_logs.s_expressions import NotLisp, read_expression
 from acp_proxy.foreign_logs.sources import source_named
 from acp_proxy.foreign_logs.times import Clock, read_epoch, read_stamp
-from acp_proxy.foreign_logs.values import LoggedLine, Remark, RemarkKind, Repaired, UnreadLines
+from acp_proxy.foreign_logs.values import (
+    Facts,
+    LoggedLine,
+    Remark,
+    RemarkKind,
+    Repaired,
+    UnreadLines,
+)
 from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.peers import Stream
+from tests.foreign_entries import messages, read, read_as
 from tests.foreign_logs import TO_CLIENT, WRITERS, Sent
 
 LONG = b'{"jsonrpc":"2.0","method":"session/update","params":{"text":"' + b"a" * 3000 + b'"}}'
@@ -39,6 +48,44 @@ def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPat
     kinds = [type(entry) for entry in found]
     assert [kinds[0], kinds[-1]] == [LoggedLine] * 2
     assert set(kinds[1:-1]) == {UnreadLines}
+
+
+@pytest.mark.parametrize("name", ["zed", "acp-devtools"])
+def test_long_text_between_messages_is_no_blank_line(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is counted once, with its own line alone."""
+    monkeypatch.setattr(splitting, "LONGEST", 2000)
+    message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
+    text = "x" * 3000 + "\n" + message.rstrip("\n") + "\n" + "y" * 3000 + "\n"
+    entries = read_as(name, text)
+    long = [one for one in entries if isinstance(one, Remark) and one.kind is RemarkKind.REMARK]
+    last = text.count("\n")
+    assert [(one.first, one.last) for one in long if one.first in (1, last)] == [
+        (1, 1),
+        (last,) * 2,
+    ]
+    assert [one.raw for one in messages(entries)] == [SHORT]
+
+
+@pytest.mark.parametrize("name", ["zed", "acp-devtools"])
+def test_quotation_marks_in_words_are_read_once(name: str) -> None:
+    """A line of forty thousand took seconds, and a megabyte hours."""
+    before = time.process_time()
+    read_as(name, '\\"' * 20_000 + "\n")
+    assert time.process_time() - before < 1
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_command_of_an_export_is_read_beside_its_messages(
+    indent: int | None, mark: str
+) -> None:
+    """However it is laid out, and however many messages it has."""
+    export = json.loads(WRITERS["acp-devtools"].write([Sent(TO_CLIENT, SHORT)] * 3))
+    entries = read_as("acp-devtools", mark + json.dumps(export, indent=indent))
+    found = [one.command for one in entries if isinstance(one, Facts)]
+    assert found == [("npx", "-y", "an agent")]
 
 
 @pytest.mark.parametrize(
@@ -73,6 +120,7 @@ def test_json_is_read_as_it_is_spelled(text: bytes, expected: bytes | None) -> N
         (r'"a\"b\\c\n\t\e\x41\ \u00e9\101"', 'a"b\\c\n\t\x1bA\u00e9A'),
         ("-12", -12),
         ("1.5e3", 1500.0),
+        ("9" * 4200, int("9" * 4200)),
         ("[1 [2] ()]", None),
     ],
 )
@@ -84,7 +132,7 @@ def test_lisp_is_read_as_emacs_prints_it(text: str, expected: Any) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", ")", "(a", "(a . b c)", '"a', "a b", "#1#", "(" * 5000, "9" * 5000, "[#1=" * 500],
+    ["", ")", "(a", "(a . b c)", '"a', "a b", "#1#", "(" * 5000, "9" * 5000, "[#1=" * 500, "1e999"],
 )
 def test_what_is_not_lisp_is_refused(text: str) -> None:
     """With one error, however deep or long."""
@@ -107,6 +155,16 @@ def test_values_that_are_named_are_read_again_within_limits() -> None:
     laughs = "".join(f"[#{n}=[#{n - 1}# #{n - 1}#] " for n in range(2, 60))
     with pytest.raises(NotLisp, match="too large"):
         read_expression(f"[#1=[1 1] {laughs}{']' * 59}")
+    with pytest.raises(NotLisp, match="too large"):
+        read_expression(f'[#1="{"x" * 100_000}" {"#1# " * 1000}]')
+
+
+def test_lisp_that_emacs_on_windows_has_saved() -> None:
+    """A byte order mark is no part of it, and half of a surrogate pair stays its escape."""
+    text = '\ufeff(((:direction . incoming) (:object (id . "\\ud800"))))'
+    name, entries = read(text)
+    assert name == "agent-shell"
+    assert [one.raw for one in messages(entries)] == [b'{"id":"\\ud800"}']
 
 
 def test_times_are_read() -> None:
