@@ -167,6 +167,11 @@ class Recording:
         return self.has_times and (self.origin is None or not self.origin.inferred_times)
 
     @property
+    def step_ns(self) -> int:
+        """The steps of its times, where they are coarser than ours; nothing shorter is known."""
+        return 0 if self.origin is None else self.origin.resolution_ns or 0
+
+    @property
     def has_shares(self) -> bool:
         """Whether it is known on what the time of a turn was spent."""
         return self.has_durations and not (self.lost("middle") or self.lost("answers"))

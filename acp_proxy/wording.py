@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 _DAY = 86400
+_S = 10**9
+_UNITS = ((_S, "s"), (10**6, "ms"), (10**3, "us"))
 _ALIKE = 0.6
 """From 0 to 1: how similar a word is to the one that was meant."""
 
@@ -34,10 +36,19 @@ def seconds(t_ns: int | None) -> str:
     return "" if t_ns is None else f"{t_ns / 1e9:.3f}"
 
 
-def duration(ns: int | None) -> str:
-    """Writes a duration in a suitable unit; empty for None."""
+def duration(ns: int | None, step_ns: int = 0) -> str:
+    """Writes a duration in a suitable unit; empty for None.
+
+    Args:
+        ns: the duration.
+        step_ns: the steps in which it was measured; 0 for finer ones than are written.
+    """
     if ns is None:
         return ""
+    if ns < step_ns:
+        return f"<{step(step_ns)}"
+    if step_ns >= _S and ns < 120 * _S:
+        return f"{ns // _S} s"
     if ns < 1_000_000:
         return f"{ns / 1e3:.0f} us"
     if ns < 1_000_000_000:
@@ -47,6 +58,14 @@ def duration(ns: int | None) -> str:
     minutes, rest = divmod(ns // 10**9, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def step(ns: int) -> str:
+    """Writes the unit of times in the largest unit of which it is a multiple."""
+    for unit, name in _UNITS:
+        if ns % unit == 0:
+            return f"{ns // unit} {name}"
+    return f"{ns} ns"
 
 
 def byte_size(count: int | None) -> str:

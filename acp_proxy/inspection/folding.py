@@ -99,12 +99,13 @@ def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | Chun
         yield run if run.count > 1 else run.first
 
 
-def run_line(run: ChunkRun, *, has_durations: bool = True) -> TimelineLine:
+def run_line(run: ChunkRun, *, has_durations: bool = True, step_ns: int = 0) -> TimelineLine:
     """Renders a run of chunks, with as much of their text as a line has room for.
 
     Args:
         run: the run.
         has_durations: whether it is known how long it took.
+        step_ns: the steps in which that is known; see `duration`.
     """
     first = run.first
     text = plain(mended(run.text))
@@ -116,7 +117,7 @@ def run_line(run: ChunkRun, *, has_durations: bool = True) -> TimelineLine:
         ARROWS[first["stream"]],
         f"{run.update} ×{run.count}",
         "",
-        duration(run.last_ns - first["t_ns"] if has_durations else None),
+        duration(run.last_ns - first["t_ns"] if has_durations else None, step_ns),
         byte_size(run.size),
     )
     return TimelineLine(cells, text, first["stream"])

@@ -93,7 +93,7 @@ def facts(row: Row, recording: Recording, *, live: bool = False) -> Iterator[tup
         yield "event", row["kind"]
         return
     if row["t_first_ns"] != row["t_ns"] and recording.has_durations:
-        yield "arrived", f"over {duration(row['t_ns'] - row['t_first_ns'])}"
+        yield "arrived", f"over {duration(row['t_ns'] - row['t_first_ns'], recording.step_ns)}"
     for name in ("stream", "kind", "method"):
         yield name, row[name]
     yield "id", row["rpc_id"]
@@ -114,16 +114,17 @@ def _answer(row: Row, recording: Recording, live: bool) -> str:
     if row["request_seq"] is None:
         return ""
     if row["kind"] != "request":
-        return f"{row['request_seq']}{_after(row)}"
+        return f"{row['request_seq']}{_after(row, recording)}"
     if row["response_seq"] is None:
         if not recording.has_all_answers:
             return "none in what was imported"
         return "none yet" if live else "none"
-    return f"{row['response_seq']}{_after(row)}"
+    return f"{row['response_seq']}{_after(row, recording)}"
 
 
-def _after(row: Row) -> str:
-    return "" if row["latency_ns"] is None else f", after {duration(row['latency_ns'])}"
+def _after(row: Row, recording: Recording) -> str:
+    latency_ns = row["latency_ns"]
+    return "" if latency_ns is None else f", after {duration(latency_ns, recording.step_ns)}"
 
 
 _check = msgspec.json.Decoder(msgspec.Raw)

@@ -12,7 +12,7 @@ from attrs import AttrsInstance, evolve, fields
 from acp_proxy.forms import converter
 from acp_proxy.recording import LOST, Recording
 from acp_proxy.store.checked_values import Row
-from acp_proxy.wording import counted
+from acp_proxy.wording import counted, step
 
 _PLACES = ("t_ns", "t_first_ns")
 """Members that say when something was, from the start; all other times are durations."""
@@ -23,7 +23,6 @@ _SHARES = (
 )  # fmt: skip
 """Members that say on what time was spent."""
 _SIZES = ("bytes", "size", "newline")
-_UNITS = ((10**9, "s"), (10**6, "ms"), (10**3, "us"))
 
 Value = TypeVar("Value", bound=AttrsInstance)
 
@@ -118,7 +117,7 @@ def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
         at = datetime.fromisoformat(recording.started_at).astimezone()
         parts = [f"from {origin.title} on {at:%Y-%m-%d %H:%M:%S %z}"]
     if recording.has_times and origin.resolution_ns:
-        parts.append(f"times in steps of {_step(origin.resolution_ns)}")
+        parts.append(f"times in steps of {step(origin.resolution_ns)}")
     for count, what in (
         (origin.inferred_directions, "inferred direction"),
         (origin.inferred_times, "inferred time"),
@@ -130,10 +129,3 @@ def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
     lost = [word for word in origin.lost if word != "zone" or recording.has_times]
     if lost:
         yield "not known", "; ".join(LOST[word] for word in lost)
-
-
-def _step(ns: int) -> str:
-    for unit, name in _UNITS:
-        if ns % unit == 0:
-            return f"{ns // unit} {name}"
-    return f"{ns} ns"

@@ -70,13 +70,16 @@ class TimelineLine:
     pace: Pace = Pace.QUICK
 
 
-def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> TimelineLine:
+def frame_line(
+    frame: Row, *, live: bool = False, hints: Hints = NONE, step_ns: int = 0
+) -> TimelineLine:
     """Renders a frame.
 
     Args:
         frame: a row of `frames` with its exchange.
         live: whether an answer may still come.
         hints: what is known of it from other frames.
+        step_ns: the steps in which durations are known; see `duration`.
     """
     stream, kind = frame["stream"], frame["kind"]
     method = frame["method"] or ("" if kind in ("stderr", "blank") else kind)
@@ -95,7 +98,7 @@ def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Timeli
         ARROWS[stream],
         verb,
         f"#{frame['rpc_id']}" if frame["rpc_id"] is not None else "",
-        _pair(frame, live),
+        _pair(frame, live, step_ns),
         byte_size(frame["size"]),
     )
     tone = Tone.TROUBLE if _has_failed(frame) else _tone(kind, method)
@@ -103,7 +106,7 @@ def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Timeli
 
 
 def member_lines(
-    frame: Row, *, live: bool, hints_of: Callable[[Row], Hints]
+    frame: Row, *, live: bool, hints_of: Callable[[Row], Hints], step_ns: int = 0
 ) -> Iterator[TimelineLine]:
     """Renders the messages of a batch, without the number and time of the batch.
 
@@ -111,10 +114,11 @@ def member_lines(
         frame: a row of `frames` with its ``members``.
         live: whether an answer may still come.
         hints_of: returns what is known of a message from other frames.
+        step_ns: see `frame_line`.
     """
     for member in frame.get("members", ()):
         own = {**member, "newline": None, "fault": None, "delivered": "full"}
-        line = frame_line(own, live=live, hints=hints_of(own))
+        line = frame_line(own, live=live, hints=hints_of(own), step_ns=step_ns)
         yield evolve(line, cells=line.cells._replace(number="", time=""))
 
 
@@ -145,13 +149,13 @@ def _verb(kind: str, method: str) -> str:
     return f"{method}{suffix}"
 
 
-def _pair(frame: Row, live: bool) -> str:
+def _pair(frame: Row, live: bool, step_ns: int) -> str:
     if frame["request_seq"] is None:
         return ""
     if frame["kind"] == "request":
         answer = frame["response_seq"]
         return f"→{answer}" if answer is not None else "open" if live else "unanswered"
-    return f"↩{frame['request_seq']} {duration(frame['latency_ns'])}".rstrip()
+    return f"↩{frame['request_seq']} {duration(frame['latency_ns'], step_ns)}".rstrip()
 
 
 def _has_failed(frame: Row) -> bool:

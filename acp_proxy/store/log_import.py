@@ -248,6 +248,8 @@ class _Connection:
         """Whether words, or dots in place of lines, came since the last message."""
         self._start_ns: int | None = None
         self._t_ns = 0
+        self._step_ns = 10**9
+        """The largest unit, up to a second, in which all times are whole numbers."""
 
     @property
     def has_messages(self) -> bool:
@@ -308,6 +310,8 @@ class _Connection:
             return
         if self._start_ns is None:
             self._start_ns = time_ns
+        while time_ns % self._step_ns:
+            self._step_ns //= 10
         if not sent.line.has_zone:
             self._lost.add("zone")
         self._t_ns = time_ns - self._start_ns
@@ -337,7 +341,7 @@ class _Connection:
         self.origin = Origin(
             self._source.name,
             lost=tuple(sorted(lost)),
-            resolution_ns=None if "times" in lost else self._source.resolution_ns,
+            resolution_ns=None if "times" in lost else self._source.resolution_ns or self._step_ns,
             inferred_directions=self._inferred,
             inferred_times=0 if "times" in lost else self._untimed,
             skipped=self._skipped,

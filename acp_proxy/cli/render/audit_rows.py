@@ -162,7 +162,8 @@ def permission(action: Action, recording: Recording) -> str:
     word = last.option if last.option and last.decision in ("granted", "denied") else last.decision
     if word in ("once", "session", "workspace", "always", "remembered"):  # 1.0 draft
         word = f"{last.decision}, {word}"
-    after = "" if last.waited_ns is None else f", after {duration(last.waited_ns)}"
+    waited = duration(last.waited_ns, recording.step_ns)
+    after = f", after {waited}" if waited else ""
     return f"{times}#{last.answer_seq} {word}{after}"
 
 

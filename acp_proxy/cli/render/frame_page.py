@@ -10,7 +10,7 @@ from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.fault_effects import delivered_instead
 from acp_proxy.inspection.frames import facts
 from acp_proxy.inspection.line_views import LONGEST, TokenKind, hex_view, pretty, unfolded
-from acp_proxy.inspection.timeline import event_line, frame_line, member_lines
+from acp_proxy.inspection.timeline import event_line
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import visible
@@ -47,7 +47,7 @@ class FramePage:
             pair: the frame that answers it or that it answers, if there is one.
         """
         yield self._title(row)
-        for member in member_lines(row, live=self.layout.live, hints_of=self.layout.hints_of):
+        for member in self.layout.member_lines(row):
             yield self.layout.text(member)
         for name, value in facts(row, self.recording, live=self.layout.live):
             if value not in (None, ""):
@@ -69,8 +69,7 @@ class FramePage:
     def _title(self, row: Row) -> str:
         if "raw" not in row:
             return self.layout.text(event_line(row))
-        hints = self.layout.hints_of(row)
-        return self.layout.text(frame_line(row, live=self.layout.live, hints=hints))
+        return self.layout.text(self.layout.frame_line(row))
 
     def _content(self, row: Row, longest: int) -> Iterator[str]:
         if "raw" in row and is_excerpt(row):

@@ -90,7 +90,7 @@ class _StatisticsScreen:
         shown: TurnTime | None,
     ) -> Iterator[str]:
         recording, is_timed = self._recording, self._recording.has_shares
-        took = duration(found.duration_ns) if recording.has_durations else ""
+        took = self._took(found.duration_ns) if recording.has_durations else ""
         size = "" if recording.lost("bytes") else byte_size(found.bytes)
         sums = filter(None, (took, counted(found.frames, "frame"), size))
         yield self._line(f"{recording.name}  {', '.join(sums)}", bold=True)
@@ -114,10 +114,13 @@ class _StatisticsScreen:
             yield from self._more(len(found.turns) - len(turns), noun)
         if found.waterfall is not None and shown is not None:
             state = "open" if shown.open else shown.stop_reason or "ended"
-            title = f"turn {shown.id}: {duration(shown.duration_ns)}, {state}"
+            title = f"turn {shown.id}: {self._took(shown.duration_ns)}, {state}"
             yield from self._section(title, self._waterfall(found.waterfall, self._is_open(found)))
             left_out = found.waterfall.left_out
             yield from self._more(left_out, "shorter step", f"--turn {shown.id}")
+
+    def _took(self, ns: int | None) -> str:
+        return duration(ns, self._recording.step_ns)
 
     def _is_open(self, found: Statistics) -> bool:
         return found.live or not self._recording.has_all_answers
@@ -127,9 +130,9 @@ class _StatisticsScreen:
         whole, turns = found.time, found.turns
         if turns or whole.before_turns_ns < found.duration_ns:
             yield self._line(
-                f"{duration(whole.before_turns_ns)} before the first prompt,"
-                f" {duration(whole.in_turns_ns)} in turns,"
-                f" {duration(whole.between_turns_ns)} between and after them"
+                f"{self._took(whole.before_turns_ns)} before the first prompt,"
+                f" {self._took(whole.in_turns_ns)} in turns,"
+                f" {self._took(whole.between_turns_ns)} between and after them"
             )
         else:
             yield self._line("no prompt was sent")
@@ -141,12 +144,12 @@ class _StatisticsScreen:
         shown = [part for part in Part if spent[part]]
         yield ""
         yield self._line(
-            f"where {duration(total)} of {counted(len(turns), 'turn')} went", bold=True
+            f"where {self._took(total)} of {counted(len(turns), 'turn')} went", bold=True
         )
         bars = [stacked({_GLYPHS[part]: spent[part]}, total, columns) for part in shown]
         rows = [
             Column("part", [cell(_PARTS[part], _GLYPHS[part][1]) for part in shown], least=10),
-            Column("took", [cell(duration(spent[part])) for part in shown], right=True),
+            Column("took", [cell(self._took(spent[part])) for part in shown], right=True),
             Column("share", [cell(_share(spent[part], total)) for part in shown], right=True),
             Column("bar", bars, least=1),
         ]
@@ -170,7 +173,7 @@ class _StatisticsScreen:
 
     def _methods(self, methods: Sequence[MethodStatistics]) -> list[Column]:
         def took(name: str) -> list[Cell]:
-            return [cell(duration(getattr(m, f"{name}_ns"))) for m in methods]
+            return [cell(self._took(getattr(m, f"{name}_ns"))) for m in methods]
 
         def count(name: str, ink: int | None = None) -> list[Cell]:
             numbers = [getattr(m, name) for m in methods]
@@ -201,7 +204,7 @@ class _StatisticsScreen:
         return [
             Column("bytes", [cell(byte_size(c.bytes)) for c in calls], right=True),
             Column("frames", [cell(f"{c.frames:,}") for c in calls], right=True),
-            Column("took", [cell(duration(c.duration_ns or None)) for c in calls], right=True),
+            Column("took", [cell(self._took(c.duration_ns or None)) for c in calls], right=True),
             Column("turn", [cell(str(c.turn or "")) for c in calls], right=True),
             Column("kind", [cell(c.kind or "") for c in calls], least=8),
             Column("status", [_status(c.status) for c in calls], least=9),
@@ -210,21 +213,21 @@ class _StatisticsScreen:
 
     def _turns(self, turns: Sequence[TurnTime]) -> list[Column]:
         def took(name: str, ink: int | None = None) -> list[Cell]:
-            return [cell(duration(getattr(t, f"{name}_ns") or None), ink) for t in turns]
+            return [cell(self._took(getattr(t, f"{name}_ns") or None), ink) for t in turns]
 
         longest = max(turn.duration_ns for turn in turns)
         columns = 40 if self._wide else 14
         bars = [stacked({_GLYPHS[p]: t.part_ns(p) for p in Part}, longest, columns) for t in turns]
         return [
             Column("turn", [cell(str(t.id)) for t in turns], right=True),
-            Column("took", [cell(duration(t.duration_ns)) for t in turns], right=True),
+            Column("took", [cell(self._took(t.duration_ns)) for t in turns], right=True),
             Column("first", took("first_chunk"), right=True),
             Column("agent", took("agent"), right=True),
             *(
                 Column(part, took(part, _GLYPHS[part][1]), right=True)
                 for part in (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
             ),
-            Column(f"0 to {duration(longest)}", bars),
+            Column(f"0 to {self._took(longest)}", bars),
             Column("prompt", [_prompt(turn) for turn in turns], least=8),
         ]
 
@@ -233,9 +236,11 @@ class _StatisticsScreen:
         return [
             Column("seq", [cell(str(s.seq or "")) for s in fall.steps], right=True, rank=1),
             Column("at", [cell(_at(s, fall)) for s in fall.steps], right=True),
-            Column("took", [cell(duration(s.duration_ns or None)) for s in fall.steps], right=True),
             Column(
-                f"0 to {duration(fall.duration_ns)}",
+                "took", [cell(self._took(s.duration_ns or None)) for s in fall.steps], right=True
+            ),
+            Column(
+                f"0 to {self._took(fall.duration_ns)}",
                 [
                     placed(s.start_ns, s.duration_ns, fall.duration_ns, columns, _glyph(s))
                     for s in fall.steps

@@ -101,7 +101,8 @@ def _about(page: RecordingPage, summary: Summary) -> None:
     page.row("command", " ".join(json.loads(recording.command)))
     page.row("directory", recording.cwd)
     page.origin(recording)
-    took = f"{'last heard of after ' if summary.live else ''}{duration(summary.duration_ns)}"
+    took = duration(summary.duration_ns, recording.step_ns)
+    took = f"last heard of after {took}" if summary.live else took
     page.row("started", ", ".join(filter(None, (started_at(recording), took))))
     page.row("ended", "" if recording.lost("ending") else summary.ending)
     page.row("signals", "; ".join(_first(summary.signals, "more")))
@@ -174,7 +175,7 @@ def _course(page: RecordingPage, summary: Summary) -> None:
     page.row("terminals", tally(summary.terminals, "created"))
     silence = summary.longest_silence
     if silence is not None and silence.length_ns >= _SILENCE_NS:
-        page.row("silence", f"at the longest {silence_text(silence)}")
+        page.row("silence", f"at the longest {silence_text(silence, summary.recording.step_ns)}")
     _errors(page, summary)
 
 
@@ -216,7 +217,7 @@ def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piec
         piece(f"{turn.id}.", Ink.FAINT),
         piece(f"#{turn.prompt_seq}" + (f"–{turn.end_seq}" if turn.end_seq else ""), Ink.FAINT),
         piece(reason, inks.get(reason, Ink.TROUBLE)),
-        piece(duration(turn.duration_ns)),
+        piece(duration(turn.duration_ns, summary.recording.step_ns)),
         piece(counted(turn.updates, "update")),
         piece(counted(turn.tool_calls, "tool call")),
     ]
@@ -260,19 +261,20 @@ def _questions(page: RecordingPage, summary: Summary) -> None:
     outcomes = ", ".join(f"{n:,} {words.get(a, a)}" for a, n in answers.items())
     are_permissions = all(one.method == PERMISSION for one in summary.questions)
     page.row("permissions" if are_permissions else "questions", f"{count:,}: {outcomes}")
-    rows = [_question(question, is_open=summary.is_open) for question in summary.questions[:_MOST]]
+    rows = [_question(question, summary) for question in summary.questions[:_MOST]]
     _list(page, rows, count)
 
 
-def _question(question: PersonRequest, *, is_open: bool) -> list[Piece]:
+def _question(question: PersonRequest, summary: Summary) -> list[Piece]:
     what = "permission" if question.method == PERMISSION else "form"
-    unanswered = piece("open") if is_open else piece("not answered", Ink.TROUBLE)
+    unanswered = piece("open") if summary.is_open else piece("not answered", Ink.TROUBLE)
     answer = unanswered if question.answer is None else piece(question.answer)
+    waited = duration(question.waited_ns, summary.recording.step_ns)
     return [
         piece(f"#{question.seq}", Ink.FAINT),
         piece(what, Ink.PERMISSION),
         answer,
-        piece(f"after {duration(question.waited_ns)}" if question.waited_ns is not None else ""),
+        piece(f"after {waited}" if waited else ""),
         piece(call_label(question.title, question.tool_call)),
     ]
 

@@ -84,6 +84,7 @@ class TimelineLayout:
         self._started_at = (
             None if recording is None else datetime.fromisoformat(recording.started_at)
         )
+        self._step_ns = 0 if recording is None else recording.step_ns
         self._has_durations = recording is None or recording.has_durations
         self._has_silences = recording is None or recording.has_silences
         self.live = live
@@ -125,7 +126,7 @@ class TimelineLayout:
         self._before = (item.last, item.last_ns) if isinstance(item, ChunkRun) else (
             row["seq"], row["t_ns"])  # fmt: skip
         yield self.text(line, self._marks.get(row["seq"], "  ") if self._marks else "")
-        for member in member_lines(row, live=self.live, hints_of=self.hints_of):
+        for member in self.member_lines(row):
             yield self.text(member, "  " if self._marks else "")
 
     def text(self, line: TimelineLine, mark: str = "") -> str:
@@ -141,10 +142,19 @@ class TimelineLayout:
 
     def _line(self, item: Row | ChunkRun) -> TimelineLine:
         if isinstance(item, ChunkRun):
-            return run_line(item, has_durations=self._has_durations)
+            return run_line(item, has_durations=self._has_durations, step_ns=self._step_ns)
         if "raw" not in item:
             return event_line(item)
-        return frame_line(item, live=self.live, hints=self.hints_of(item))
+        return self.frame_line(item)
+
+    def frame_line(self, row: Row) -> TimelineLine:
+        """Returns the line of a frame."""
+        hints = self.hints_of(row)
+        return frame_line(row, live=self.live, hints=hints, step_ns=self._step_ns)
+
+    def member_lines(self, row: Row) -> Iterator[TimelineLine]:
+        """Yields the lines of the messages of a batch; none for another frame."""
+        return member_lines(row, live=self.live, hints_of=self.hints_of, step_ns=self._step_ns)
 
     def _time_of(self, t_ns: int) -> str:
         if self._times is TimeForm.CLOCK and self._started_at is not None:
@@ -159,7 +169,7 @@ class TimelineLayout:
         silent_ns = began_ns(row) - ended_ns
         is_next = row["seq"] == number + 1 and self._has_silences
         if is_next and silent_ns >= SILENCE_NS:  # else more happened meanwhile
-            yield self._note(f"··· {duration(silent_ns)} ···", Ink.STDERR)
+            yield self._note(f"··· {duration(silent_ns, self._step_ns)} ···", Ink.STDERR)
         elif self._marks and row["seq"] != number + 1:
             yield self._note("⋮", Ink.FAINT)
         if line.tone is Tone.PROMPT and row["turn"] is not None:

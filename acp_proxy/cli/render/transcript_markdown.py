@@ -58,7 +58,7 @@ def markdown(
         shown: which part of the recording was asked for; empty for all.
     """
     yield from _head(recording, limits, live=live, shown=shown)
-    page = _Page(limits)
+    page = _Page(limits, recording.step_ns)
     for item in items:
         yield ""
         yield from page.heading(item) if isinstance(item, TranscriptSection) else page.entry(item)
@@ -120,8 +120,9 @@ def _ending(recording: Recording) -> str:
 
 
 class _Page:
-    def __init__(self, limits: TextLimits) -> None:
+    def __init__(self, limits: TextLimits, step_ns: int) -> None:
         self._limits = limits
+        self._step_ns = step_ns
         self._session: str | None = None
         self._seen: set[str | None] = set()
         self.is_empty = True
@@ -140,7 +141,7 @@ class _Page:
             self._session = section.session
             self._seen.add(section.session)
         self.is_empty = False
-        took = f" after {duration(section.took_ns)}" if section.took_ns is not None else ""
+        took = _took(section.took_ns, self._step_ns)
         mark = "✗ " if section.is_failed else ""
         yield f"### {mark}Turn {section.turn}: {prose(section.state)}{took}"
 
@@ -152,7 +153,7 @@ class _Page:
             yield f"{self._name(entry)}{_remarks(entry)}{_place(entry)}"
             yield from self._blocks(entry.blocks, is_said=True)
         else:
-            yield f"{_mark(entry)}{_sentence(entry)}{_remarks(entry)}{_place(entry)}"
+            yield f"{_mark(entry)}{_sentence(entry, self._step_ns)}{_remarks(entry)}{_place(entry)}"
             if entry.choices:
                 yield ""
                 yield from map(_choice, entry.choices)
@@ -173,7 +174,7 @@ class _Page:
         parts = [f"<b>{_NAMES[entry.kind]}</b>", code(entry.title), code(entry.detail)]
         state = escaped(entry.state)
         if entry.took_ns is not None and entry.state:
-            state = f"{state} after {duration(entry.took_ns)}"
+            state = f"{state}{_took(entry.took_ns, self._step_ns)}"
         parts += [state, *map(code, entry.remarks)]
         if entry.kind is EntryKind.STDERR:
             lines = entry.blocks[0].text
@@ -226,14 +227,18 @@ class _Page:
         return f"**{_NAMES[entry.kind]}**"
 
 
+def _took(ns: int | None, step_ns: int) -> str:
+    return "" if ns is None else f" after {escaped(duration(ns, step_ns))}"
+
+
 def _said(detail: str) -> str:
     return f" {code_span(detail)}" if detail else ""
 
 
-def _sentence(entry: TranscriptEntry) -> str:
+def _sentence(entry: TranscriptEntry, step_ns: int) -> str:
     """What happened, in one line, without the numbers of its frames."""
     title, state = code_span(entry.title), code_span(entry.state)
-    took = f" after {duration(entry.took_ns)}" if entry.took_ns is not None else ""
+    took = _took(entry.took_ns, step_ns)
     match entry.kind:
         case EntryKind.PERMISSION:
             return f"**Permission** {title}: {state or 'answered'}{took}"

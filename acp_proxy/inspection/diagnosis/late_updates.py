@@ -60,6 +60,7 @@ def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
         for each in _candidates(context.reader, context.turns)
         if each.seq not in injected
     }
+    recording = context.recording
     by_turn: dict[int, list[tuple[StoredMessage, str]]] = {}
     running: set[str | None] = set()  # v2: a session may work without a prompt
     for message in read_messages(context.reader, late, HEAD):
@@ -78,7 +79,8 @@ def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
         what = f'{kind} "{text}" (#{message.seq})' if text else f"{kind} (#{message.seq})"
         more = f" and {counted(len(others), 'other update')}" if others else ""
         when = f"came after turn {turn} had ended (#{first.end_seq})"
-        late_by = f", {duration(last.after_ns)} late" if context.recording.has_durations else ""
+        lateness = f", {duration(last.after_ns, recording.step_ns)} late"
+        late_by = lateness if recording.has_durations else ""
         sentence = f"{what}{more} {when}{late_by}"
         seqs = [message.seq for message, _ in updates][:100]
         yield Finding("late-update", PROBLEM, sentence, seqs, "agent")

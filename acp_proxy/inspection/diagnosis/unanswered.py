@@ -58,7 +58,8 @@ def unanswered_requests(context: DiagnosisContext) -> Iterator[Finding]:
         if not context.recording.has_all_answers:
             yield _not_imported(what, seq)
             continue
-        waited = f"{duration(request.waited_ns)}, " if request.waited_ns is not None else ""
+        waited = duration(request.waited_ns, context.recording.step_ns)
+        waited = f"{waited}, " if waited else ""
         text = f"{_who_waits(request)}: {what}, {waited}never answered"
         rule = withheld.get(seq) or context.holding_fault or context.faults.injected.get(seq)
         yield _unless_fault(text, rule, [seq], _answerer(request.direction))
@@ -79,7 +80,7 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
         if not running:
             lasted = " until the end" if silence.to_seq is None else ""
             seqs = [seq for seq in (silence.from_seq, silence.to_seq) if seq is not None]
-            text = f"{silence_text(silence)}{lasted}"
+            text = f"{silence_text(silence, context.recording.step_ns)}{lasted}"
             yield Finding("silence", REMARK, text, seqs, silence.party.value)
 
 
@@ -104,14 +105,20 @@ def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
     ]  # fmt: skip
 
 
-def silence_text(silence: Silence) -> str:
-    """Returns who was silent, for how long, where, and what it had to answer."""
+def silence_text(silence: Silence, step_ns: int = 0) -> str:
+    """Returns who was silent, for how long, where, and what it had to answer.
+
+    Args:
+        silence: the silence.
+        step_ns: the steps in which times are known; see `duration`.
+    """
+    length = duration(silence.length_ns, step_ns)
     request = silence.request
     turn = f" in turn {request.turn}" if request.turn is not None else ""
     until = f" to #{silence.to_seq}" if silence.to_seq is not None else ""
     what = f"{plain(request.method or '')} #{request.seq}"
     return (
-        f"the {silence.party.value} sent nothing for {duration(silence.length_ns)}{turn},"
+        f"the {silence.party.value} sent nothing for {length}{turn},"
         f" from #{silence.from_seq}{until}, with {what} unanswered"
     )
 

@@ -132,7 +132,7 @@ class SequenceDiagram:
         ):  # else more happened meanwhile
             silent_ns = began_ns(row) - before[1]
             if silent_ns >= SILENCE_NS:
-                yield note(_BOTH, f"{duration(silent_ns)} of silence")
+                yield note(_BOTH, f"{duration(silent_ns, self._recording.step_ns)} of silence")
         if (turn := self._turns.get(row["seq"])) is not None:
             yield note(_BOTH, self._turn_text(turn))
 
@@ -142,7 +142,7 @@ class SequenceDiagram:
             open_ = "not ended so far" if self.reader.live else "open"
             facts.append(open_ if self.reader.is_open else "never ended")
         else:
-            facts += [turn.stop_reason or "", duration(turn.duration_ns)]
+            facts += [turn.stop_reason or "", duration(turn.duration_ns, self._recording.step_ns)]
         if turn.tool_calls:
             facts.append(counted(turn.tool_calls, "tool call"))
         if self._sessions > 1:
@@ -151,7 +151,9 @@ class SequenceDiagram:
 
     def _lines(self, item: _Item) -> Iterator[str]:
         if isinstance(item, ChunkRun):
-            line = run_line(item, has_durations=self._recording.has_durations)
+            recording = self._recording
+            has_durations, step_ns = recording.has_durations, recording.step_ns
+            line = run_line(item, has_durations=has_durations, step_ns=step_ns)
             sender, receiver = _ends(item.first)
             took = f", {line.cells.pair}" if line.cells.pair else ""
             text = f"{line.cells.number} {line.cells.method}{took}: {line.text}"
@@ -198,9 +200,12 @@ class SequenceDiagram:
         yield arrow(_PROXY, Arrow.LOST if row["delivered"] == "none" else kind, receiver, what)
 
     def _text(self, row: Row) -> str:
-        line = frame_line(row, live=self.reader.is_open, hints=self._hints.of(row))
+        step_ns = self._recording.step_ns
+        hints = self._hints.of(row)
+        line = frame_line(row, live=self.reader.is_open, hints=hints, step_ns=step_ns)
         cells = line.cells
-        took = f" {duration(row['latency_ns'])}" if row["kind"] != "request" else f" {cells.pair}"
+        is_request = row["kind"] == "request"
+        took = f" {cells.pair if is_request else duration(row['latency_ns'], step_ns)}"
         pair = took if cells.pair and not cells.pair.startswith("→") else ""
         what = f"{cells.number} {cells.method or row['kind']}{pair.rstrip()}"
         return f"{what}: {line.text}" if line.text else what

@@ -188,6 +188,21 @@ def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str
     assert output_of(origin, "list").count("imported") == 1
 
 
+@pytest.mark.parametrize(
+    ("step_ns", "said", "unsaid"),
+    [(10**9, "<1 s", r"\d (ms|us)\b|\d\.\d s\b"), (10**7, "<10 ms", r"\b\d (ms|us)\b")],
+)
+def test_no_duration_is_finer_than_the_times(
+    output_of: Callable[[Origin | None, str], str], step_ns: int, said: str, unsaid: str
+) -> None:
+    """Of what is shorter than their unit only that is known."""
+    origin = log_of("jetbrains", resolution_ns=step_ns)
+    for name in TEXTS:
+        assert re.search(unsaid, output_of(origin, name)) is None, name
+    for name in ("log", "stats"):
+        assert said in output_of(origin, name)
+
+
 def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -> None:
     """The messages are equal; latencies, and how the agent ended, are not compared."""
     ours = text_form(tmp_path / "ours.jsonl")

@@ -243,7 +243,7 @@ def _cells(
     took = ""
     if recording.ended_at and recording.has_durations:
         ended = datetime.fromisoformat(recording.ended_at)
-        took = duration(int((ended - started).total_seconds() * 1e9))
+        took = duration(int((ended - started).total_seconds() * 1e9), recording.step_ns)
     begun = f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now)
     state = "running" if entry.live else recording.shown_state
     code = str(recording.exit_code) if recording.exit_code is not None else ""

@@ -82,6 +82,21 @@ def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> No
     assert run("inspect", "show", "acp-transport", home=home).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("part", "step_ns", "said"), [("", 10**9, "<1 s"), (".250", 10**7, "<10 ms")]
+)
+def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: str) -> None:
+    """It is the largest in which all are whole numbers: nothing shorter is known."""
+    at = f"2026-01-02 03:04:05{part}"
+    text = f"{at} OUT: {INITIALIZE.decode()}\n{at} IN: {ANSWER.decode()}\n"
+    run_with(text.encode(), "inspect", "import", "-", "--name", "x", home=home)
+    recording, _ = imported(home / "x.db")
+    assert recording.origin is not None
+    assert recording.origin.resolution_ns == step_ns
+    for command, place in (("log", f"↩1 {said} "), ("stats", said), ("show", f", {said}\n")):
+        assert place in run("inspect", command, "x", home=home).stdout, command
+
+
 def test_an_excerpt_is_pasted(home: Path) -> None:
     """From standard input, without times; what is inferred is counted."""
     text = f"It says:\n```\n{INITIALIZE.decode()}\n...\n{ANSWER.decode()}\n```\n"
