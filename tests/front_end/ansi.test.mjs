@@ -1,8 +1,8 @@
 // Reads the output of programs, friendly and not.
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import { test } from "node:test";
 
-import {ansiLines, ansiPieces, nearestColour} from "../../acp_proxy/report/front_end/cards/ansi.js";
+import { ansiLines, ansiPieces, nearestColour } from "../../acp_proxy/report/front_end/cards/ansi.js";
 
 const pieces = (text) => ansiLines(text).map(ansiPieces);
 const shown = (text) => pieces(text).map((line) => line.map((piece) => piece.text).join(""));
@@ -43,7 +43,7 @@ test("controls and bidi characters are visible", () => {
 });
 
 test("hostile output ends soon, in bounded styles", () => {
-  const colours = Array.from({length: 50_000}, (_, n) => `\x1b[${n % 2 ? 1 : 3};${30 + (n % 8)};${40 + ((n >> 3) % 8)}m`).join("x");
+  const colours = Array.from({ length: 50_000 }, (_, n) => `\x1b[${n % 2 ? 1 : 3};${30 + (n % 8)};${40 + ((n >> 3) % 8)}m`).join("x");
   assert.equal(shown(colours).join("").length, 49_999);
   assert.ok(shown(`\x1b[${"1;".repeat(50_000)}mx`).length < 10);
   assert.ok(shown(`\x1b]8;;${"u".repeat(100_000)}`)[0].startsWith("␛]8;;uuu"));

@@ -1,120 +1,120 @@
 // Combines the frames about a tool call, a permission, a terminal and a message, in any dialect.
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import { test } from "node:test";
 
-import {CallModel, callsAmong, permissionModel, rowsOfCallAt} from "../../acp_proxy/report/front_end/cards/card.js";
-import {TerminalModel, commandLine} from "../../acp_proxy/report/front_end/cards/terminal.js";
-import {contentBlocks, describedContent} from "../../acp_proxy/report/front_end/detail/blocks.js";
-import {commandFor, faultInWords, mermaidAround} from "../../acp_proxy/report/front_end/detail/detail.js";
-import {joinedChunks, longStrings, planSteps, saidBlocks} from "../../acp_proxy/report/front_end/detail/said.js";
-import {chunkOf} from "../../acp_proxy/report/front_end/data/values.js";
-import {Recording} from "../../acp_proxy/report/front_end/data/recording.js";
-import {sourceOf} from "./blocks.mjs";
+import { CallModel, callsAmong, permissionModel, rowsOfCallAt } from "../../acp_proxy/report/front_end/cards/card.js";
+import { TerminalModel, commandLine } from "../../acp_proxy/report/front_end/cards/terminal.js";
+import { contentBlocks, describedContent } from "../../acp_proxy/report/front_end/detail/blocks.js";
+import { commandFor, faultInWords, mermaidAround } from "../../acp_proxy/report/front_end/detail/detail.js";
+import { joinedChunks, longStrings, planSteps, saidBlocks } from "../../acp_proxy/report/front_end/detail/said.js";
+import { chunkOf } from "../../acp_proxy/report/front_end/data/values.js";
+import { Recording } from "../../acp_proxy/report/front_end/data/recording.js";
+import { sourceOf } from "./blocks.mjs";
 
-const update = (members, seq = 1, t_ns = seq * 1e9) => ({row: seq - 1, seq, t_ns, kind: "notification", method: "session/update", message: {params: {update: members}}});
-const terminal = (kind, method, message, seq = 1) => ({row: seq - 1, seq, t_ns: seq * 1e9, kind, method, message});
+const update = (members, seq = 1, t_ns = seq * 1e9) => ({ row: seq - 1, seq, t_ns, kind: "notification", method: "session/update", message: { params: { update: members } } });
+const terminal = (kind, method, message, seq = 1) => ({ row: seq - 1, seq, t_ns: seq * 1e9, kind, method, message });
 const texts = (blocks) => blocks.map((block) => `${block.form} ${block.label}: ${block.diff ? block.diff.path : block.text}`);
 
 test("updates of a call add to each other; what is left out or null stays", () => {
   const model = new CallModel();
-  model.add(update({sessionUpdate: "tool_call", toolCallId: "c", title: "Edit", kind: "edit", status: "pending", locations: [{path: "/a", line: 3}]}, 1));
-  model.add(update({sessionUpdate: "tool_call_update", toolCallId: "c", status: "in_progress", title: null, rawInput: {x: 1}}, 2));
-  model.add(update({sessionUpdate: "tool_call_update", toolCallId: "c", status: "completed", content: [{type: "diff", path: "/a", oldText: "a", newText: "b"}]}, 4));
+  model.add(update({ sessionUpdate: "tool_call", toolCallId: "c", title: "Edit", kind: "edit", status: "pending", locations: [{ path: "/a", line: 3 }] }, 1));
+  model.add(update({ sessionUpdate: "tool_call_update", toolCallId: "c", status: "in_progress", title: null, rawInput: { x: 1 } }, 2));
+  model.add(update({ sessionUpdate: "tool_call_update", toolCallId: "c", status: "completed", content: [{ type: "diff", path: "/a", oldText: "a", newText: "b" }] }, 4));
   assert.deepEqual([model.title, model.status, model.took], ["Edit", "completed", 3e9]);
   assert.deepEqual(model.history.map((one) => `${one.status} ${one.row}`), ["pending 0", "in_progress 1", "completed 3"]);
   assert.deepEqual(model.locations, ["/a:3"]);
   assert.deepEqual(texts(model.blocks), ["diff output: /a"]);
-  assert.deepEqual(model.call.rawInput, {x: 1});
+  assert.deepEqual(model.call.rawInput, { x: 1 });
 });
 
 test("content that is streamed follows other content; without any, the output is shown", () => {
   const model = new CallModel();
-  model.add(update({sessionUpdate: "tool_call_content_chunk", toolCallId: "c", content: {type: "text", text: "a"}}));
-  model.add(update({sessionUpdate: "tool_call_content_chunk", toolCallId: "c", content: {type: "content", content: {type: "text", text: "b"}}}));
+  model.add(update({ sessionUpdate: "tool_call_content_chunk", toolCallId: "c", content: { type: "text", text: "a" } }));
+  model.add(update({ sessionUpdate: "tool_call_content_chunk", toolCallId: "c", content: { type: "content", content: { type: "text", text: "b" } } }));
   assert.deepEqual(texts(model.blocks), ["text output: ab"]);
-  model.add(update({sessionUpdate: "tool_call_update", toolCallId: "c", content: [], rawOutput: "done"}));
+  model.add(update({ sessionUpdate: "tool_call_update", toolCallId: "c", content: [], rawOutput: "done" }));
   assert.deepEqual(texts(model.blocks), ["text output: done"]);
 });
 
 test("a call of the 1.0 draft has its tool, its error and its location", () => {
   const model = new CallModel();
-  const message = {params: {type: "tool_call", data: {id: "c", tool: "fs/write", status: "denied", error: "no", location: {path: "/a", line: 1, endLine: 9}}}};
-  model.add({...update({}), message});
+  const message = { params: { type: "tool_call", data: { id: "c", tool: "fs/write", status: "denied", error: "no", location: { path: "/a", line: 1, endLine: 9 } } } };
+  model.add({ ...update({}), message });
   assert.deepEqual([model.title, model.status, model.locations, texts(model.blocks)], ["fs/write", "denied", ["/a:1"], ["text error: no"]]);
 });
 
 test("a permission request gives a call what no update has, and never its status", () => {
   const model = new CallModel();
-  model.add(terminal("request", "session/request_permission", {params: {toolCall: {toolCallId: "c", title: "Run", status: "pending", rawInput: {a: 1}}}}));
-  assert.deepEqual([model.title, model.status, model.asked.length, model.call.rawInput], ["Run", "", 1, {a: 1}]);
+  model.add(terminal("request", "session/request_permission", { params: { toolCall: { toolCallId: "c", title: "Run", status: "pending", rawInput: { a: 1 } } } }));
+  assert.deepEqual([model.title, model.status, model.asked.length, model.call.rawInput], ["Run", "", 1, { a: 1 }]);
 });
 
 test("an answer to a permission request chooses one of the options", () => {
-  const options = [{optionId: "y", name: "Yes", kind: "allow_once"}, {optionId: "n", name: "No", kind: "reject_once"}];
-  const asked = {params: {toolCall: {title: "Edit"}, options}};
+  const options = [{ optionId: "y", name: "Yes", kind: "allow_once" }, { optionId: "n", name: "No", kind: "reject_once" }];
+  const asked = { params: { toolCall: { title: "Edit" }, options } };
   const chosen = (answer) => permissionModel(asked, answer).options.filter((one) => one.isChosen).map((one) => one.name);
-  assert.deepEqual(chosen({result: {outcome: {outcome: "selected", optionId: "y"}}}), ["Yes"]);
-  assert.deepEqual(chosen({result: {outcome: {outcome: "selected", optionId: "z"}}}), []);
-  assert.deepEqual(chosen({result: {outcome: {outcome: "cancelled"}}}), []);
+  assert.deepEqual(chosen({ result: { outcome: { outcome: "selected", optionId: "y" } } }), ["Yes"]);
+  assert.deepEqual(chosen({ result: { outcome: { outcome: "selected", optionId: "z" } } }), []);
+  assert.deepEqual(chosen({ result: { outcome: { outcome: "cancelled" } } }), []);
   assert.deepEqual(chosen(null), []);
   assert.equal(permissionModel(asked, null).title, "Edit");
-  assert.equal(permissionModel({params: {operation: "file_write", resource: "/a"}}, null).title, "file_write /a");
+  assert.equal(permissionModel({ params: { operation: "file_write", resource: "/a" } }, null).title, "file_write /a");
 });
 
 test("a terminal is one in every dialect", () => {
   const v1 = new TerminalModel();
-  v1.add(terminal("request", "terminal/create", {params: {command: "grep", args: ["-c", "a b", "it's"], cwd: "/w"}}));
-  v1.add(terminal("response", "terminal/output", {result: {output: "1\n", truncated: true}}, 2));
-  v1.add(terminal("response", "terminal/output", {result: {output: "1\n2\n", exitStatus: {exitCode: 1}}}, 3));
+  v1.add(terminal("request", "terminal/create", { params: { command: "grep", args: ["-c", "a b", "it's"], cwd: "/w" } }));
+  v1.add(terminal("response", "terminal/output", { result: { output: "1\n", truncated: true } }, 2));
+  v1.add(terminal("response", "terminal/output", { result: { output: "1\n2\n", exitStatus: { exitCode: 1 } } }, 3));
   assert.deepEqual([v1.command, v1.directory, v1.ending, v1.isFailed, v1.output(), v1.output(0)],
     [`grep -c 'a b' 'it'"'"'s'`, "/w", "exit 1", true, "1\n2\n", "1\n"]);
   assert.equal(v1.remarks.size, 1);
   const v2 = new TerminalModel();
   const bytes = Buffer.from("é");
-  v2.add(update({sessionUpdate: "terminal_output_chunk", data: bytes.subarray(0, 1).toString("base64")}));
-  v2.add(update({sessionUpdate: "terminal_output_chunk", data: bytes.subarray(1).toString("base64")}));
-  v2.add(update({sessionUpdate: "terminal_update", exitStatus: {signal: "KILL"}}));
+  v2.add(update({ sessionUpdate: "terminal_output_chunk", data: bytes.subarray(0, 1).toString("base64") }));
+  v2.add(update({ sessionUpdate: "terminal_output_chunk", data: bytes.subarray(1).toString("base64") }));
+  v2.add(update({ sessionUpdate: "terminal_update", exitStatus: { signal: "KILL" } }));
   assert.deepEqual([v2.output(), v2.ending], ["é", "signal KILL"]);
   const draft = new TerminalModel();
-  draft.add(terminal("request", "terminal/output", {params: {data: "x"}}));
-  draft.add(terminal("response", "terminal/wait_for_exit", {result: {exitCode: 0}}));
+  draft.add(terminal("request", "terminal/output", { params: { data: "x" } }));
+  draft.add(terminal("response", "terminal/wait_for_exit", { result: { exitCode: 0 } }));
   assert.deepEqual([draft.output(), draft.ending, draft.isFailed], ["x", "exit 0", false]);
-  assert.equal(commandLine({command: ["a", "b c"]}), "a 'b c'");
+  assert.equal(commandLine({ command: ["a", "b c"] }), "a 'b c'");
 });
 
 test("content that is not text is described by type and size", () => {
-  assert.equal(describedContent({type: "image", mimeType: "image/png", data: "A".repeat(16_000)}), "[image/png, 12.0 kB]");
-  assert.equal(describedContent({type: "resource_link", uri: "file:///a.pdf", name: "a.pdf", size: 1000}), "[file:///a.pdf, resource_link, 1.0 kB]");
-  assert.equal(describedContent({type: "resource", resource: {uri: "u", blob: "AAAA"}}), "[u, resource, 3 B]");
-  assert.deepEqual(texts(contentBlocks([{type: "content", content: {type: "text", text: "t"}}, {type: "resource", resource: {uri: "u", text: "r"}},
-    {type: "terminal", terminalId: "t1"}, {type: "terminal", command: "ls", exitCode: 0, stdout: "o"}])),
+  assert.equal(describedContent({ type: "image", mimeType: "image/png", data: "A".repeat(16_000) }), "[image/png, 12.0 kB]");
+  assert.equal(describedContent({ type: "resource_link", uri: "file:///a.pdf", name: "a.pdf", size: 1000 }), "[file:///a.pdf, resource_link, 1.0 kB]");
+  assert.equal(describedContent({ type: "resource", resource: { uri: "u", blob: "AAAA" } }), "[u, resource, 3 B]");
+  assert.deepEqual(texts(contentBlocks([{ type: "content", content: { type: "text", text: "t" } }, { type: "resource", resource: { uri: "u", text: "r" } },
+    { type: "terminal", terminalId: "t1" }, { type: "terminal", command: "ls", exitCode: 0, stdout: "o" }])),
   ["text : t", "text u: r", "terminal : t1", "note : terminal ls exit 0", "text stdout: o"]);
 });
 
 test("a plan is its steps, and a message of any other kind its long texts", () => {
-  assert.deepEqual(planSteps({params: {update: {sessionUpdate: "plan", entries: [{content: "c", priority: "high", status: "pending"}]}}}), [{text: "c", detail: "high", status: "pending"}]);
-  assert.deepEqual(planSteps({params: {type: "plan", data: {steps: [{description: "d", status: "completed"}]}}})[0].text, "d");
-  assert.deepEqual(texts(longStrings({a: {"b/c": ["x\ny"]}, d: "short"})), ["text /a/b/c/0: x\ny"]);
-  assert.deepEqual(texts(saidBlocks({params: {prompt: [{type: "text", text: "hi"}]}}, "session/prompt", "request")), ["text : hi"]);
+  assert.deepEqual(planSteps({ params: { update: { sessionUpdate: "plan", entries: [{ content: "c", priority: "high", status: "pending" }] } } }), [{ text: "c", detail: "high", status: "pending" }]);
+  assert.deepEqual(planSteps({ params: { type: "plan", data: { steps: [{ description: "d", status: "completed" }] } } })[0].text, "d");
+  assert.deepEqual(texts(longStrings({ a: { "b/c": ["x\ny"] }, d: "short" })), ["text /a/b/c/0: x\ny"]);
+  assert.deepEqual(texts(saidBlocks({ params: { prompt: [{ type: "text", text: "hi" }] } }, "session/prompt", "request")), ["text : hi"]);
 });
 
 test("the pieces of a message are joined, also across an answer to something else", async () => {
-  const piece = (text, messageId) => JSON.stringify({params: {update: {sessionUpdate: "agent_message_chunk", messageId, content: {type: "text", text}}}});
-  const row = (seq, line, members) => ({seq, t_ns: seq, stream: "to-client", kind: "notification", method: "session/update", update: "agent_message_chunk", session: "s", turn: 1, run: null, exchange: null, request_seq: null, line, ...members});
+  const piece = (text, messageId) => JSON.stringify({ params: { update: { sessionUpdate: "agent_message_chunk", messageId, content: { type: "text", text } } } });
+  const row = (seq, line, members) => ({ seq, t_ns: seq, stream: "to-client", kind: "notification", method: "session/update", update: "agent_message_chunk", session: "s", turn: 1, run: null, exchange: null, request_seq: null, line, ...members });
   const recording = await Recording.read(sourceOf([
-    row(1, piece("a\ud83d")), row(2, "{}", {kind: "response", method: "fs/read_text_file", update: null, request_seq: 1, stream: "to-agent"}),
-    row(3, piece("\ude00b")), row(4, piece("c", "other")), row(5, piece("d")), row(6, piece("e"), {session: "t"}),
-  ], {meta: {name: "a b", summary: {}, check: null}}));
-  assert.deepEqual(await joinedChunks(recording, 2), {rows: [0, 2], text: "a😀b"});
+    row(1, piece("a\ud83d")), row(2, "{}", { kind: "response", method: "fs/read_text_file", update: null, request_seq: 1, stream: "to-agent" }),
+    row(3, piece("\ude00b")), row(4, piece("c", "other")), row(5, piece("d")), row(6, piece("e"), { session: "t" }),
+  ], { meta: { name: "a b", summary: {}, check: null } }));
+  assert.deepEqual(await joinedChunks(recording, 2), { rows: [0, 2], text: "a😀b" });
   assert.deepEqual((await joinedChunks(recording, 3)).text, "c");
   assert.deepEqual((await joinedChunks(recording, 1)).rows, []);
-  assert.equal(chunkOf({params: {type: "agent_message_chunk", data: {content: "x"}}}).text, "x");
+  assert.equal(chunkOf({ params: { type: "agent_message_chunk", data: { content: "x" } } }).text, "x");
   assert.match(await mermaidAround(recording, 2), /^sequenceDiagram\n {2}participant client\n.*\n {2}agent->>client: #35;1 session\/update/s);
 });
 
 test("the frames of a call are those that name the same first one", async () => {
-  const row = (call, index) => ({seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", call});
-  const recording = await Recording.read(sourceOf([1, null, 1, 4, 4].map(row), {meta: {summary: {}, check: null}}));
+  const row = (call, index) => ({ seq: index + 1, t_ns: index, stream: "to-client", kind: "notification", method: "session/update", call });
+  const recording = await Recording.read(sourceOf([1, null, 1, 4, 4].map(row), { meta: { summary: {}, check: null } }));
   assert.deepEqual([0, 1, 2, 3, 4].map((one) => rowsOfCallAt(recording, one)), [[0, 2], [], [0, 2], [3, 4], [3, 4]]);
   assert.deepEqual(callsAmong(recording, Int32Array.of(0, 1, 2, 3, 4)), [0, 3]);
 });
@@ -122,8 +122,8 @@ test("the frames of a call are those that name the same first one", async () => 
 test("a frame has its command, and a fault its effect in words", () => {
   assert.equal(commandFor("tour", 4), "acp-proxy inspect log tour --seq 4");
   assert.equal(commandFor("a b", 4), "acp-proxy inspect log 'a b' --seq 4");
-  const fired = {rule: "r", action: "drop", made: false, delivered: null, base64: null, size: null};
+  const fired = { rule: "r", action: "drop", made: false, delivered: null, base64: null, size: null };
   assert.equal(faultInWords(fired, false), "r (drop): nothing was delivered");
-  assert.equal(faultInWords({...fired, rule: "drop", made: true}, false), "drop: made up this line");
-  assert.equal(faultInWords({...fired, delivered: "x", size: 1}, true), "r (drop): delivered 1 other byte");
+  assert.equal(faultInWords({ ...fired, rule: "drop", made: true }, false), "drop: made up this line");
+  assert.equal(faultInWords({ ...fired, delivered: "x", size: 1 }, true), "r (drop): delivered 1 other byte");
 });

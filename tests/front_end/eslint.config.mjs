@@ -1,6 +1,6 @@
 // What no module of the front end may do: mostly, let recorded text become markup or code.
-import {existsSync, readFileSync} from "node:fs";
-import {dirname, resolve} from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 
 const SINKS = [
   "innerHTML", "outerHTML", "insertAdjacentHTML", "setHTMLUnsafe", "parseHTMLUnsafe", "srcdoc",
@@ -19,22 +19,37 @@ const BROWSER = [
 ];
 
 const readonly = (names) => Object.fromEntries(names.map((name) => [name, "readonly"]));
-const banned = (names, message) => names.map((property) => ({property, message}));
+const banned = (names, message) => names.map((property) => ({ property, message }));
 
 /** Modules are joined to one script: an import is one line, gives no other name, and leads not back. */
 const joinable = {
-  meta: {type: "problem", schema: []},
+  meta: { type: "problem", schema: [] },
   create: (context) => ({
     ImportDeclaration(node) {
       if (node.loc.start.line !== node.loc.end.line) {
-        context.report({node, message: "An import is one line."});
+        context.report({ node, message: "An import is one line." });
       }
       if (node.specifiers.some((one) => one.imported && one.imported.name !== one.local.name)) {
-        context.report({node, message: "An import gives no other name."});
+        context.report({ node, message: "An import gives no other name." });
       }
       if (reached(context.filename, node.source.value).has(context.filename)) {
-        context.report({node, message: "This import leads back to this module."});
+        context.report({ node, message: "This import leads back to this module." });
       }
+    },
+  }),
+};
+
+/** Braces on one line have a blank within. */
+const spaced = {
+  meta: { type: "layout", schema: [] },
+  create: (context) => ({
+    Program(node) {
+      node.tokens.forEach((token, place, { [place + 1]: next }) => {
+        const isOpening = token.value === "{" && next?.value !== "}";
+        const isClosing = next?.value === "}" && token.value !== "{";
+        const isTouching = next?.range[0] === token.range[1];
+        if (isTouching && (isOpening || isClosing)) context.report({ loc: token.loc, message: "Expected a blank." });
+      });
     },
   }),
 };
@@ -65,9 +80,9 @@ const COMMON = {
 export default [
   {
     files: ["acp_proxy/report/front_end/**/*.js"],
-    languageOptions: {ecmaVersion: 2023, sourceType: "module", globals: readonly(BROWSER)},
-    linterOptions: {noInlineConfig: true},
-    plugins: {ours: {rules: {joinable}}},
+    languageOptions: { ecmaVersion: 2023, sourceType: "module", globals: readonly(BROWSER) },
+    linterOptions: { noInlineConfig: true },
+    plugins: { ours: { rules: { joinable, spaced } } },
     rules: {
       ...COMMON,
       "no-eval": "error",
@@ -79,21 +94,22 @@ export default [
         "error",
         ...banned(SINKS, "Recorded text is shown as text alone."),
         ...banned(REQUESTS, "A report makes no requests."),
-        {object: "document", property: "write"},
-        {object: "document", property: "writeln"},
+        { object: "document", property: "write" },
+        { object: "document", property: "writeln" },
       ],
       "no-restricted-syntax": [
         "error",
-        {selector: "ExportDefaultDeclaration", message: "Names are unique over all modules."},
-        {selector: "ExportAllDeclaration", message: "Names are unique over all modules."},
-        {selector: "ImportExpression", message: "All modules are joined to one script."},
-        {selector: "ImportDefaultSpecifier, ImportNamespaceSpecifier", message: "Import by name."},
+        { selector: "ExportDefaultDeclaration", message: "Names are unique over all modules." },
+        { selector: "ExportAllDeclaration", message: "Names are unique over all modules." },
+        { selector: "ImportExpression", message: "All modules are joined to one script." },
+        { selector: "ImportDefaultSpecifier, ImportNamespaceSpecifier", message: "Import by name." },
         {
           selector: "CallExpression[callee.property.name=/^setAttribute(NS)?$/] > Literal[value=/^(style|on.*|href|src|srcdoc|action)$/i]",
           message: "Such an attribute may run code or fetch something.",
         },
       ],
       "ours/joinable": "error",
+      "ours/spaced": "error",
     },
   },
   {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import { test } from "node:test";
 
 import { parseFilter } from "../../acp_proxy/report/front_end/filter/grammar.js";
 import { parsedRaw } from "../../acp_proxy/report/front_end/data/values.js";

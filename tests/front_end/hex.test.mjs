@@ -1,9 +1,9 @@
 // Shows bytes and texts in which nothing is invisible.
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import { test } from "node:test";
 
-import {hexRows} from "../../acp_proxy/report/front_end/detail/hex.js";
-import {durationInWords, forgetTimes, secondsInWords, sizeInWords, visiblePieces, visibleText} from "../../acp_proxy/report/front_end/shell/words.js";
+import { hexRows } from "../../acp_proxy/report/front_end/detail/hex.js";
+import { durationInWords, forgetTimes, secondsInWords, sizeInWords, visiblePieces, visibleText } from "../../acp_proxy/report/front_end/shell/words.js";
 
 test("rows of sixteen bytes have their place, their hex and their letters", () => {
   const rows = hexRows(new TextEncoder().encode("0123456789abcdef\x00\xff"), 0x100);
@@ -14,7 +14,7 @@ test("control, invisible and bidi characters are escapes, and only they", () => 
   assert.equal(visibleText("a\nb\tc"), "a\nb\tc");
   assert.equal(visibleText("\x1b[1m\r\x7f\u202e\u2028\ufeff\ud800\u00a0\u{e0041}"), "\\x1b[1m\\r\\x7f\\u202e\\u2028\\ufeff\\ud800\\xa0\\U000e0041");
   assert.equal(visibleText("👩‍💻 a\u200db é 你"), "👩‍💻 a\\u200db é 你");
-  assert.deepEqual(visiblePieces("a\x00\x01b"), [{text: "a", odd: false}, {text: "\\x00", odd: true}, {text: "\\x01", odd: true}, {text: "b", odd: false}]);
+  assert.deepEqual(visiblePieces("a\x00\x01b"), [{ text: "a", odd: false }, { text: "\\x00", odd: true }, { text: "\\x01", odd: true }, { text: "b", odd: false }]);
 });
 
 test("sizes and durations are written as the command line writes them", () => {

@@ -1,9 +1,9 @@
 // Reads JSON so that nothing is changed by showing it.
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import { test } from "node:test";
 
-import {RawValue, parsedRaw} from "../../acp_proxy/report/front_end/data/values.js";
-import {readableToken} from "../../acp_proxy/report/front_end/detail/json_tree.js";
+import { RawValue, parsedRaw } from "../../acp_proxy/report/front_end/data/values.js";
+import { readableToken } from "../../acp_proxy/report/front_end/detail/json_tree.js";
 
 const shape = (value) => (value instanceof RawValue ? String(value) : Object.entries(value).map(([name, one]) => [name, shape(one)]));
 

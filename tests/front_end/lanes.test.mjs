@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import { test } from "node:test";
 
 import {
   arrowsOf, lanesOf, lateUpdates, openSpans, sequenceItems,
 } from "../../acp_proxy/report/front_end/pictures/lanes.js";
 
 const MS = 1e6;
-const PARTIES = {"session/request_permission": "person", "fs/read_text_file": "files", "x/other": "other"};
+const PARTIES = { "session/request_permission": "person", "fs/read_text_file": "files", "x/other": "other" };
 
 /** A recording of rows given by name; `seq` counts from 1 unless it is given. */
 class FakeRecording {
-  constructor(rows, {turns = [], problems = []} = {}) {
+  constructor(rows, { turns = [], problems = [] } = {}) {
     this.list = rows.map((row, at) => ({
       seq: at + 1, stream: "to-client", kind: "notification", t_ns: at * MS, from: "agent", to: "client",
       request_seq: row.kind === "request" ? row.seq ?? at + 1 : NaN, ...row,
     }));
     this.rows = rows.length;
-    const faults = {rule: this.list.filter((row) => row.fate).length};
+    const faults = { rule: this.list.filter((row) => row.fate).length };
     const methods = new Set(this.list.map((row) => row.method));
     const parties = Object.fromEntries(Object.entries(PARTIES).filter(([method]) => methods.has(method)));
-    this.meta = {parties, summary: {turns, problems, faults}};
+    this.meta = { parties, summary: { turns, problems, faults } };
     this.texts = [...new Set(this.list.flatMap((row) => Object.values(row)).filter((one) => typeof one === "string"))];
     this.columns = new Map();
   }
@@ -39,24 +39,24 @@ class FakeRecording {
   all() { return Int32Array.from(this.list, (_, at) => at); }
 }
 
-const asked = (method, response_seq, more = {}) => ({kind: "request", method, response_seq, ...more});
-const answered = (method, request_seq, more = {}) => ({kind: "response", method, request_seq, ...more});
-const toAgent = {stream: "to-agent", from: "client", to: "agent"};
+const asked = (method, response_seq, more = {}) => ({ kind: "request", method, response_seq, ...more });
+const answered = (method, request_seq, more = {}) => ({ kind: "response", method, request_seq, ...more });
+const toAgent = { stream: "to-agent", from: "client", to: "agent" };
 const kindsOf = (items) => items.map((item) => item.kind);
 /** By row, whether a lane has to answer something, and whether it never does. */
 const pending = (recording, lane) => {
   const spans = openSpans(recording).filter((span) => span.lane === lane);
-  const covered = (some) => recording.list.map((_, row) => Number(some.some(({from, to}) => from <= row && row < to)));
-  return {open: covered(spans), never: covered(spans.filter(({to}) => to === Infinity))};
+  const covered = (some) => recording.list.map((_, row) => Number(some.some(({ from, to }) => from <= row && row < to)));
+  return { open: covered(spans), never: covered(spans.filter(({ to }) => to === Infinity)) };
 };
 const drawn = (recording, item) =>
-  arrowsOf(recording, item).map(({from, to, end, slanted}) => `${from}>${to} ${end}${slanted ? " slanted" : ""}`);
+  arrowsOf(recording, item).map(({ from, to, end, slanted }) => `${from}>${to} ${end}${slanted ? " slanted" : ""}`);
 
 test("who has to answer is pending from the request until the answer", () => {
   const recording = new FakeRecording([
     asked("session/prompt", 4, toAgent),
-    asked("session/request_permission", 3, {to: "person"}),
-    answered("session/request_permission", 2, {...toAgent, from: "person"}),
+    asked("session/request_permission", 3, { to: "person" }),
+    answered("session/request_permission", 2, { ...toAgent, from: "person" }),
     answered("session/prompt", 1),
   ]);
   assert.deepEqual(lanesOf(recording), ["person", "client", "agent"]);
@@ -67,19 +67,19 @@ test("who has to answer is pending from the request until the answer", () => {
 
 test("a turn is pending until it ends, even if its prompt was answered before", () => {
   const rows = [asked("session/prompt", 2, toAgent), answered("session/prompt", 1), {}, {}];
-  const turn = (end_seq) => pending(new FakeRecording(rows, {turns: [{prompt_seq: 1, end_seq}]}), "agent");
+  const turn = (end_seq) => pending(new FakeRecording(rows, { turns: [{ prompt_seq: 1, end_seq }] }), "agent");
   assert.deepEqual([...turn(4).open], [1, 1, 1, 0]);
   assert.deepEqual([...turn(null).never], [1, 1, 1, 1]);
 });
 
 test("an answer that the report leaves out still ends what is pending", () => {
-  const rows = [asked("session/prompt", 5, {seq: 1, ...toAgent}), {seq: 4}, {seq: 9}];
+  const rows = [asked("session/prompt", 5, { seq: 1, ...toAgent }), { seq: 4 }, { seq: 9 }];
   assert.deepEqual([...pending(new FakeRecording(rows), "agent").open], [1, 1, 0]);
 });
 
 test("a request that a fault dropped is pending in the proxy, and not at the agent", () => {
   const recording = new FakeRecording([
-    asked("session/prompt", NaN, {...toAgent, fate: "dropped"}), {},
+    asked("session/prompt", NaN, { ...toAgent, fate: "dropped" }), {},
   ]);
   assert.deepEqual(lanesOf(recording), ["client", "proxy", "agent"]);
   assert.deepEqual([...pending(recording, "agent").open], [0, 0]);
@@ -89,65 +89,65 @@ test("a request that a fault dropped is pending in the proxy, and not at the age
 test("an answer that a fault dropped stays in the proxy", () => {
   const recording = new FakeRecording([
     asked("session/prompt", 2, toAgent),
-    answered("session/prompt", 1, {fate: "dropped"}),
+    answered("session/prompt", 1, { fate: "dropped" }),
   ]);
   assert.deepEqual([...pending(recording, "agent").open], [1, 0]);
   assert.deepEqual([...pending(recording, "proxy").never], [0, 1]);
 });
 
 test("a request that was late is pending from when it arrived", () => {
-  const late = {delay_ns: 2 * MS};
+  const late = { delay_ns: 2 * MS };
   const recording = new FakeRecording([
-    asked("session/prompt", 5, {...toAgent, ...late}), {}, {}, {}, answered("session/prompt", 1), asked("x/other", NaN, late),
+    asked("session/prompt", 5, { ...toAgent, ...late }), {}, {}, {}, answered("session/prompt", 1), asked("x/other", NaN, late),
   ]);
   assert.deepEqual([...pending(recording, "agent").open], [0, 0, 1, 1, 0, 0]);
   assert.deepEqual([...pending(recording, "client").open], [0, 0, 0, 0, 0, 0]);
 });
 
 test("a run of chunks is one item, also where the filter leaves some out", () => {
-  const recording = new FakeRecording([{}, {run: 1}, {run: 1}, {run: 1}, {}]);
+  const recording = new FakeRecording([{}, { run: 1 }, { run: 1 }, { run: 1 }, {}]);
   const items = sequenceItems(recording, Int32Array.from([0, 1, 3, 4]));
-  assert.deepEqual(items.map(({row, last, count}) => [row, last, count]), [[0, 0, 1], [1, 3, 2], [4, 4, 1]]);
+  assert.deepEqual(items.map(({ row, last, count }) => [row, last, count]), [[0, 0, 1], [1, 3, 2], [4, 4, 1]]);
 });
 
 test("five seconds without a frame are a break, from the first byte of the next one", () => {
-  const recording = new FakeRecording([{t_ns: 0}, {t_ns: 5e9}, {t_ns: 11e9, arrival_ns: 2e9}]);
+  const recording = new FakeRecording([{ t_ns: 0 }, { t_ns: 5e9 }, { t_ns: 11e9, arrival_ns: 2e9 }]);
   const items = sequenceItems(recording, recording.all());
   assert.deepEqual(kindsOf(items), ["frame", "gap", "frame", "frame"]);
-  assert.deepEqual(items.map(({after}) => after), [NaN, 5e9, 5e9, 6e9]);
+  assert.deepEqual(items.map(({ after }) => after), [NaN, 5e9, 5e9, 6e9]);
 });
 
 test("a frame that was late is drawn again when it was delivered", () => {
   const recording = new FakeRecording([
-    {t_ns: 0, delay_ns: 10 * MS}, {t_ns: 5 * MS}, {t_ns: 10 * MS}, {t_ns: 11 * MS},
+    { t_ns: 0, delay_ns: 10 * MS }, { t_ns: 5 * MS }, { t_ns: 10 * MS }, { t_ns: 11 * MS },
   ]);
   const items = sequenceItems(recording, recording.all());
   assert.deepEqual(kindsOf(items), ["frame", "frame", "frame", "delivery", "frame"]);
-  assert.deepEqual(items.map(({held}) => held), [1, 1, 1, 0, 0]);
+  assert.deepEqual(items.map(({ held }) => held), [1, 1, 1, 0, 0]);
   assert.equal(items[3].seen, 2);
   assert.deepEqual(drawn(recording, items[0]), ["agent>proxy clock"]);
   assert.deepEqual(drawn(recording, items[3]), ["proxy>client head slanted"]);
 });
 
 test("a frame that was late, with nothing in between, is one item of two arrows", () => {
-  const recording = new FakeRecording([{t_ns: 0, delay_ns: 2 * MS}, {t_ns: 5 * MS}]);
+  const recording = new FakeRecording([{ t_ns: 0, delay_ns: 2 * MS }, { t_ns: 5 * MS }]);
   const items = sequenceItems(recording, recording.all());
-  assert.deepEqual(items.map(({kind, held}) => [kind, held]), [["frame", 0], ["frame", 0]]);
+  assert.deepEqual(items.map(({ kind, held }) => [kind, held]), [["frame", 0], ["frame", 0]]);
   assert.deepEqual(drawn(recording, items[0]), ["agent>proxy clock", "proxy>client head slanted"]);
 });
 
 test("what is delivered after all else comes last, in the order of the times", () => {
   const recording = new FakeRecording([
-    {t_ns: 0, delay_ns: 30 * MS}, {t_ns: MS, delay_ns: 9 * MS}, {t_ns: 2 * MS},
+    { t_ns: 0, delay_ns: 30 * MS }, { t_ns: MS, delay_ns: 9 * MS }, { t_ns: 2 * MS },
   ]);
   const items = sequenceItems(recording, recording.all());
-  assert.deepEqual(items.map(({row, kind, held}) => [row, kind, held]),
+  assert.deepEqual(items.map(({ row, kind, held }) => [row, kind, held]),
     [[0, "frame", 1], [1, "frame", 2], [2, "frame", 2], [1, "delivery", 1], [0, "delivery", 0]]);
 });
 
 test("what faults did is drawn as two halves", () => {
   const recording = new FakeRecording([
-    {fate: "dropped"}, {fate: "changed"}, {fate: "injected"}, {}, {...toAgent, fate: "undelivered"},
+    { fate: "dropped" }, { fate: "changed" }, { fate: "injected" }, {}, { ...toAgent, fate: "undelivered" },
   ]);
   assert.deepEqual(sequenceItems(recording, recording.all()).map((item) => drawn(recording, item)), [
     ["agent>proxy cross"], ["agent>proxy changed", "proxy>client head"], ["proxy>client head"], ["agent>client head"],
@@ -156,14 +156,14 @@ test("what faults did is drawn as two halves", () => {
 });
 
 test("a line that was made up begins in the proxy, and waits there if it is late", () => {
-  const made = {fate: "injected", delay_ns: 5 * MS};
-  const recording = new FakeRecording([{...made, t_ns: 0}, {t_ns: 2 * MS}, {...made, t_ns: 9 * MS}]);
+  const made = { fate: "injected", delay_ns: 5 * MS };
+  const recording = new FakeRecording([{ ...made, t_ns: 0 }, { t_ns: 2 * MS }, { ...made, t_ns: 9 * MS }]);
   assert.deepEqual(sequenceItems(recording, recording.all()).map((item) => drawn(recording, item)), [
     [], ["agent>client head"], ["proxy>client head slanted"], ["proxy>client head slanted"],
   ]);
 });
 
 test("late updates are those that the diagnosis names", () => {
-  const problems = [{kind: "late-update", seqs: [2, 3]}, {kind: "unanswered", seqs: [1]}];
-  assert.deepEqual([...lateUpdates(new FakeRecording([{}, {}, {}], {problems}))], [1, 2]);
+  const problems = [{ kind: "late-update", seqs: [2, 3] }, { kind: "unanswered", seqs: [1] }];
+  assert.deepEqual([...lateUpdates(new FakeRecording([{}, {}, {}], { problems }))], [1, 2]);
 });

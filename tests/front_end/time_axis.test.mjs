@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import { test } from "node:test";
 
 import {
   countsByPlace, lengthOf, placeOf, tickStep, timeAt, timeAxis,
@@ -8,7 +8,7 @@ import {
 const SECOND = 1e9;
 const times = (...seconds) => Float64Array.from(seconds, (one) => one * SECOND);
 
-const steady = (from, to, step) => Array.from({length: Math.round((to - from) / step) + 1}, (_, n) => from + n * step);
+const steady = (from, to, step) => Array.from({ length: Math.round((to - from) / step) + 1 }, (_, n) => from + n * step);
 const widthOf = (axis, from, to) => placeOf(axis, to * SECOND) - placeOf(axis, from * SECOND);
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`);
 
@@ -21,7 +21,7 @@ test("where something always happens the axis is linear", () => {
 
 test("an hour of silence takes four hundredths of the axis", () => {
   const axis = timeAxis(times(...steady(0, 100, 1), ...steady(3700, 3800, 1)));
-  assert.deepEqual(axis.quiet, [{from: 100 * SECOND, to: 3700 * SECOND}]);
+  assert.deepEqual(axis.quiet, [{ from: 100 * SECOND, to: 3700 * SECOND }]);
   near(widthOf(axis, 100, 3700), 0.04);
 });
 
@@ -78,7 +78,7 @@ test("every row that is asked for is counted once, where it is", () => {
 });
 
 test("stretches have a length together", () => {
-  assert.equal(lengthOf([{from: 1, to: 3}, {from: 4, to: 5}]), 3);
+  assert.equal(lengthOf([{ from: 1, to: 3 }, { from: 4, to: 5 }]), 3);
 });
 
 test("ticks are one, two or five of a power of ten", () => {

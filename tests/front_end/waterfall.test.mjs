@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import { test } from "node:test";
 
-import {nestedSteps} from "../../acp_proxy/report/front_end/pictures/waterfall.js";
+import { nestedSteps } from "../../acp_proxy/report/front_end/pictures/waterfall.js";
 
-const call = (tool_call, start_ns, duration_ns) => ({kind: "tool_call", seq: start_ns, tool_call, start_ns, duration_ns});
-const request = (seq, start_ns) => ({kind: "request", seq, start_ns, duration_ns: 1, tool_call: null});
+const call = (tool_call, start_ns, duration_ns) => ({ kind: "tool_call", seq: start_ns, tool_call, start_ns, duration_ns });
+const request = (seq, start_ns) => ({ kind: "request", seq, start_ns, duration_ns: 1, tool_call: null });
 const drawn = (steps, named = {}) =>
-  nestedSteps(steps, (seq) => named[seq] ?? null).map(({step, depth}) => `${" ".repeat(depth)}${step.tool_call ?? step.seq}`);
+  nestedSteps(steps, (seq) => named[seq] ?? null).map(({ step, depth }) => `${" ".repeat(depth)}${step.tool_call ?? step.seq}`);
 
 test("a request is below the tool call that it names", () => {
-  assert.deepEqual(drawn([call("a", 0, 50), call("b", 10, 50), request(7, 20)], {7: "a"}), ["a", " 7", "b"]);
+  assert.deepEqual(drawn([call("a", 0, 50), call("b", 10, 50), request(7, 20)], { 7: "a" }), ["a", " 7", "b"]);
 });
 
 test("a request that names no call is below the only one that was running", () => {
@@ -18,5 +18,5 @@ test("a request that names no call is below the only one that was running", () =
 
 test("a request that belongs to no call, or to one of several, is a step of its own", () => {
   assert.deepEqual(drawn([call("a", 0, 50), call("b", 10, 50), request(7, 20), request(8, 90)]), ["a", "b", "7", "8"]);
-  assert.deepEqual(drawn([call("a", 0, 50), request(7, 20)], {7: "of another turn"}), ["a", "7"]);
+  assert.deepEqual(drawn([call("a", 0, 50), request(7, 20)], { 7: "of another turn" }), ["a", "7"]);
 });

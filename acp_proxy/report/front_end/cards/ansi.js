@@ -1,6 +1,6 @@
 // Reads the output of a program as lines in pieces with a style, as a terminal shows it that prints,
 // returns, steps back and erases a line; all that moves the cursor elsewhere is left out.
-import {visibleText} from "../shell/words.js";
+import { visibleText } from "../shell/words.js";
 
 /** @typedef {{text: string, classes: string}} AnsiPiece */
 
@@ -62,7 +62,7 @@ export function ansiLines(text) {
   const lines = [[]];
   let [line, column, classes] = [lines[0], 0, ""];
   const print = (/** @type {string} */ characters) => {
-    for (const one of characters) line[column++] = {text: one, classes};
+    for (const one of characters) line[column++] = { text: one, classes };
   };
   for (const [, plain, parameters, final, character] of text.matchAll(TOKENS)) {
     if (plain) print(plain);
@@ -85,10 +85,10 @@ export function ansiLines(text) {
 export function ansiPieces(characters) {
   /** @type {AnsiPiece[]} */
   const pieces = [];
-  for (const {text, classes} of characters) {
+  for (const { text, classes } of characters) {
     const last = pieces.at(-1);
     if (last?.classes === classes) last.text += text;
-    else pieces.push({text, classes});
+    else pieces.push({ text, classes });
   }
-  return pieces.map(({text, classes}) => ({text: visibleText(text), classes}));
+  return pieces.map(({ text, classes }) => ({ text: visibleText(text), classes }));
 }

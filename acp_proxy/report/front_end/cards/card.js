@@ -1,10 +1,10 @@
 // The card of a tool call: all frames about it as one picture, and the view that lists the cards.
-import {contentBlocks, outputBlocks} from "../detail/blocks.js";
-import {addInParts} from "../detail/hex.js";
-import {isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt} from "../data/values.js";
-import {countInWords, durationInWords, secondsInWords, visibleText} from "../shell/words.js";
-import {clear, h, setAttribute} from "../shell/dom.js";
-import {blockElements, readFrames} from "./terminal.js";
+import { contentBlocks, outputBlocks } from "../detail/blocks.js";
+import { addInParts } from "../detail/hex.js";
+import { isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
+import { countInWords, durationInWords, secondsInWords, visibleText } from "../shell/words.js";
+import { clear, h, setAttribute } from "../shell/dom.js";
+import { blockElements, readFrames } from "./terminal.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -35,12 +35,12 @@ export class CallModel {
     if (frame.method !== REQUEST_PERMISSION) return this.addUpdate(frame);
     if (frame.kind !== "request") return;
     this.asked.push(frame);
-    this.call = {...askedCall(frame.message), content: null, status: null, ...this.call};
+    this.call = { ...askedCall(frame.message), content: null, status: null, ...this.call };
   }
 
   /** @param {ReadFrame} frame */
-  addUpdate({message, row, t_ns}) {
-    const {kind, update} = updateOf(message);
+  addUpdate({ message, row, t_ns }) {
+    const { kind, update } = updateOf(message);
     this.times.push(t_ns);
     if (kind === "tool_call_content_chunk") {
       this.call.toolCallId ??= update.toolCallId;
@@ -52,7 +52,7 @@ export class CallModel {
     }
     if (update.content !== undefined && update.content !== null) [this.streamed, this.items] = ["", []];
     const status = wordAt(update, "status");
-    if (status !== "" && status !== this.history.at(-1)?.status) this.history.push({status, row, t_ns});
+    if (status !== "" && status !== this.history.at(-1)?.status) this.history.push({ status, row, t_ns });
     // A member that is left out, or null, does not change what is known.
     for (const [name, value] of Object.entries(update)) if (value !== null) this.call[name] = value;
   }
@@ -78,7 +78,7 @@ export class CallModel {
 
   /** The content in its order; without any, the output. @returns {ContentBlock[]} */
   get blocks() {
-    const {content, output, rawOutput, error} = this.call;
+    const { content, output, rawOutput, error } = this.call;
     const shown = [...contentBlocks(content, "output"), ...contentBlocks(this.streamed, "output"), ...this.items];
     if (shown.length === 0) shown.push(...outputBlocks(output));
     if (shown.length === 0) shown.push(...outputBlocks(rawOutput));
@@ -114,8 +114,8 @@ export function permissionModel(message, answer, known = "") {
   const outcome = isObject(result.outcome) ? result.outcome : result;
   const offered = objectsAt(params, "options");
   const chosen = offered.find((option) => option.optionId === outcome.optionId && outcome.optionId !== undefined);
-  const options = offered.map((option) => ({name: wordAt(option, "name", "optionId"), kind: wordAt(option, "kind"), isChosen: option === chosen}));
-  return {title, reasons: reasons.filter((reason) => reason !== "" && reason !== title), options, blocks: contentBlocks(call.content, "output")};
+  const options = offered.map((option) => ({ name: wordAt(option, "name", "optionId"), kind: wordAt(option, "kind"), isChosen: option === chosen }));
+  return { title, reasons: reasons.filter((reason) => reason !== "" && reason !== title), options, blocks: contentBlocks(call.content, "output") };
 }
 
 /**
@@ -126,19 +126,19 @@ export function permissionModel(message, answer, known = "") {
  * @param {boolean} isWhole whether its content is shown, which the card of its call has anyway
  */
 export async function permissionElement(state, row, title, isWhole) {
-  const {recording} = state;
+  const { recording } = state;
   const pair = recording.pair(row);
   const answer = pair < 0 ? null : parsedLine(await recording.line(pair));
   const model = permissionModel(parsedLine(await recording.line(row)), answer, title);
   const who = recording.meta.parties?.[REQUEST_PERMISSION] === "person" ? "the person" : "the client";
   const took = durationInWords(recording.numbers("latency_ns")[row], ` — ${who} took `);
-  const choices = model.options.map(({name, kind, isChosen}) => h("li", {class: isChosen ? "chosen" : null},
-    `${isChosen ? "●" : "○"} ${visibleText(name)} `, h("span", {class: "note"}, visibleText(kind)), isChosen ? " ← chosen" : ""));
-  return h("div", {class: "permission"},
+  const choices = model.options.map(({ name, kind, isChosen }) => h("li", { class: isChosen ? "chosen" : null },
+    `${isChosen ? "●" : "○"} ${visibleText(name)} `, h("span", { class: "note" }, visibleText(kind)), isChosen ? " ← chosen" : ""));
+  return h("div", { class: "permission" },
     h("div", {}, "asked for permission: ", h("b", {}, visibleText(model.title)), " ", seqButton(state, row)),
     model.reasons.map((reason) => h("p", {}, visibleText(reason))),
-    h("ul", {class: "choices"}, choices),
-    pair < 0 ? h("p", {class: "trouble"}, recording.unanswered)
+    h("ul", { class: "choices" }, choices),
+    pair < 0 ? h("p", { class: "trouble" }, recording.unanswered)
       : h("p", {}, h("b", {}, visibleText((await recording.cells(pair)).text)), `${took} `, seqButton(state, pair)),
     isWhole ? await blockElements(state, model.blocks, row) : []);
 }
@@ -146,7 +146,7 @@ export async function permissionElement(state, row, title, isWhole) {
 /** A button that goes to a frame. @param {State} state @param {number} row */
 export function seqButton(state, row) {
   const seq = state.recording.numbers("seq")[row];
-  return h("button", {type: "button", class: "seq", "aria-label": `frame ${seq}`, on: {click: () => state.select(row)}}, `#${seq}`);
+  return h("button", { type: "button", class: "seq", "aria-label": `frame ${seq}`, on: { click: () => state.select(row) } }, `#${seq}`);
 }
 
 /** The rows about the tool call of a row. @param {Recording} recording @param {number} row */
@@ -168,7 +168,7 @@ export async function readCall(recording, row) {
   const rows = rowsOfCallAt(recording, row);
   const model = new CallModel();
   for (const frame of await readFrames(recording, rows)) model.add(frame);
-  return {model, rows};
+  return { model, rows };
 }
 
 /**
@@ -178,11 +178,11 @@ export async function readCall(recording, row) {
 export async function callElement(state, model, rows) {
   const [start, last] = [model.history[0]?.t_ns, rows[rows.length - 1]];
   const box = h("div", {},
-    h("p", {class: "note"}, `${visibleText(wordAt(model.call, "toolCallId", "id"))} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, last)]),
-    h("ol", {class: "statuses", "aria-label": "status over time"}, model.history.map(({status, row, t_ns}) => h("li", {},
+    h("p", { class: "note" }, `${visibleText(wordAt(model.call, "toolCallId", "id"))} · ${countInWords(rows.length, "frame")} `, seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, last)]),
+    h("ol", { class: "statuses", "aria-label": "status over time" }, model.history.map(({ status, row, t_ns }) => h("li", {},
       `${statusInWords(status)} `, seqButton(state, row),
-      h("span", {class: "note"}, t_ns === start ? secondsInWords(t_ns, " at ", " s") : durationInWords(t_ns - start, " +"))))),
-    h("ul", {class: "choices mono"}, model.locations.slice(0, 20).map((place) => h("li", {}, visibleText(place)))));
+      h("span", { class: "note" }, t_ns === start ? secondsInWords(t_ns, " at ", " s") : durationInWords(t_ns - start, " +"))))),
+    h("ul", { class: "choices mono" }, model.locations.slice(0, 20).map((place) => h("li", {}, visibleText(place)))));
   for (const asked of model.asked) box.append(await permissionElement(state, asked.row, model.title, false));
   box.append(...(await blockElements(state, model.blocks, rows[0])));
   return box;
@@ -198,8 +198,8 @@ export function callTitle(model) {
   const [kind, took] = [wordAt(model.call, "kind"), durationInWords(model.took)];
   const isFailed = model.status === "failed" || model.status === "denied";
   return [
-    h("b", {}, visibleText(model.title)), " ", kind !== "" && kind !== "other" && h("span", {class: "badge"}, visibleText(kind)),
-    h("span", {class: isFailed ? "trouble" : "note"}, ` ${statusInWords(model.status || "no status")}${took && ` after ${took}`}`),
+    h("b", {}, visibleText(model.title)), " ", kind !== "" && kind !== "other" && h("span", { class: "badge" }, visibleText(kind)),
+    h("span", { class: isFailed ? "trouble" : "note" }, ` ${statusInWords(model.status || "no status")}${took && ` after ${took}`}`),
   ];
 }
 
@@ -218,22 +218,22 @@ export function callsAmong(recording, shown) {
  * @param {State} state @param {number} row
  */
 async function closedCard(state, row) {
-  const {recording} = state;
+  const { recording } = state;
   const turn = recording.numbers("turn")[row];
-  const where = h("span", {class: "note"}, Number.isNaN(turn) ? " · outside of turns" : ` · turn ${turn}`);
-  if (!recording.hasPayloads) return h("p", {class: "card"}, seqButton(state, row), " ", visibleText((await recording.cells(row)).text), where);
-  const {model, rows} = await readCall(recording, row);
-  const card = h("details", {class: "card", "data-row": rows[0]}, h("summary", {}, `#${recording.numbers("seq")[row]} `, callTitle(model), where));
-  card.addEventListener("toggle", async () => card.append(await callElement(state, model, rows)), {once: true});
+  const where = h("span", { class: "note" }, Number.isNaN(turn) ? " · outside of turns" : ` · turn ${turn}`);
+  if (!recording.hasPayloads) return h("p", { class: "card" }, seqButton(state, row), " ", visibleText((await recording.cells(row)).text), where);
+  const { model, rows } = await readCall(recording, row);
+  const card = h("details", { class: "card", "data-row": rows[0] }, h("summary", {}, `#${recording.numbers("seq")[row]} `, callTitle(model), where));
+  card.addEventListener("toggle", async () => card.append(await callElement(state, model, rows)), { once: true });
   return card;
 }
 
 /** @type {import("../shell/app.js").View} */
-export const callsView = {name: "calls", title: "Tool calls", key: "4", mount: mountCalls};
+export const callsView = { name: "calls", title: "Tool calls", key: "4", mount: mountCalls };
 
 /** @param {HTMLElement} container @param {State} state */
 function mountCalls(container, state) {
-  const box = h("div", {class: "cards"});
+  const box = h("div", { class: "cards" });
   const turns = state.recording.numbers("turn");
   /** @type {Int32Array | null} */
   let listed = null;
@@ -244,7 +244,7 @@ function mountCalls(container, state) {
     const rows = callsAmong(state.recording, among);
     const others = rows.filter((row) => Number.isNaN(turns[row])).length;
     const also = others > 0 ? `, ${others} more outside of turns, as in a replayed history` : "";
-    clear(box, h("p", {class: "note"}, `${countInWords(rows.length - others, "tool call")}${also}`));
+    clear(box, h("p", { class: "note" }, `${countInWords(rows.length - others, "tool call")}${also}`));
     addInParts(box, async (add) => {
       add(...(await Promise.all(rows.splice(0, CARDS_AT_ONCE).map((row) => closedCard(state, row)))));
       mark();
@@ -257,9 +257,9 @@ function mountCalls(container, state) {
       const isChosen = card.getAttribute("data-row") === String(first);
       setAttribute(card, "aria-current", isChosen && "true");
       setAttribute(card, "open", isChosen || card.hasAttribute("open"));
-      if (isChosen) card.scrollIntoView({block: "nearest"});
+      if (isChosen) card.scrollIntoView({ block: "nearest" });
     }
   };
   container.append(box);
-  return {update: (/** @type {string} */ change) => (change === "row" ? mark() : show())};
+  return { update: (/** @type {string} */ change) => (change === "row" ? mark() : show()) };
 }

@@ -1,9 +1,9 @@
 // A terminal of any dialect: its command, its end, and its output as it grew, which can be played back.
-import {blockElement, exitInWords} from "../detail/blocks.js";
-import {fromBase64, objectAt, parsedLine, updateOf, wordAt} from "../data/values.js";
-import {countInWords, durationInWords, shellWord, visibleText} from "../shell/words.js";
-import {clear, h} from "../shell/dom.js";
-import {ansiLines, ansiPieces} from "./ansi.js";
+import { blockElement, exitInWords } from "../detail/blocks.js";
+import { fromBase64, objectAt, parsedLine, updateOf, wordAt } from "../data/values.js";
+import { countInWords, durationInWords, shellWord, visibleText } from "../shell/words.js";
+import { clear, h } from "../shell/dom.js";
+import { ansiLines, ansiPieces } from "./ansi.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -33,11 +33,11 @@ export class TerminalModel {
 
   /** @param {ReadFrame} frame */
   add(frame) {
-    const {kind, method, message} = frame;
+    const { kind, method, message } = frame;
     const isRequest = kind === "request";
     const update = updateOf(message);
     const said = method === "session/update" ? update.update : objectAt(message, isRequest ? "params" : "result");
-    const {data} = objectAt(said, "output");
+    const { data } = objectAt(said, "output");
     this.command = commandLine(said) || this.command;
     this.directory = wordAt(said, "cwd") || this.directory;
     // In the 1.0 draft, the client pushes the output.
@@ -59,12 +59,12 @@ export class TerminalModel {
     this.decoder = decoder;
     const bytes = fromBase64(data);
     if (bytes === null) this.remarks.add("output that is not base64");
-    return bytes && decoder.decode(bytes, {stream: true});
+    return bytes && decoder.decode(bytes, { stream: true });
   }
 
   /** @param {ReadFrame} frame @param {string | null} text @param {boolean} isWhole */
-  addOutput({t_ns, seq}, text, isWhole) {
-    if (text !== null) this.steps.push({t_ns, seq, text, isWhole});
+  addOutput({ t_ns, seq }, text, isWhole) {
+    if (text !== null) this.steps.push({ t_ns, seq, text, isWhole });
   }
 
   /** The output after a step. @param {number} index */
@@ -91,7 +91,7 @@ export async function readFrames(recording, rows) {
   for (const row of rows) {
     const [seq, t_ns] = [recording.numbers("seq")[row], recording.numbers("t_ns")[row]];
     const [kind, method] = [recording.text("kind", row) ?? "", recording.text("method", row) ?? ""];
-    frames.push({row, seq, t_ns, kind, method, message: parsedLine(await recording.line(row))});
+    frames.push({ row, seq, t_ns, kind, method, message: parsedLine(await recording.line(row)) });
   }
   return frames;
 }
@@ -124,32 +124,32 @@ export function rowsOfTerminal(recording, id, row) {
 export async function terminalElement(state, id, row) {
   const model = new TerminalModel();
   for (const frame of await readFrames(state.recording, rowsOfTerminal(state.recording, id, row))) model.add(frame);
-  const {command, directory, remarks, steps, isFailed} = model;
+  const { command, directory, remarks, steps, isFailed } = model;
   const ending = model.ending || (remarks.size > 0 ? "" : "did not end");
   const notes = [directory && `in ${visibleText(directory)}`, ...remarks].filter(Boolean);
-  return h("div", {class: "terminal"},
-    h("div", {class: "terminal-head"}, h("span", {class: "mono"}, `$ ${visibleText(command || id)}`),
-      h("span", {class: isFailed ? "trouble" : "note"}, visibleText(ending))),
-    notes.map((text) => h("p", {class: "note"}, text)), steps.length > 0 && outputElements(model));
+  return h("div", { class: "terminal" },
+    h("div", { class: "terminal-head" }, h("span", { class: "mono" }, `$ ${visibleText(command || id)}`),
+      h("span", { class: isFailed ? "trouble" : "note" }, visibleText(ending))),
+    notes.map((text) => h("p", { class: "note" }, text)), steps.length > 0 && outputElements(model));
 }
 
 /** The output, and how it grew. @param {TerminalModel} model */
 function outputElements(model) {
-  const {steps} = model;
+  const { steps } = model;
   const last = steps.length - 1;
-  const box = h("div", {class: "terminal-output", role: "group", tabindex: "0", "aria-label": "output"});
-  const place = h("span", {class: "note"});
+  const box = h("div", { class: "terminal-output", role: "group", tabindex: "0", "aria-label": "output" });
+  const place = h("span", { class: "note" });
   let timer = 0;
   /** @param {number} index @param {boolean} isPlaying whether it goes on from there */
   const show = (index, isPlaying) => {
     const lines = ansiLines(model.output(index).slice(-MOST_OUTPUT));
     const hidden = lines.length - MOST_LINES_SHOWN;
-    const shown = lines.slice(-MOST_LINES_SHOWN).map((line) => h("div", {class: "terminal-line"},
+    const shown = lines.slice(-MOST_LINES_SHOWN).map((line) => h("div", { class: "terminal-line" },
       ansiPieces(line).map(pieceElement)));
-    clear(box, hidden > 0 && h("p", {class: "note"}, `${countInWords(hidden, "earlier line")} not shown`), shown);
+    clear(box, hidden > 0 && h("p", { class: "note" }, `${countInWords(hidden, "earlier line")} not shown`), shown);
     // The last screenful comes first.
     requestAnimationFrame(() => (box.scrollTop = box.scrollHeight));
-    const {t_ns, seq} = steps[index];
+    const { t_ns, seq } = steps[index];
     slider.value = String(index);
     clear(place, `change ${index + 1} of ${last + 1}, #${seq}${durationInWords(t_ns - steps[0].t_ns, ", after ")}`);
     slider.setAttribute("aria-valuetext", place.textContent ?? "");
@@ -160,19 +160,19 @@ function outputElements(model) {
     clear(play, isOn ? "⏸ pause" : "▶ play");
   };
   const input = () => show(Number(slider.value), false);
-  const slider = h("input", {type: "range", min: 0, max: last, "aria-label": "output over time", on: {input}});
+  const slider = h("input", { type: "range", min: 0, max: last, "aria-label": "output over time", on: { input } });
   const click = () => (timer > 0 ? input() : show(Number(slider.value) % last, true));
-  const play = h("button", {type: "button", on: {click}});
+  const play = h("button", { type: "button", on: { click } });
   show(last, false);
   // With reduced motion nothing moves by itself; the slider shows the same.
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  return last > 0 ? [box, h("div", {class: "detail-line"}, !isCalm && play, slider, place)] : [box];
+  return last > 0 ? [box, h("div", { class: "detail-line" }, !isCalm && play, slider, place)] : [box];
 }
 
 /** @param {import("./ansi.js").AnsiPiece} piece */
-function pieceElement({text, classes}) {
+function pieceElement({ text, classes }) {
   const colour = COLOURS[Number(/-(\d)/.exec(classes)?.[1])] ?? "";
-  return h("span", {class: classes || null, style: {"--colour": colour}}, text);
+  return h("span", { class: classes || null, style: { "--colour": colour } }, text);
 }
 
 /**

@@ -1,6 +1,6 @@
 // Compares texts line by line, and changed lines word by word; reads diffs of every dialect.
-import {isObject, objectsAt, wordAt} from "../data/values.js";
-import {countInWords} from "../shell/words.js";
+import { isObject, objectsAt, wordAt } from "../data/values.js";
+import { countInWords } from "../shell/words.js";
 
 /** @typedef {{text: string, changed: boolean}} WordPiece */
 /** @typedef {{kind: "same"|"removed"|"added", text: string, oldNumber: number, newNumber: number}} LineEdit */
@@ -62,16 +62,16 @@ function commonPairs(before, after) {
  */
 export function lineEdits(before, after) {
   const [old, fresh] = [before, after].map((text) => text.match(/[^\n]*\n|[^\n]+$/g) ?? []);
-  const {pairs, isAligned} = alignedPairs(old, fresh);
+  const { pairs, isAligned } = alignedPairs(old, fresh);
   /** @type {LineEdit[]} */
   const edits = [];
   let [x, y] = [0, 0];
   for (const [toX, toY] of [...pairs, [old.length, fresh.length]]) {
-    while (x < toX) edits.push({kind: "removed", text: old[x], oldNumber: ++x, newNumber: 0});
-    while (y < toY) edits.push({kind: "added", text: fresh[y], oldNumber: 0, newNumber: ++y});
-    if (x < old.length && y < fresh.length) edits.push({kind: "same", text: old[x], oldNumber: ++x, newNumber: ++y});
+    while (x < toX) edits.push({ kind: "removed", text: old[x], oldNumber: ++x, newNumber: 0 });
+    while (y < toY) edits.push({ kind: "added", text: fresh[y], oldNumber: 0, newNumber: ++y });
+    if (x < old.length && y < fresh.length) edits.push({ kind: "same", text: old[x], oldNumber: ++x, newNumber: ++y });
   }
-  return {edits, isAligned};
+  return { edits, isAligned };
 }
 
 /**
@@ -80,10 +80,10 @@ export function lineEdits(before, after) {
  */
 export function wordEdits(before, after) {
   const [old, fresh] = [before, after].map((line) => line.match(/[\p{L}\p{N}_]+|\s+|[^]/gu) ?? []);
-  const {pairs, isAligned} = alignedPairs(old, fresh);
+  const { pairs, isAligned } = alignedPairs(old, fresh);
   const common = pairs.reduce((sum, [x]) => sum + old[x].trim().length, 0);
   if (!isAligned || common * 3 < Math.max(before.length, after.length)) return null;
-  const pieces = (/** @type {string[]} */ words, /** @type {Set<number>} */ kept) => words.map((text, index) => ({text, changed: !kept.has(index)}));
+  const pieces = (/** @type {string[]} */ words, /** @type {Set<number>} */ kept) => words.map((text, index) => ({ text, changed: !kept.has(index) }));
   return [pieces(old, new Set(pairs.map(([x]) => x))), pieces(fresh, new Set(pairs.map(([, y]) => y)))];
 }
 
@@ -104,7 +104,7 @@ function markWords(rows) {
 
 /** @param {DiffRow["kind"]} kind @param {string} text @returns {DiffRow} */
 function diffRow(kind, text, oldNumber = 0, newNumber = 0) {
-  return {kind, pieces: [{text, changed: false}], oldNumber, newNumber};
+  return { kind, pieces: [{ text, changed: false }], oldNumber, newNumber };
 }
 
 /**
@@ -112,29 +112,29 @@ function diffRow(kind, text, oldNumber = 0, newNumber = 0) {
  * @param {string} before @param {string} after @returns {{rows: DiffRow[], notes: string[]}}
  */
 export function comparedTexts(before, after) {
-  const {edits, isAligned} = lineEdits(before, after);
+  const { edits, isAligned } = lineEdits(before, after);
   /** @type {DiffRow[]} */
   const rows = [];
-  const changes = edits.flatMap(({kind}, index) => (kind === "same" ? [] : [index]));
-  if (changes.length === 0) return {rows, notes: ["unchanged"]};
+  const changes = edits.flatMap(({ kind }, index) => (kind === "same" ? [] : [index]));
+  if (changes.length === 0) return { rows, notes: ["unchanged"] };
   let shown = 0;
   const addGap = (/** @type {number} */ end) => end > shown && rows.push(diffRow("head", `⋯ ${countInWords(end - shown, "line")} the same`));
   for (const change of changes) {
     addGap(change - CONTEXT_LINES);
     shown = Math.max(shown, change - CONTEXT_LINES);
     for (; shown <= change + CONTEXT_LINES && shown < edits.length; shown++) {
-      const {kind, text, oldNumber, newNumber} = edits[shown];
+      const { kind, text, oldNumber, newNumber } = edits[shown];
       const end = kind === "same" || text.endsWith("\n") ? "" : " (no newline at the end)";
       rows.push(diffRow(kind, text.replace(/\n$/, "") + end, oldNumber, newNumber));
     }
   }
   addGap(edits.length);
-  if (!isAligned) return {rows, notes: ["The texts differ too much to align them: all old lines are shown as removed."]};
+  if (!isAligned) return { rows, notes: ["The texts differ too much to align them: all old lines are shown as removed."] };
   if (edits.length > 2 * MOST_COMPARED_LINES || before.length + after.length > MOST_COMPARED_CHARACTERS) {
-    return {rows, notes: ["The texts are long: lines are compared, not the words within them."]};
+    return { rows, notes: ["The texts are long: lines are compared, not the words within them."] };
   }
   markWords(rows);
-  return {rows, notes: []};
+  return { rows, notes: [] };
 }
 
 /** The rows of a patch. @param {string} text @returns {DiffRow[]} */
@@ -156,11 +156,11 @@ export function patchRows(text) {
  * @param {import("../data/values.js").JsonObject} block @returns {DiffModel}
  */
 export function diffModel(block) {
-  const {newText, oldText, patch} = block;
+  const { newText, oldText, patch } = block;
   const path = wordAt(block, "path");
   if (typeof newText === "string") {
     const isNew = typeof oldText !== "string";
-    return {path: isNew ? `${path} (new file)` : path, ...comparedTexts(isNew ? "" : oldText, newText)};
+    return { path: isNew ? `${path} (new file)` : path, ...comparedTexts(isNew ? "" : oldText, newText) };
   }
   const notes = objectsAt(block, "changes").map((change) => [wordAt(change, "operation"), wordAt(change, "oldPath"), wordAt(change, "path")].filter(Boolean).join(" "));
   const hunks = objectsAt(block, "hunks").map((hunk) => {
@@ -168,5 +168,5 @@ export function diffModel(block) {
     return `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@\n${wordAt(hunk, "content")}`;
   });
   const text = (isObject(patch) ? patch.text : patch) ?? hunks.join("\n");
-  return {path, notes, rows: typeof text === "string" && text !== "" ? patchRows(text) : []};
+  return { path, notes, rows: typeof text === "string" && text !== "" ? patchRows(text) : [] };
 }

@@ -46,7 +46,7 @@ if (changes.length > 0) {
   document.getElementById("steps")?.removeAttribute("hidden");
   document.getElementById("next")?.addEventListener("click", () => step(1));
   document.getElementById("previous")?.addEventListener("click", () => step(-1));
-  document.addEventListener("keydown", ({key, ctrlKey, metaKey, altKey}) => {
+  document.addEventListener("keydown", ({ key, ctrlKey, metaKey, altKey }) => {
     const isPlain = !ctrlKey && !metaKey && !altKey;
     if (isPlain && (key === "n" || key === "p")) step(key === "n" ? 1 : -1);
   });

@@ -49,9 +49,9 @@ export function wordAt(value, ...names) {
 export function updateOf(message) {
   const params = objectAt(message, "params");
   // In the 1.0 draft, the kind is beside the members.
-  if (!("update" in params)) return {kind: wordAt(params, "type"), update: objectAt(params, "data")};
+  if (!("update" in params)) return { kind: wordAt(params, "type"), update: objectAt(params, "data") };
   const update = objectAt(params, "update");
-  return {kind: wordAt(update, "sessionUpdate"), update};
+  return { kind: wordAt(update, "sessionUpdate"), update };
 }
 
 /** A message as values; null if the line is no JSON. @param {Uint8Array} bytes */

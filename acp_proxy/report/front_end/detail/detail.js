@@ -1,13 +1,13 @@
 // The pane about one frame or event: its facts, what it says, its JSON, its bytes and the frame beside it.
-import {rowsOfCallAt, seqButton} from "../cards/card.js";
-import {clear, h, setAttribute} from "../shell/dom.js";
-import {messageOf} from "../shell/state.js";
-import {tabList} from "../shell/tabs.js";
-import {countInWords, durationInWords, secondsInWords, shellWord, visibleText} from "../shell/words.js";
-import {showBytes} from "./hex.js";
-import {JsonTree} from "./json_tree.js";
-import {saidElements, whyUnread} from "./said.js";
-import {fromBase64} from "../data/values.js";
+import { rowsOfCallAt, seqButton } from "../cards/card.js";
+import { clear, h, setAttribute } from "../shell/dom.js";
+import { messageOf } from "../shell/state.js";
+import { tabList } from "../shell/tabs.js";
+import { countInWords, durationInWords, secondsInWords, shellWord, visibleText } from "../shell/words.js";
+import { showBytes } from "./hex.js";
+import { JsonTree } from "./json_tree.js";
+import { saidElements, whyUnread } from "./said.js";
+import { fromBase64 } from "../data/values.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -21,10 +21,10 @@ const SENDERS_IN_WORDS = new Map([["to-agent", "client → agent"], ["to-client"
 
 /** @type {DetailPane[]} */
 const DETAIL_PANES = [
-  {name: "said", title: "Said", show: showSaid},
-  {name: "tree", title: "Tree", show: showTree},
-  {name: "bytes", title: "Bytes", show: showLineBytes},
-  {name: "pair", title: "Pair", show: showPair},
+  { name: "said", title: "Said", show: showSaid },
+  { name: "tree", title: "Tree", show: showTree },
+  { name: "bytes", title: "Bytes", show: showLineBytes },
+  { name: "pair", title: "Pair", show: showPair },
 ];
 
 /**
@@ -47,7 +47,7 @@ const isReplaced = (recording, row) => (recording.numbers("flags")[row] & 4) !==
  * @param {Recording} recording @param {number} row @returns {Promise<[string, string][]>}
  */
 async function factsOf(recording, row) {
-  const {t_ns, t_first_ns, size, newline, ...frame} = await recording.frame(row);
+  const { t_ns, t_first_ns, size, newline, ...frame } = await recording.frame(row);
   const spread = Number(t_ns) - Number(t_first_ns);
   const startedAt = Date.parse(recording.meta.started_at ?? "");
   const facts = Object.entries({
@@ -94,7 +94,7 @@ export function rowsWithin(recording, row, within) {
   if (within === "call") return rowsOfCallAt(recording, row);
   const turns = recording.numbers("turn");
   const [first, last] = recording.rowsOfTurn(turns[row]) ?? [0, -1];
-  return Array.from({length: last - first + 1}, (_, index) => first + index).filter((at) => turns[at] === turns[row]);
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index).filter((at) => turns[at] === turns[row]);
 }
 
 /**
@@ -133,7 +133,7 @@ async function copyText(box, text) {
     await navigator.clipboard.writeText(text);
     clear(box, `copied (${countInWords(text.length, "character")})`);
   } catch {
-    const area = h("textarea", {readonly: true, rows: 4, "aria-label": "text to copy"}, text);
+    const area = h("textarea", { readonly: true, rows: 4, "aria-label": "text to copy" }, text);
     clear(box, "press Ctrl+C to copy: ", area);
     area.select();
   }
@@ -145,26 +145,26 @@ async function copyText(box, text) {
  * @param {State} state
  */
 export function mountDetail(container, state) {
-  const {recording} = state;
+  const { recording } = state;
   let version = 0;
   let pane = DETAIL_PANES[0];
-  const [heading, summary, facts] = [h("h2", {class: "detail-title"}), h("p"), h("dl", {class: "facts"})];
-  const copied = h("div", {class: "copied", role: "status"});
+  const [heading, summary, facts] = [h("h2", { class: "detail-title" }), h("p"), h("dl", { class: "facts" })];
+  const copied = h("div", { class: "copied", role: "status" });
   const steppers = /** @type {Within[]} */ (["exchange", "call", "turn"]).map((within) => stepper(state, within));
   const copyButton = (/** @type {string} */ name, /** @type {() => Promise<string> | string} */ text) => h("button", {
-    type: "button", on: {click: async () => copyText(copied, await text())}}, name);
-  const ids = {tab: "detail-tab-", panel: () => "detail-panel"};
+    type: "button", on: { click: async () => copyText(copied, await text()) } }, name);
+  const ids = { tab: "detail-tab-", panel: () => "detail-panel" };
   const tabs = tabList("parts of the detail", DETAIL_PANES, ids, choose);
-  const panel = h("div", {class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0});
+  const panel = h("div", { class: "detail-panel", role: "tabpanel", id: "detail-panel", tabindex: 0 });
   const content = [heading, summary,
-    h("div", {class: "detail-line"}, steppers.map(({box}) => box)),
+    h("div", { class: "detail-line" }, steppers.map(({ box }) => box)),
     h("details", {}, h("summary", {}, "all facts"), facts),
-    h("div", {class: "detail-line note"}, "copy as",
+    h("div", { class: "detail-line note" }, "copy as",
       copyButton("command", () => commandFor(recording.meta.name, recording.numbers("seq")[state.row])),
       recording.hasPayloads && copyButton("JSON", async () => new TextDecoder().decode(await recording.line(state.row))),
       copyButton("mermaid", () => mermaidAround(recording, state.row))),
     copied, tabs.element, panel];
-  clear(container, h("p", {class: "note"}, "Choose a row to see what it says."));
+  clear(container, h("p", { class: "note" }, "Choose a row to see what it says."));
 
   /** @param {string} name */
   function choose(name) {
@@ -181,19 +181,19 @@ export function mountDetail(container, state) {
     try {
       await pane.show(fresh, row, state);
     } catch (error) {
-      fresh.append(h("p", {class: "trouble"}, `This cannot be shown: ${messageOf(error)}`));
+      fresh.append(h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`));
     }
     // Another row may have been chosen meanwhile.
     if (mine !== version) return;
     if (!panel.isConnected) clear(container, content);
     const name = recording.text("update", row) ?? recording.text("method", row) ?? "event";
-    const problems = (recording.problems.get(row) ?? []).map(({text, severity}) => {
+    const problems = (recording.problems.get(row) ?? []).map(({ text, severity }) => {
       const [kind, sign] = severity === "warning" ? ["caution", "⚠"] : ["trouble", "✗"];
-      return h("span", {class: `${kind} problem`}, `${sign} ${visibleText(text)}`);
+      return h("span", { class: `${kind} problem` }, `${sign} ${visibleText(text)}`);
     });
-    clear(heading, h("span", {class: "mono"}, `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ", h("span", {class: "badge"}, recording.text("kind", row)));
+    clear(heading, h("span", { class: "mono" }, `#${recording.numbers("seq")[row]} ${visibleText(name)}`), " ", h("span", { class: "badge" }, recording.text("kind", row)));
     clear(summary, summaryOf(recording, row, found), problems);
-    steppers.forEach(({update}) => update());
+    steppers.forEach(({ update }) => update());
     clear(facts, found.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
     clear(copied);
     tabs.show(pane.name);
@@ -214,7 +214,7 @@ function stepper(state, within) {
   /** @type {number[]} */
   let rows = [];
   const button = (/** @type {number} */ by, /** @type {string} */ sign, /** @type {string} */ word) => h("button", {
-    type: "button", "aria-label": `${word} in the ${within}`, on: {click: () => state.select(rows[rows.indexOf(state.row) + by] ?? state.row)}}, sign);
+    type: "button", "aria-label": `${word} in the ${within}`, on: { click: () => state.select(rows[rows.indexOf(state.row) + by] ?? state.row) } }, sign);
   const [previous, place, next] = [button(-1, "‹", "previous"), h("span"), button(1, "›", "next")];
   const box = h("span", {}, previous, place, next);
   const update = () => {
@@ -225,35 +225,35 @@ function stepper(state, within) {
     setAttribute(previous, "aria-disabled", at === 0 && "true");
     setAttribute(next, "aria-disabled", at === rows.length - 1 && "true");
   };
-  return {box, update};
+  return { box, update };
 }
 
 /** @param {HTMLElement} container @param {number} row @param {State} state */
 async function showSaid(container, row, state) {
   container.append(...(await saidElements(state, row)).filter((one) => one !== false));
-  for (const {kind, method, text} of state.recording.meta.members?.[row] ?? []) {
-    container.append(h("div", {class: "block"}, h("div", {class: "block-label"}, visibleText(`${kind} ${method ?? ""}`)), h("div", {class: "text"}, visibleText(text ?? ""))));
+  for (const { kind, method, text } of state.recording.meta.members?.[row] ?? []) {
+    container.append(h("div", { class: "block" }, h("div", { class: "block-label" }, visibleText(`${kind} ${method ?? ""}`)), h("div", { class: "text" }, visibleText(text ?? ""))));
   }
 }
 
 /** @param {HTMLElement} container @param {number} row @param {State} state */
-async function showTree(container, row, {recording}) {
+async function showTree(container, row, { recording }) {
   const obstacle = whyUnread(recording, row);
-  if (obstacle !== "") return container.append(h("p", {class: "note"}, obstacle));
+  if (obstacle !== "") return container.append(h("p", { class: "note" }, obstacle));
   const text = new TextDecoder().decode(await recording.line(row));
   try {
     const tree = new JsonTree(text);
-    container.append(h("button", {type: "button", on: {click: () => tree.openAll()}}, "open all"), tree.box);
+    container.append(h("button", { type: "button", on: { click: () => tree.openAll() } }, "open all"), tree.box);
   } catch {
-    container.append(h("p", {class: "note"}, "The line is not JSON, or nested too deeply; see its bytes."));
+    container.append(h("p", { class: "note" }, "The line is not JSON, or nested too deeply; see its bytes."));
   }
 }
 
 /** @param {HTMLElement} container @param {number} row @param {State} state */
-async function showLineBytes(container, row, {recording}) {
+async function showLineBytes(container, row, { recording }) {
   if (recording.hasPayloads) showBytes(container, () => recording.pieces(row), recording.lineLength(row));
-  else container.append(h("p", {class: "note"}, whyUnread(recording, row)));
-  for (const {rule, made, delivered, base64} of (await recording.cells(row)).fired) {
+  else container.append(h("p", { class: "note" }, whyUnread(recording, row)));
+  for (const { rule, made, delivered, base64 } of (await recording.cells(row)).fired) {
     const bytes = delivered === null ? fromBase64(base64) : new TextEncoder().encode(delivered);
     if (bytes === null || made || !isReplaced(recording, row)) continue;
     container.append(h("h3", {}, `delivered in its place, by ${visibleText(rule)}`));
@@ -263,10 +263,10 @@ async function showLineBytes(container, row, {recording}) {
 
 /** @param {HTMLElement} container @param {number} row @param {State} state */
 async function showPair(container, row, state) {
-  const {recording} = state;
+  const { recording } = state;
   const pair = recording.pair(row);
   container.append(h("p", {}, answerInWords(recording, row) || "It asks nothing and answers nothing.", " ", pair >= 0 && seqButton(state, pair)));
   if (pair < 0) return;
-  container.append(h("p", {class: "text"}, visibleText((await recording.cells(pair)).text)));
+  container.append(h("p", { class: "text" }, visibleText((await recording.cells(pair)).text)));
   await showTree(container, pair, state);
 }

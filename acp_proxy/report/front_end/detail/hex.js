@@ -1,6 +1,6 @@
 // Shows bytes: as text in which nothing is invisible, or as hex with the characters beside it.
-import {h} from "../shell/dom.js";
-import {countInWords, sizeInWords, visiblePieces} from "../shell/words.js";
+import { h } from "../shell/dom.js";
+import { countInWords, sizeInWords, visiblePieces } from "../shell/words.js";
 
 const ROW_BYTES = 16;
 const TEXT_AT_ONCE = 50_000;
@@ -23,7 +23,7 @@ export function hexRows(bytes, base = 0) {
 
 /** Text in which escapes of invisible characters are marked. @param {string} text */
 export function markedText(text) {
-  return h("span", {}, visiblePieces(text).map((piece) => (piece.odd ? h("span", {class: "odd"}, piece.text) : piece.text)));
+  return h("span", {}, visiblePieces(text).map((piece) => (piece.odd ? h("span", { class: "odd" }, piece.text) : piece.text)));
 }
 
 /**
@@ -41,7 +41,7 @@ export function addInParts(box, next) {
     button.textContent = `Show more (${left})`;
     button.hidden = left === "";
   };
-  const button = h("button", {type: "button", class: "show-more", hidden: true, on: {click: show}});
+  const button = h("button", { type: "button", class: "show-more", hidden: true, on: { click: show } });
   box.append(button);
   void show();
 }
@@ -49,7 +49,7 @@ export function addInParts(box, next) {
 /** A text with its lines, in parts if it is long. @param {string} text */
 export function longText(text) {
   let at = 0;
-  const box = h("div", {class: "text"});
+  const box = h("div", { class: "text" });
   addInParts(box, (add) => {
     // Not between the halves of a character.
     const end = at + TEXT_AT_ONCE + (/[\ud800-\udbff]/.test(text[at + TEXT_AT_ONCE - 1] ?? "") ? 1 : 0);

@@ -1,11 +1,11 @@
 // What a frame says to a person: its text, its question, its plan, its output; of a streamed message the whole text.
-import {callElement, callTitle, permissionElement, readCall, seqButton, statusInWords} from "../cards/card.js";
-import {blockElements, terminalElement} from "../cards/terminal.js";
-import {h} from "../shell/dom.js";
-import {contentBlocks} from "./blocks.js";
-import {longText} from "./hex.js";
-import {chunkOf, isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt} from "../data/values.js";
-import {countInWords, durationInWords, sizeInWords, visibleText} from "../shell/words.js";
+import { callElement, callTitle, permissionElement, readCall, seqButton, statusInWords } from "../cards/card.js";
+import { blockElements, terminalElement } from "../cards/terminal.js";
+import { h } from "../shell/dom.js";
+import { contentBlocks } from "./blocks.js";
+import { longText } from "./hex.js";
+import { chunkOf, isObject, objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
+import { countInWords, durationInWords, sizeInWords, visibleText } from "../shell/words.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {import("../data/recording.js").Recording} Recording */
@@ -49,18 +49,18 @@ export async function joinedChunks(recording, row) {
     return isNear ? chunkOf(parsedLine(await recording.line(at))) : null;
   };
   const own = await read(row);
-  if (own === null) return {rows: [], text: ""};
-  const chunks = [{row, text: own.text}];
+  if (own === null) return { rows: [], text: "" };
+  const chunks = [{ row, text: own.text }];
   for (const step of [-1, 1]) {
     for (let at = row + step; at >= 0 && at < recording.rows && chunks.length < MOST_JOINED; at += step) {
       if (isBetweenChunks(recording, at)) continue;
       const chunk = await read(at);
       if (chunk?.kind !== own.kind || chunk.id !== own.id) break;
-      chunks.push({row: at, text: chunk.text});
+      chunks.push({ row: at, text: chunk.text });
     }
   }
   chunks.sort((a, b) => a.row - b.row);
-  return {rows: chunks.map((chunk) => chunk.row), text: chunks.map((chunk) => chunk.text).join("")};
+  return { rows: chunks.map((chunk) => chunk.row), text: chunks.map((chunk) => chunk.text).join("") };
 }
 
 /**
@@ -74,7 +74,7 @@ export async function joinedLines(recording, row) {
   while (rows.length < MOST_JOINED && isLine(rows[0] - 1)) rows.unshift(rows[0] - 1);
   while (rows.length < MOST_JOINED && isLine(rows[rows.length - 1] + 1)) rows.push(rows[rows.length - 1] + 1);
   const lines = await Promise.all(rows.map(async (at) => new TextDecoder().decode(await recording.line(at))));
-  return {rows, text: lines.join("\n")};
+  return { rows, text: lines.join("\n") };
 }
 
 /**
@@ -84,9 +84,9 @@ export async function joinedLines(recording, row) {
 export function longStrings(value, place = "") {
   if (typeof value === "string") {
     const isLong = value.trimEnd().includes("\n") || (value.length > LONG_STRING && value.includes(" "));
-    return isLong ? [{form: "text", text: value, label: place}] : [];
+    return isLong ? [{ form: "text", text: value, label: place }] : [];
   }
-  if (isObject(value) && typeof value.newText === "string") return contentBlocks({...value, type: "diff"});
+  if (isObject(value) && typeof value.newText === "string") return contentBlocks({ ...value, type: "diff" });
   const isDeep = place.split("/").length > DEEPEST_PLACE;
   return Object.entries(value !== null && typeof value === "object" && !isDeep ? value : {}).flatMap(([name, inner]) => longStrings(inner, `${place}/${name}`)).slice(0, MOST_STRINGS);
 }
@@ -97,7 +97,7 @@ export function longStrings(value, place = "") {
  */
 export function saidBlocks(message, method, kind) {
   const params = objectAt(message, "params");
-  const {kind: name, update} = updateOf(message);
+  const { kind: name, update } = updateOf(message);
   if (kind === "request" && method === "session/prompt") return contentBlocks([params.prompt ?? params.content, params.attachments]);
   if (method === "session/update" && /message|thought/.test(name)) return contentBlocks(update.content);
   return longStrings(message);
@@ -108,7 +108,7 @@ export function saidBlocks(message, method, kind) {
  * @param {unknown} message @returns {{text: string, detail: string, status: string}[]}
  */
 export function planSteps(message) {
-  const {kind, update} = updateOf(message);
+  const { kind, update } = updateOf(message);
   if (kind !== "plan" && kind !== "plan_update") return [];
   const plan = isObject(update.plan) ? update.plan : update;
   return [...objectsAt(plan, "entries"), ...objectsAt(plan, "steps")].map((step) => ({
@@ -121,22 +121,22 @@ export function planSteps(message) {
  * @param {State} state @param {number} row @returns {Promise<(HTMLElement | false)[]>}
  */
 export async function saidElements(state, row) {
-  const {recording} = state;
+  const { recording } = state;
   const [kind, method] = [recording.text("kind", row) ?? "", recording.text("method", row) ?? ""];
-  const preview = h("p", {class: "text"}, visibleText((await recording.cells(row)).text) || h("span", {class: "note"}, "nothing"));
+  const preview = h("p", { class: "text" }, visibleText((await recording.cells(row)).text) || h("span", { class: "note" }, "nothing"));
   const obstacle = whyUnread(recording, row);
-  if (obstacle !== "") return [h("p", {class: "note"}, obstacle), preview];
+  if (obstacle !== "") return [h("p", { class: "note" }, obstacle), preview];
   if (recording.text("stream", row) === "event") return [preview];
   if (recording.text("stream", row) === "stderr") return joinedElements(state, await joinedLines(recording, row), "line");
   const message = parsedLine(await recording.line(row));
   if (message === null) return [longText(new TextDecoder().decode(await recording.line(row)))];
   const chunks = await joinedChunks(recording, row);
   if (chunks.rows.length > 0) return joinedElements(state, chunks, "piece");
-  const steps = planSteps(message).map(({status, text, detail}) => h("li", {}, `${statusInWords(status)}: ${visibleText(text)} `, h("span", {class: "note"}, visibleText(detail))));
-  if (steps.length > 0) return [h("ul", {class: "choices"}, steps)];
+  const steps = planSteps(message).map(({ status, text, detail }) => h("li", {}, `${statusInWords(status)}: ${visibleText(text)} `, h("span", { class: "note" }, visibleText(detail))));
+  if (steps.length > 0) return [h("ul", { class: "choices" }, steps)];
   const call = await readCall(recording, row);
   const isAlone = call.rows.length === 0;
-  const card = !isAlone && h("section", {class: "card", "aria-label": "tool call"}, h("h3", {}, callTitle(call.model)), await callElement(state, call.model, call.rows));
+  const card = !isAlone && h("section", { class: "card", "aria-label": "tool call" }, h("h3", {}, callTitle(call.model)), await callElement(state, call.model, call.rows));
   const asked = kind === "request" ? row : recording.pair(row);
   if (method === "session/request_permission" && asked >= 0) return [await permissionElement(state, asked, call.model.title, isAlone), card];
   if (!isAlone) return [card];
@@ -150,9 +150,9 @@ export async function saidElements(state, row) {
  * A text that was joined from rows.
  * @param {State} state @param {{rows: number[], text: string}} joined @param {string} noun
  */
-function joinedElements(state, {rows, text}, noun) {
+function joinedElements(state, { rows, text }, noun) {
   const [first, last] = [rows[0], rows[rows.length - 1]];
   const times = state.recording.numbers("t_ns");
-  const heading = h("p", {class: "note"}, `${countInWords(rows.length, noun)}, `, seqButton(state, first), "–", seqButton(state, last), durationInWords(times[last] - times[first], " over "));
-  return [first !== last && heading, text === "" ? h("p", {class: "note"}, `an empty ${noun}`) : longText(text)];
+  const heading = h("p", { class: "note" }, `${countInWords(rows.length, noun)}, `, seqButton(state, first), "–", seqButton(state, last), durationInWords(times[last] - times[first], " over "));
+  return [first !== last && heading, text === "" ? h("p", { class: "note" }, `an empty ${noun}`) : longText(text)];
 }

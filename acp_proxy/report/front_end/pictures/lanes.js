@@ -30,7 +30,7 @@ const GAP_NS = 5e9;
  */
 export function endsOf(recording, row) {
   const [from, to] = ["from", "to"].map((name) => /** @type {Lane | null} */ (recording.text(name, row)));
-  return from && to && {from, to};
+  return from && to && { from, to };
 }
 
 /**
@@ -38,7 +38,7 @@ export function endsOf(recording, row) {
  * @param {Recording} recording @returns {Lane[]}
  */
 export function lanesOf(recording) {
-  const {parties, summary} = recording.meta;
+  const { parties, summary } = recording.meta;
   const isFaulted = Object.values(summary.faults).some((times) => times > 0);
   const seen = new Set(["client", "agent", isFaulted ? "proxy" : "", ...Object.values(parties)]);
   return LANES.filter((lane) => seen.has(lane));
@@ -55,7 +55,7 @@ export function openSpans(recording) {
   const [times, delays] = [recording.numbers("t_ns"), recording.numbers("delay_ns")];
   /** @type {{prompt_seq: number, end_seq: number | null}[]} */
   const turns = recording.meta.summary.turns;
-  const turnEnds = new Map(turns.map(({prompt_seq, end_seq}) => [prompt_seq, end_seq]));
+  const turnEnds = new Map(turns.map(({ prompt_seq, end_seq }) => [prompt_seq, end_seq]));
   /** @type {Span[]} */
   const spans = [];
   for (let row = 0; row < recording.rows; row++) {
@@ -65,8 +65,8 @@ export function openSpans(recording) {
     const end = Number(turnEnds.has(requests[row]) ? turnEnds.get(requests[row]) : answers[row]);
     const to = ends && end > 0 ? recording.nearest(end) : Infinity;
     const from = delays[row] > 0 ? recording.rowAt(times[row] + delays[row]) : row;
-    if (isDropped) spans.push({lane: "proxy", from: row, to});
-    else if (ends) spans.push({lane: ends.to, from, to});
+    if (isDropped) spans.push({ lane: "proxy", from: row, to });
+    else if (ends) spans.push({ lane: ends.to, from, to });
   }
   return spans;
 }
@@ -99,14 +99,14 @@ export function sequenceItems(recording, shown) {
       const item = late[next];
       held--;
       if (items[items.length - 1] === item) [item.delivered, item.held] = [true, held];
-      else items.push({...item, kind: "delivery", time: item.arrived, after: item.arrived - before, seen, held});
+      else items.push({ ...item, kind: "delivery", time: item.arrived, after: item.arrived - before, seen, held });
       before = item.arrived;
     }
   };
   for (const item of frames) {
     const began = times[item.row] - (waits[item.row] || 0);
     deliver(began);
-    if (began - before >= GAP_NS) items.push({...item, kind: "gap", after: began - before, delay: 0, seen, held});
+    if (began - before >= GAP_NS) items.push({ ...item, kind: "gap", after: began - before, delay: 0, seen, held });
     if (item.delay > 0) held++;
     item.after = item.time - before;
     item.held = held;
@@ -132,7 +132,7 @@ function framesOf(recording, shown) {
       frame.delay = Math.max(frame.delay, delay);
       frame.arrived = Math.max(frame.arrived, time + delay);
     } else {
-      frames.push({kind: "frame", row, last: row, count: 1, time, after: NaN, delay, arrived: time + delay, delivered: false, seen: row - 1, held: 0});
+      frames.push({ kind: "frame", row, last: row, count: 1, time, after: NaN, delay, arrived: time + delay, delivered: false, seen: row - 1, held: 0 });
     }
   }
   return frames;
@@ -149,10 +149,10 @@ export function arrowsOf(recording, item) {
   const isLate = item.delay > 0;
   const arrives = !isLate || item.delivered || item.kind === "delivery";
   /** @type {Arrow} */
-  const onward = {from: "proxy", to: ends.to, end: "head", slanted: isLate};
-  if (fate === "undelivered" || (!fate && !isLate)) return [{...ends, end: fate ? "cross" : "head", slanted: false}];
+  const onward = { from: "proxy", to: ends.to, end: "head", slanted: isLate };
+  if (fate === "undelivered" || (!fate && !isLate)) return [{ ...ends, end: fate ? "cross" : "head", slanted: false }];
   if (item.kind === "delivery") return [onward];
   const end = fate === "dropped" ? "cross" : fate === "changed" ? "changed" : "clock";
-  const inward = fate === "injected" ? [] : [/** @type {Arrow} */ ({from: ends.from, to: "proxy", end, slanted: false})];
+  const inward = fate === "injected" ? [] : [/** @type {Arrow} */ ({ from: ends.from, to: "proxy", end, slanted: false })];
   return arrives && fate !== "dropped" ? [...inward, onward] : inward;
 }

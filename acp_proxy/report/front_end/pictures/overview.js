@@ -1,8 +1,8 @@
 // The strip above the views: how much passed when, turns, problems and faults, and the part of the
 // time that is shown, which mouse and keyboard change.
-import {clear, h, svg} from "../shell/dom.js";
-import {durationInWords, secondsInWords} from "../shell/words.js";
-import {countsByPlace, lengthOf, placeOf, timeAt, timeAxis} from "./time_axis.js";
+import { clear, h, svg } from "../shell/dom.js";
+import { durationInWords, secondsInWords } from "../shell/words.js";
+import { countsByPlace, lengthOf, placeOf, timeAt, timeAxis } from "./time_axis.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 
@@ -35,19 +35,19 @@ export class OverviewStrip {
     this.bars = svg("g", null);
     this.hits = svg("g", null);
     this.cursor = svg("g", null);
-    this.veil = h("div", {class: "overview-veil"});
+    this.veil = h("div", { class: "overview-veil" });
     this.handles = ["Show from", "Show until"].map((label, end) => h("input", {
       class: "overview-handle", type: "range", min: 0, max: STEPS, "aria-label": label,
-      on: {input: () => this.moveHandle(end), change: () => this.apply()},
+      on: { input: () => this.moveHandle(end), change: () => this.apply() },
     }));
     const types = ["pointerdown", "pointermove", "pointerup", "pointercancel"];
     const on = Object.fromEntries(types.map((type) => [type, this.onPointer]));
-    this.strip = h("div", {class: "overview-strip", on}, this.picture(), this.veil, this.handles);
-    this.hint = h("span", {class: "overview-hint"});
+    this.strip = h("div", { class: "overview-strip", on }, this.picture(), this.veil, this.handles);
+    this.hint = h("span", { class: "overview-hint" });
     const showAll = () => state.setRange(null);
-    this.all = h("button", {type: "button", on: {click: showAll}}, "Show all of the time");
-    const foot = h("div", {class: "overview-foot"}, this.words(), this.hint, this.all);
-    const attributes = {class: "overview-box", "aria-label": "Overview"};
+    this.all = h("button", { type: "button", on: { click: showAll } }, "Show all of the time");
+    const foot = h("div", { class: "overview-foot" }, this.words(), this.hint, this.all);
+    const attributes = { class: "overview-box", "aria-label": "Overview" };
     container.append(h("section", attributes, this.strip, foot));
     // The rows come first.
     const drawBars = () => setTimeout(() => this.drawBars());
@@ -62,31 +62,31 @@ export class OverviewStrip {
 
   /** What never changes, and places for the rest. */
   picture() {
-    const {recording, axis, times} = this;
-    const {turns} = recording.meta.summary;
+    const { recording, axis, times } = this;
+    const { turns } = recording.meta.summary;
     /** @type {HTMLElement[]} */
     const labels = [];
     /** @param {number} from @param {number} to @param {string} words */
     const band = (from, to, words) => {
       const [left, right] = [from, to].map((time) => placeOf(axis, time));
-      const style = {left: `${left * 100}%`, width: `${(right - left) * 100}%`};
-      if (right - left > LABELLED) labels.push(h("span", {class: "overview-label", style}, words));
+      const style = { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
+      if (right - left > LABELLED) labels.push(h("span", { class: "overview-label", style }, words));
       return `M${left * PARTS} ${TOP}V${HEIGHT}H${right * PARTS}V${TOP}Z`;
     };
     const timeOf = (/** @type {number | null} */ seq) => times[recording.nearest(seq ?? Infinity)];
-    const bands = turns.map((/** @type {any} */ {id, prompt_seq, end_seq}) =>
+    const bands = turns.map((/** @type {any} */ { id, prompt_seq, end_seq }) =>
       band(timeOf(prompt_seq), timeOf(end_seq), `turn ${id}`));
-    const quiet = axis.quiet.map(({from, to}) => band(from, to, durationInWords(to - from)));
-    const view = {viewBox: `0 0 ${PARTS} ${HEIGHT}`, preserveAspectRatio: "none"};
+    const quiet = axis.quiet.map(({ from, to }) => band(from, to, durationInWords(to - from)));
+    const view = { viewBox: `0 0 ${PARTS} ${HEIGHT}`, preserveAspectRatio: "none" };
     const parts = [
-      svg("path", {class: "overview-turn", d: bands.join("")}),
-      svg("path", {class: "overview-quiet", d: quiet.join("")}),
-      svg("path", {class: "overview-middle", d: `M0 ${MIDDLE}H${PARTS}`}),
+      svg("path", { class: "overview-turn", d: bands.join("") }),
+      svg("path", { class: "overview-quiet", d: quiet.join("") }),
+      svg("path", { class: "overview-middle", d: `M0 ${MIDDLE}H${PARTS}` }),
       this.bars, this.hits, this.cursor,
       this.path("fault", this.faults, () => "8h.01"),
       this.path("problem", this.state.problems, () => "8h.01"),
     ];
-    return [svg("svg", {...view, "aria-hidden": "true"}, parts), ...labels];
+    return [svg("svg", { ...view, "aria-hidden": "true" }, parts), ...labels];
   }
 
   /**
@@ -96,11 +96,11 @@ export class OverviewStrip {
   path(name, rows, shape) {
     const counts = countsByPlace(this.axis, this.times, rows, PARTS);
     const shapes = Array.from(counts, (count, at) => count && `M${at + 0.5} ${shape(count)}`);
-    return svg("path", {class: `overview-${name}`, d: shapes.filter(Boolean).join("")});
+    return svg("path", { class: `overview-${name}`, d: shapes.filter(Boolean).join("") });
   }
 
   drawBars() {
-    const {filtered} = this.state;
+    const { filtered } = this.state;
     const streams = this.recording.codes("stream");
     const most = Math.max(...countsByPlace(this.axis, this.times, filtered, PARTS));
     /** @param {string} name @param {string} stream @param {number} half */
@@ -114,11 +114,11 @@ export class OverviewStrip {
 
   drawCursor() {
     const place = placeOf(this.axis, this.times[this.state.row]) * PARTS;
-    clear(this.cursor, svg("path", {class: "overview-cursor", d: `M${place} 0V${HEIGHT}`}));
+    clear(this.cursor, svg("path", { class: "overview-cursor", d: `M${place} 0V${HEIGHT}` }));
   }
 
   showRange() {
-    const {range} = this.state;
+    const { range } = this.state;
     this.choose(range === null ? [0, 1] : range.map((time) => placeOf(this.axis, time)));
     this.all.hidden = range === null;
     this.hint.textContent = range === null ? "" : `showing ${range.map(inSeconds).join(" to ")}`;
@@ -126,7 +126,7 @@ export class OverviewStrip {
 
   /** The places between which time is shown. */
   get chosen() {
-    return this.handles.map(({value}) => Number(value) / STEPS);
+    return this.handles.map(({ value }) => Number(value) / STEPS);
   }
 
   /** @param {number[]} chosen places */
@@ -149,14 +149,14 @@ export class OverviewStrip {
 
   /** Takes the other handle along where one goes beyond it. @param {number} end 0 or 1 */
   moveHandle(end) {
-    const {chosen} = this;
+    const { chosen } = this;
     chosen[1 - end] = end ? Math.min(...chosen) : Math.max(...chosen);
     this.choose(chosen);
   }
 
   /** Chooses a stretch of time by a drag, and a row by a click. @param {PointerEvent} event */
-  onPointer = ({type, target, button, pointerId, clientX}) => {
-    const {left, width} = this.strip.getBoundingClientRect();
+  onPointer = ({ type, target, button, pointerId, clientX }) => {
+    const { left, width } = this.strip.getBoundingClientRect();
     const place = Math.max(0, Math.min(1, (clientX - left) / width));
     const isOnHandle = this.handles.some((handle) => handle === target);
     if (type === "pointerdown" && button === 0 && !isOnHandle) {
@@ -178,7 +178,7 @@ export class OverviewStrip {
    * @param {number} place
    */
   rowAt(place) {
-    const {axis, times} = this;
+    const { axis, times } = this;
     const under = Math.min(this.recording.rowAt(timeAt(axis, place)), times.length - 1);
     let [found, nearest] = [under, NEAR];
     for (const row of [...this.state.problems, ...this.faults]) {
@@ -190,7 +190,7 @@ export class OverviewStrip {
 
   /** What the strip shows, in words. */
   words() {
-    const {times, axis} = this;
+    const { times, axis } = this;
     const length = durationInWords(times[times.length - 1] - times[0]);
     const named = (/** @type {string} */ what, /** @type {Int32Array} */ rows) => {
       const seqs = [...rows.subarray(0, NAMED_ROWS)].map((row) => this.recording.numbers("seq")[row]);

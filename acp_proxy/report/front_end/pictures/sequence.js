@@ -1,9 +1,9 @@
 // The sequence diagram: client and agent, who else answers, and the proxy where faults did something.
 // It is a virtual list; each row is a small drawing with its text beside the arrow.
-import {durationInWords, secondsInWords, sizeInWords, visibleText} from "../shell/words.js";
-import {h, svg} from "../shell/dom.js";
-import {VirtualList} from "../shell/virtual_list.js";
-import {arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems} from "./lanes.js";
+import { durationInWords, secondsInWords, sizeInWords, visibleText } from "../shell/words.js";
+import { h, svg } from "../shell/dom.js";
+import { VirtualList } from "../shell/virtual_list.js";
+import { arrowsOf, endsOf, lanesOf, lateUpdates, openSpans, sequenceItems } from "./lanes.js";
 
 /**
  * @typedef {import("../shell/state.js").State} State
@@ -20,12 +20,12 @@ const SLANT_TO = 38;
 const SUB_LANE = 8;
 const EDGE = 5;
 const LABEL_CHARACTERS = 300;
-const FIGURES = {cross: "✗", changed: "≠", made: "+", clock: "■"};
+const FIGURES = { cross: "✗", changed: "≠", made: "+", clock: "■" };
 const KEY = "thick: has to answer · striped: never answers";
 const KEY_OF_FAULTS = " · by a fault: ✗ dropped, ≠ changed, + made up, ■ held";
 
 /** @type {View} */
-export const sequenceView = {name: "sequence", title: "Sequence", key: "2", mount: (container, state) => new SequenceView(container, state)};
+export const sequenceView = { name: "sequence", title: "Sequence", key: "2", mount: (container, state) => new SequenceView(container, state) };
 
 class SequenceView {
   /** @param {HTMLElement} container @param {State} state */
@@ -39,18 +39,18 @@ class SequenceView {
     /** @type {Item[]} */
     this.items = [];
     const heads = this.lanes.map((lane) =>
-      h("span", {class: `sequence-head lane-${lane}`, style: {left: `${this.place(lane)}%`}}, lane));
+      h("span", { class: `sequence-head lane-${lane}`, style: { left: `${this.place(lane)}%` } }, lane));
     this.list = new VirtualList({
       label: "Sequence of messages",
       rowHeight: SEQUENCE_ROW,
-      head: [h("span", {role: "columnheader"}, "Frame"), h("span", {class: "sequence-field", role: "columnheader"}, heads)],
+      head: [h("span", { role: "columnheader" }, "Frame"), h("span", { class: "sequence-field", role: "columnheader" }, heads)],
       render: (item, node) => this.render(this.items[item], node),
       onActive: (item) => state.select(this.items[item].row),
     });
-    this.empty = h("p", {class: "list-empty", hidden: true}, "No frame matches the filter and the chosen time.");
-    const key = h("p", {class: "sequence-key"}, KEY, this.places.has("proxy") ? KEY_OF_FAULTS : "");
+    this.empty = h("p", { class: "list-empty", hidden: true }, "No frame matches the filter and the chosen time.");
+    const key = h("p", { class: "sequence-key" }, KEY, this.places.has("proxy") ? KEY_OF_FAULTS : "");
     const lines = [...this.places.values()].map((place) => `linear-gradient(var(--line), var(--line)) ${place}% 0 / 1px 100% no-repeat`);
-    container.append(h("div", {class: "sequence", style: {"--lifelines": lines.join(", ")}}, this.list.element, this.empty, key));
+    container.append(h("div", { class: "sequence", style: { "--lifelines": lines.join(", ") } }, this.list.element, this.empty, key));
   }
 
   /** @param {import("../shell/app.js").Change} change */
@@ -71,7 +71,7 @@ class SequenceView {
   }
 
   goTo() {
-    const {row} = this.state;
+    const { row } = this.state;
     const active = this.items[this.list.active];
     if (active === undefined || row < active.row || row > active.last) this.list.setActive(this.indexOf(row));
   }
@@ -86,11 +86,11 @@ class SequenceView {
 
   /** @param {Item} item @param {HTMLElement} node */
   render(item, node) {
-    const {recording} = this;
-    const {row, kind, after} = item;
+    const { recording } = this;
+    const { row, kind, after } = item;
     const labels = this.labels(item, recording.cellsNow(row));
-    const words = labels.map(({textContent}) => textContent ?? "");
-    const problems = kind === "frame" ? recording.problems.get(row)?.map(({text}) => text) : undefined;
+    const words = labels.map(({ textContent }) => textContent ?? "");
+    const problems = kind === "frame" ? recording.problems.get(row)?.map(({ text }) => text) : undefined;
     const number = kind === "frame" ? this.number(item) : "";
     const pause = after >= 0 && kind !== "gap" ? durationInWords(after, ", ") : "";
     const trouble = problems ? `. Problem: ${problems.join(" ")}` : "";
@@ -100,27 +100,27 @@ class SequenceView {
     node.title = visibleText([...words, ...(problems ?? [])].join("\n"));
     node.setAttribute("aria-label", `${number} ${words.join("; ")}${pause && `${pause} after`}${trouble}`);
     const time = kind === "gap" ? "" : secondsInWords(item.time, "", " s");
-    const drawing = svg("svg", {"aria-hidden": "true"}, this.bars(item), this.arrows(item));
+    const drawing = svg("svg", { "aria-hidden": "true" }, this.bars(item), this.arrows(item));
     node.append(
-      h("span", {class: "sequence-when", role: "gridcell"}, h("b", null, problems ? "▼ " : "", number), time),
-      h("span", {class: "sequence-field", role: "gridcell"}, drawing, labels));
+      h("span", { class: "sequence-when", role: "gridcell" }, h("b", null, problems ? "▼ " : "", number), time),
+      h("span", { class: "sequence-field", role: "gridcell" }, drawing, labels));
   }
 
   /** @param {Item} item */
-  number({row, last}) {
+  number({ row, last }) {
     const seqs = this.recording.numbers("seq");
     return last > row ? `#${seqs[row]}–${seqs[last]}` : `#${seqs[row]}`;
   }
 
   /** Who has to answer, as bars, and what the proxy holds. @param {Item} item */
-  bars({kind, seen, last, held, delay, delivered}) {
+  bars({ kind, seen, last, held, delay, delivered }) {
     const isFrame = kind === "frame";
     const end = isFrame ? last : seen;
-    const spans = this.spans.filter(({from, to}) => from <= end && seen < to);
+    const spans = this.spans.filter(({ from, to }) => from <= end && seen < to);
     const bars = this.lanes.map((lane) => {
       const [above, below] = [seen, end].map((row) =>
         spans.filter((span) => span.lane === lane && span.from <= row && row < span.to));
-      const how = below.some(({to}) => to === Infinity) ? "never" : "";
+      const how = below.some(({ to }) => to === Infinity) ? "never" : "";
       const [top, bottom] = [above.length ? 0 : ARROW_Y, below.length ? SEQUENCE_ROW : ARROW_Y];
       return top < bottom && this.bar(lane, top, bottom, how);
     });
@@ -132,19 +132,19 @@ class SequenceView {
   /** @param {Lane} lane @param {number} y1 @param {number} y2 @param {string} how */
   bar(lane, y1, y2, how) {
     const x = `${this.place(lane)}%`;
-    return svg("line", {class: `sequence-bar lane-${lane} ${how}`, x1: x, x2: x, y1, y2});
+    return svg("line", { class: `sequence-bar lane-${lane} ${how}`, x1: x, x2: x, y1, y2 });
   }
 
   /** @param {Item} item */
   arrows(item) {
     const kind = `kind-${this.recording.text("kind", item.row)}`;
-    const drawn = arrowsOf(this.recording, item).flatMap(({from, to, end, slanted}) => {
+    const drawn = arrowsOf(this.recording, item).flatMap(({ from, to, end, slanted }) => {
       const [x1, x2] = [this.place(from), this.place(to)];
       const y1 = slanted && !item.delivered ? SLANT_FROM : ARROW_Y;
       const y2 = slanted ? SLANT_TO : ARROW_Y;
-      const line = svg("line", {class: `sequence-arrow ${kind}`, x1: `${x1}%`, x2: `${x2}%`, y1, y2});
-      const head = svg("path", {class: "sequence-point", d: `M0 0L${x1 < x2 ? -9 : 9} -4.5V4.5Z`});
-      const point = svg("svg", {x: `${x2}%`, y: y2}, head);
+      const line = svg("line", { class: `sequence-arrow ${kind}`, x1: `${x1}%`, x2: `${x2}%`, y1, y2 });
+      const head = svg("path", { class: "sequence-point", d: `M0 0L${x1 < x2 ? -9 : 9} -4.5V4.5Z` });
+      const point = svg("svg", { x: `${x2}%`, y: y2 }, head);
       return [line, end === "head" ? point : this.figure(to, y2, end)];
     });
     const isMade = item.kind === "frame" && this.recording.text("fate", item.row) === "injected";
@@ -153,7 +153,7 @@ class SequenceView {
 
   /** @param {Lane} lane @param {number} y @param {keyof typeof FIGURES} name */
   figure(lane, y, name) {
-    const attributes = {class: `sequence-figure figure-${name}`, x: `${this.place(lane)}%`, y};
+    const attributes = { class: `sequence-figure figure-${name}`, x: `${this.place(lane)}%`, y };
     return svg("text", attributes, FIGURES[name]);
   }
 
@@ -162,18 +162,18 @@ class SequenceView {
    * @param {Item} item @param {RowCells | null} cells
    */
   labels(item, cells) {
-    const {recording} = this;
+    const { recording } = this;
     const ends = endsOf(recording, item.row);
     if (item.kind === "gap") return [this.boxed("pause", `${durationInWords(item.after)} later`)];
     if (ends === null) return [this.boxed(recording.text("kind", item.row) ?? "", cells?.text ?? "")];
-    const {from, to} = ends;
+    const { from, to } = ends;
     const fate = recording.text("fate", item.row);
     const rules = cells?.fired.map((one) => one.rule).join(", ");
     const rule = visibleText(rules || recording.text("fault", item.row) || "");
     const said = (/** @type {Lane} */ from, /** @type {Lane} */ to) =>
       this.label(from, to, ...this.badges(item), h("b", null, this.verb(item)), ` ${withoutMark(cells)}`);
     const fault = (/** @type {Lane} */ from, /** @type {Lane} */ to, /** @type {string} */ words) =>
-      this.label(from, to, h("span", {class: "fault"}, words));
+      this.label(from, to, h("span", { class: "fault" }, words));
     if (fate === "undelivered" || (!fate && !item.delay)) return [said(from, to)];
     const late = item.delay ? durationInWords(item.delay) : "";
     const by = rule ? ` (${rule})` : ", in the queue";
@@ -193,7 +193,7 @@ class SequenceView {
    * @param {Lane} from @param {Lane} to @param {...(Node | string)} text
    */
   label(from, to, ...text) {
-    const ends = h("span", {class: "visually-hidden"}, `${from} → ${to} `);
+    const ends = h("span", { class: "visually-hidden" }, `${from} → ${to} `);
     return this.between(from, to, ends, ...text);
   }
 
@@ -202,7 +202,7 @@ class SequenceView {
    * @param {string} name @param {string} text
    */
   boxed(name, text) {
-    const box = h("span", {class: `sequence-box box-${name}`}, h("b", null, name), ` ${text}`);
+    const box = h("span", { class: `sequence-box box-${name}` }, h("b", null, name), ` ${text}`);
     return this.between("client", "agent", box);
   }
 
@@ -210,13 +210,13 @@ class SequenceView {
   between(from, to, ...text) {
     const places = [from, to].map((lane) => Math.max(this.place(lane), this.place("client")));
     const [left, right] = [Math.min(...places), Math.max(...places)];
-    const style = {left: `calc(${left}% + 12px)`, "--room": `calc(${right - left}% - 24px)`};
-    return h("span", {class: "sequence-label", style}, text);
+    const style = { left: `calc(${left}% + 12px)`, "--room": `calc(${right - left}% - 24px)` };
+    return h("span", { class: "sequence-label", style }, text);
   }
 
   /** @param {Item} item */
-  verb({row, last, count}) {
-    const {recording} = this;
+  verb({ row, last, count }) {
+    const { recording } = this;
     const verb = recording.verb(row);
     if (/ [✓✗]$/.test(verb)) return verb + durationInWords(recording.numbers("latency_ns")[row], " after ");
     const took = recording.numbers("t_ns")[last] - recording.numbers("t_ns")[row];
@@ -224,14 +224,14 @@ class SequenceView {
   }
 
   /** @param {Item} item */
-  badges({row, last}) {
-    const {recording} = this;
+  badges({ row, last }) {
+    const { recording } = this;
     const isUnanswered = Number.isNaN(recording.numbers("response_seq")[row]);
     if (recording.text("kind", row) === "request" && isUnanswered) {
-      return [h("span", {class: "badge trouble"}, "never answered"), " "];
+      return [h("span", { class: "badge trouble" }, "never answered"), " "];
     }
     const isLate = this.late.has(row) || this.late.has(last);
-    return isLate ? [h("span", {class: "badge caution"}, "after the end of its turn"), " "] : [];
+    return isLate ? [h("span", { class: "badge caution" }, "after the end of its turn"), " "] : [];
   }
 }
 

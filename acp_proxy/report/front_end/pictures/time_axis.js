@@ -1,7 +1,7 @@
 // Maps the time of a recording to positions from 0 to 1, with quiet stretches drawn short, and counts
 // rows by position. Pure: knows no page.
 
-import {lowerBound} from "../data/recording.js";
+import { lowerBound } from "../data/recording.js";
 
 const QUIET_PART = 0.02;
 const QUIET_PASSES = 3;
@@ -30,15 +30,15 @@ export function timeAxis(times) {
   const active = last - first - lengthOf(quiet);
   const each = Math.min(MOST_OF_ONE, MOST_OF_ALL / Math.max(1, quiet.length));
   const short = active > 0 ? (active * each) / (1 - each * quiet.length) : 1;
-  const breaks = [first, ...quiet.flatMap(({from, to}) => [from, to]), last];
+  const breaks = [first, ...quiet.flatMap(({ from, to }) => [from, to]), last];
   const lengths = breaks.slice(1).map((time, at) => time - breaks[at]);
   // Every second one is quiet.
   const widths = lengths.map((length, at) => (at % 2 ? Math.min(short, length) : length));
   const whole = widths.reduce((sum, width) => sum + width, 0) || 1;
   let done = 0;
   const places = [0, ...widths.map((width) => (done += width) / whole)];
-  const shortened = quiet.filter(({from, to}) => active > 0 && short < SHORTENED * (to - from));
-  return {times: breaks, places, quiet: shortened};
+  const shortened = quiet.filter(({ from, to }) => active > 0 && short < SHORTENED * (to - from));
+  return { times: breaks, places, quiet: shortened };
 }
 
 /**
@@ -54,7 +54,7 @@ function quietStretches(times) {
     const least = QUIET_PART * (length - lengthOf(found));
     const longer = [];
     for (let row = 1; row < times.length; row++) {
-      if (times[row] - times[row - 1] > least) longer.push({from: times[row - 1], to: times[row]});
+      if (times[row] - times[row - 1] > least) longer.push({ from: times[row - 1], to: times[row] });
     }
     if (longer.length > Math.max(FEW, times.length / ROWS_FOR_ONE)) break;
     found = longer;
@@ -63,7 +63,7 @@ function quietStretches(times) {
 }
 
 /** Returns how long stretches are together. @param {Stretch[]} stretches */
-export const lengthOf = (stretches) => stretches.reduce((sum, {from, to}) => sum + to - from, 0);
+export const lengthOf = (stretches) => stretches.reduce((sum, { from, to }) => sum + to - from, 0);
 
 /** Returns where a time is, from 0 to 1. @param {TimeAxis} axis @param {number} time */
 export const placeOf = (axis, time) => interpolate(axis.times, axis.places, time);

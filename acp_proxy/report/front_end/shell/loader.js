@@ -1,6 +1,6 @@
 // Starts the page: inflates its script, which is a block of data so that the file is small, and runs it.
 // The content policy of the page allows that script by its hash, and no other.
-import {EmbeddedSource} from "../data/source.js";
+import { EmbeddedSource } from "../data/source.js";
 
 /** Runs the script; says so if the browser cannot. */
 export async function loadPage() {
@@ -8,7 +8,7 @@ export async function loadPage() {
   try {
     const text = new TextDecoder().decode(await new EmbeddedSource().bytes("script"));
     const types = /** @type {any} */ (window).trustedTypes;
-    const policy = types?.createPolicy("acp-report-script", {createScript: () => text});
+    const policy = types?.createPolicy("acp-report-script", { createScript: () => text });
     element.textContent = policy ? policy.createScript("") : text;
     document.body.append(element);
     element.remove();

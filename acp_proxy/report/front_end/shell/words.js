@@ -12,14 +12,14 @@ const UNSEEN = new RegExp(
 export function visiblePieces(text) {
   const pieces = [];
   let done = 0;
-  for (const {0: odd, index} of text.matchAll(UNSEEN)) {
-    if (index > done) pieces.push({text: text.slice(done, index), odd: false});
+  for (const { 0: odd, index } of text.matchAll(UNSEEN)) {
+    if (index > done) pieces.push({ text: text.slice(done, index), odd: false });
     done = index + odd.length;
     const code = odd.codePointAt(0) ?? 0;
     const [letter, digits] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
-    pieces.push({text: odd === "\r" ? "\\r" : `\\${letter}${code.toString(16).padStart(digits, "0")}`, odd: true});
+    pieces.push({ text: odd === "\r" ? "\\r" : `\\${letter}${code.toString(16).padStart(digits, "0")}`, odd: true });
   }
-  if (done < text.length) pieces.push({text: text.slice(done), odd: false});
+  if (done < text.length) pieces.push({ text: text.slice(done), odd: false });
   return pieces;
 }
 
