@@ -15,12 +15,6 @@ if TYPE_CHECKING:
 
     from acp_proxy.report.blocks import DataBlock
 
-DIFFERENCES = ("seq", "t_ns", "exchange")
-TEXTS = (
-    "stream", "kind", "method", "session", "tool_call", "terminal", "newline", "delivered",
-    "fault", "answer_session", "answer_terminal", "update", "tone", "from", "to", "fate",
-)  # fmt: skip
-
 
 @frozen
 class DecodedReport:
@@ -51,16 +45,16 @@ def decode(blocks: Iterable[DataBlock]) -> DecodedReport:
     return DecodedReport(meta, rows, _decode_lines(meta, rows, data), [*data])
 
 
-def numbers(codes: Iterable[int], base: int | None = None) -> list[int | None]:
-    """Decodes the u of a column of numbers; with a base one of differences."""
+def numbers(codes: Iterable[int], *, are_differences: bool = False) -> list[int | None]:
+    """Decodes the u of a column of numbers."""
     values: list[int | None] = []
-    before = base
+    before = 0
     for code in codes:
         if code == 0:
             values.append(None)
             continue
         value = (code - 1) >> 1 if (code - 1) & 1 == 0 else -(code >> 1)
-        if before is not None:
+        if are_differences:
             value = before = before + value
         values.append(value)
     return values
@@ -80,15 +74,15 @@ def _decode_index(data: bytes, texts: list[str]) -> list[dict[str, Any]]:
     header, at = json.loads(data[4 : 4 + size]), 4 + size
     texts += header["texts"]
     rows: list[dict[str, Any]] = [{} for _ in range(header["rows"])]
-    for name, width, base in header["columns"]:
+    for name, kind, width in header["columns"]:
         end = at + width * len(rows)
         codes = column(data[at:end], width, len(rows))
         at = end
         values: list[Any]
-        if name in TEXTS:
+        if kind == "text":
             values = [None if code == 0 else texts[code - 1] for code in codes]
         else:
-            values = numbers(codes, base if name in DIFFERENCES else None)
+            values = numbers(codes, are_differences=kind == "difference")
         for row, value in zip(rows, values, strict=True):
             row[name] = value
     assert at == len(data)

@@ -7,7 +7,7 @@ says how many there are. The same recording gives the same bytes.
 
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -35,7 +35,7 @@ from acp_proxy.store.checked_values import Row
 from acp_proxy.store.plain_updates import PlainUpdate
 from acp_proxy.store.reader import RecordingReader
 
-FORMAT = 1
+FORMAT = 2
 CHUNK_ROWS = 65_536
 """Rows whose columns are in one block."""
 CELL_ROWS = 1_024
@@ -47,6 +47,9 @@ PAYLOAD_BYTES = 1 << 20
 _LEVEL = 6
 _MOST_MEMBERS = 5_000
 """Messages of batches that are described one by one."""
+
+
+_Encoder = Callable[[Sequence[Any]], list[int]]
 
 
 class DataBlock(NamedTuple):
@@ -179,6 +182,10 @@ class _IndexBlocks:
         self.rows = 0
         self.blocks = 0
         self._texts = Texts()
+        self._encoders: dict[str, tuple[str, _Encoder]] = {
+            **dict.fromkeys(TEXTS, ("text", self._texts.codes)),
+            **dict.fromkeys(DIFFERENCES, ("difference", _difference_codes)),
+        }
         self._first_of_run: int | None = None
         self._begin()
 
@@ -212,20 +219,13 @@ class _IndexBlocks:
         self._runs: list[int | None] = []
 
     def _block(self) -> DataBlock:
-        columns: list[tuple[str, int, int]] = []
+        columns: list[tuple[str, str, int]] = []
         data = []
         for name, values in self._columns():
-            if values.count(None) == len(values):
-                columns.append((name, 0, 0))
-                continue
-            if name in TEXTS:
-                codes = self._texts.codes(values)
-            elif name in DIFFERENCES:
-                codes = number_codes([*differences(values)])
-            else:
-                codes = number_codes(values)
-            width, encoded = planes(codes)
-            columns.append((name, width, 0))
+            kind, encode = self._encoders.get(name, ("number", number_codes))
+            is_empty = values.count(None) == len(values)
+            width, encoded = (0, b"") if is_empty else planes(encode(values))
+            columns.append((name, kind, width))
             data.append(encoded)
         header = {"rows": len(self._runs), "texts": self._texts.take_new(), "columns": columns}
         self._begin()
@@ -285,6 +285,10 @@ class _PayloadBlocks:
         lines, self._lines, self._size = self._lines, [], 0
         self.places.append([self._first, len(lines)])
         return _block(f"p{len(self.places) - 1}", *lines)
+
+
+def _difference_codes(values: Sequence[int | None]) -> list[int]:
+    return number_codes([*differences(values)])
 
 
 def _cut_evenly(pieces: Iterable[bytes]) -> Iterator[bytes]:

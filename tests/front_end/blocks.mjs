@@ -19,7 +19,7 @@ export function indexBlock(columns, texts, rows) {
     for (let plane = 0; plane < width; plane++) {
       planes.push(...stored.map((value) => Math.floor(value / 256 ** plane) % 256));
     }
-    header.columns.push([name, width, 0]);
+    header.columns.push([name, kindOf(name), width]);
   }
   header.texts = texts.slice(before);
   const json = new TextEncoder().encode(JSON.stringify(header));
@@ -48,6 +48,8 @@ export class MemorySource {
     return this.blocks.get(name);
   }
 }
+
+const kindOf = (name) => (DELTA.has(name) ? "difference" : NUMBERS.has(name) ? "number" : "text");
 
 /** The source of a recording whose rows are objects of columns, with `cells` and `line`. */
 export function sourceOf(rows, { chunk = 65536, meta = {} } = {}) {

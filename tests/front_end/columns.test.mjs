@@ -28,11 +28,6 @@ test("differences are added up in each chunk, over nulls", () => {
   assert.deepEqual(withNull(decodeNumbers(blocks, "t_ns")), [...times, 2 ** 50, 3]);
 });
 
-test("the first difference of a chunk counts from its base", () => {
-  const block = { rows: 2, texts: [], columns: new Map([["seq", { width: 1, base: 1000, planes: Uint8Array.of(3, 3) }]]) };
-  assert.deepEqual([...decodeNumbers([block], "seq")], [1001, 1002]);
-});
-
 test("a column that is absent or all null is NaN or 0 in every row", () => {
   const blocks = blocksOf([{ size: [null, null] }]);
   assert.deepEqual(withNull(decodeNumbers(blocks, "size")), [null, null]);

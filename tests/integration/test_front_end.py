@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _BAD_STYLE = """\
-import {parseFilter as parse} from "./grammar.js";
+import { parseFilter as parse } from "./grammar.js";
 import {
-  patternTest} from "./patterns.js";
+  patternTest } from "./patterns.js";
 import every from "./patterns.js";
 import "./planted.js";
 export default every;
@@ -36,6 +36,8 @@ fetch("https://example.com");
 window.fetch("https://example.com");
 import("./patterns.js");
 location.href = "javascript:1"; // eslint-disable-line
+window.planted = {a: 1 };
+window.planted = { a: 1};
 """
 """One mistake in each line but the second one of an import."""
 _FINE = {3}

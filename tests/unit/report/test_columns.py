@@ -18,7 +18,7 @@ def test_numbers_come_back(values: list[int | None]) -> None:
     assert len(data) == width * len(values)
     assert numbers(column(data, width, len(values))) == values
     width, data = planes(number_codes([*differences(values)]))
-    assert numbers(column(data, width, len(values)), base=0) == values
+    assert numbers(column(data, width, len(values)), are_differences=True) == values
 
 
 def test_a_column_is_as_wide_as_its_largest_number() -> None:

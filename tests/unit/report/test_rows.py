@@ -19,14 +19,8 @@ from acp_proxy.report.rows import (
     TEXTS,
 )
 from acp_proxy.store.reader import RecordingReader
-from tests import report_data
 from tests.log_writer import LogWriter, notification, request, result, update
 from tests.report_data import decode
-
-
-def test_the_decoder_knows_all_kinds_of_columns() -> None:
-    """Those of differences, and those of texts."""
-    assert (report_data.DIFFERENCES, report_data.TEXTS) == (DIFFERENCES, TEXTS)
 
 
 def test_the_page_lists_all_columns() -> None:

@@ -2,15 +2,13 @@
 // A block is a JSON header with its length before it, then planes of bytes, lowest byte first.
 
 /**
- * @typedef {{width: number, base: number, planes: Uint8Array}} Column
+ * @typedef {{kind: "text" | "number" | "difference", width: number, planes: Uint8Array}} Column
  * @typedef {{rows: number, texts: string[], columns: Map<string, Column>}} IndexBlock
  */
 
-/** Columns that hold the difference to the last value that is not null. */
-const DELTA_COLUMNS = new Set(["seq", "t_ns", "exchange"]);
 const HEADER_LENGTH_BYTES = 4;
 /** @type {Column} */
-const NO_COLUMN = { width: 0, base: 0, planes: new Uint8Array(0) };
+const NO_COLUMN = { kind: "number", width: 0, planes: new Uint8Array(0) };
 
 /**
  * Reads the header of an index block; the planes stay as they are until a column is asked for.
@@ -22,10 +20,10 @@ export function readIndexBlock(bytes) {
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_LENGTH_BYTES, start)));
   const columns = new Map();
   let at = start;
-  for (const [name, width, base] of header.columns) {
+  for (const [name, kind, width] of header.columns) {
     const end = at + width * header.rows;
     if (end > bytes.length) throw new Error(`column ${name} is cut off: expected ${end} bytes, got ${bytes.length}`);
-    columns.set(name, { width, base, planes: bytes.subarray(at, end) });
+    columns.set(name, { kind, width, planes: bytes.subarray(at, end) });
     at = end;
   }
   return { rows: header.rows, texts: header.texts, columns };
@@ -34,18 +32,18 @@ export function readIndexBlock(bytes) {
 /** The numbers of one column in all rows; null is NaN. @param {IndexBlock[]} blocks @param {string} name */
 export function decodeNumbers(blocks, name) {
   const values = new Float64Array(rowsOf(blocks)).fill(NaN);
-  const isDelta = DELTA_COLUMNS.has(name);
   let first = 0;
   for (const { rows, columns } of blocks) {
-    const { width, base, planes } = columns.get(name) ?? NO_COLUMN;
-    let before = base;
+    const { kind, width, planes } = columns.get(name) ?? NO_COLUMN;
+    const isDifference = kind === "difference";
+    let before = 0;
     for (let row = 0; width > 0 && row < rows; row++) {
       let stored = planes[row];
       for (let plane = 1, scale = 256; plane < width; plane++, scale *= 256) stored += planes[plane * rows + row] * scale;
       if (stored === 0) continue;
       // A time in nanoseconds has more than 32 bits, so bits are taken only from the lowest byte.
       const number = planes[row] & 1 ? (stored - 1) / 2 : -stored / 2;
-      values[first + row] = isDelta ? (before += number) : number;
+      values[first + row] = isDifference ? (before += number) : number;
     }
     first += rows;
   }

@@ -18,10 +18,11 @@ const CELL_BLOCKS_KEPT = 48;
 const PAYLOAD_BLOCKS_KEPT = 12;
 const LARGEST_LINE_BYTES = 64 * 1024 * 1024;
 
-const TEXT_COLUMNS = new Set([
-  "stream", "kind", "method", "session", "tool_call", "terminal", "newline", "delivered", "fault",
-  "answer_session", "answer_terminal", "update", "tone", "from", "to", "fate",
-]);
+/** The members of a frame in JSON that are columns. */
+const MEMBERS = [
+  "seq", "t_ns", "stream", "kind", "method", "exchange", "session", "turn", "tool_call", "terminal",
+  "size", "newline", "delivered", "fault",
+];
 
 export class Recording {
   /** @param {Source} source @param {any} meta @param {IndexBlock[]} blocks */
@@ -72,8 +73,8 @@ export class Recording {
 
   /** Decodes all columns, so that nobody waits for one later. */
   async decode() {
-    for (const name of this.blocks[0]?.columns.keys() ?? []) {
-      if (TEXT_COLUMNS.has(name)) this.codes(name);
+    for (const [name, { kind }] of this.blocks[0]?.columns ?? []) {
+      if (kind === "text") this.codes(name);
       else this.numbers(name);
       await pause();
     }
@@ -216,17 +217,13 @@ export class Recording {
    * @param {number} row @returns {Promise<Record<string, string | number | null>>}
    */
   async frame(row) {
-    const cells = await this.cells(row);
+    const { rpc_id, parse_error } = await this.cells(row);
+    const isText = (/** @type {string} */ name) => this.blocks[0].columns.get(name)?.kind === "text";
     const number = (/** @type {string} */ name) => (Number.isNaN(this.numbers(name)[row]) ? null : this.numbers(name)[row]);
-    const text = (/** @type {string} */ name) => this.text(name, row);
-    const [seq, t_ns] = [number("seq"), number("t_ns")];
-    if (text("stream") === "event") return { seq, t_ns, event: text("kind") };
-    return {
-      seq, t_ns, t_first_ns: this.firstByteAt(row), stream: text("stream"), kind: text("kind"), method: text("method"),
-      rpc_id: cells.rpc_id, exchange: number("exchange"), session: text("session"), turn: number("turn"),
-      tool_call: text("tool_call"), terminal: text("terminal"), size: number("size"), newline: text("newline"),
-      delivered: text("delivered"), parse_error: cells.parse_error, fault: text("fault"),
-    };
+    const members = MEMBERS.map((name) => [name, isText(name) ? this.text(name, row) : number(name)]);
+    const { seq, t_ns, stream, kind, ...others } = Object.fromEntries(members);
+    if (stream === "event") return { seq, t_ns, event: kind };
+    return { seq, t_ns, t_first_ns: this.firstByteAt(row), stream, kind, ...others, rpc_id, parse_error };
   }
 
   /** When the first byte of a frame was read, or an event happened. @param {number} row */
