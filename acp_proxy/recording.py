@@ -62,7 +62,7 @@ class Origin:
     inferred_directions: int = 0
     """Frames whose direction was inferred from their content."""
     inferred_times: int = 0
-    """Frames without a time of their own, which have that of the line before."""
+    """Frames that have the time of the line before: theirs is not known, or goes back."""
     skipped: int = 0
     """Lines that could not be read and were left out."""
 

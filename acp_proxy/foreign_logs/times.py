@@ -10,11 +10,14 @@ EARLIEST_NS = 10**17
 """A time before it, in 1973, is no date: the log counts from another moment."""
 _S = 10**9
 _DAY = 86_400 * _S
+_NOON = 12
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 STAMP = re.compile(
-    rb"(?P<date>\d{4}-\d\d-\d\d)?(?(date)[T ])(?P<clock>[0-2]\d:[0-5]\d:[0-5]\d)"
-    rb"(?:[.,](?P<part>\d{1,9}))?\d*(?P<zone>Z|[+-]\d\d:?\d\d)?(?![\d:])"
+    rb"(?P<date>\d{4}-\d\d-\d\d)?(?(date)[T ]|(?<!\d))"
+    rb"(?P<clock>[0-2]\d:[0-5]\d:[0-5]\d|\d:[0-5]\d:[0-5]\d(?=(?:[.,]\d{1,9})?\W{0,3}[AaPp][Mm]))"
+    rb"(?:[.,](?P<part>\d{1,9}))?\d*(?:(?:\s|\xe2\x80\xaf)?(?P<half>[AaPp])[Mm]\b)?"
+    rb"(?P<zone>Z|[+-]\d\d:?\d\d)?(?![\d:])"
 )
 """A time with or without its date, as nearly all logs write it."""
 
@@ -42,13 +45,15 @@ def read_stamp(text: bytes) -> Stamp | None:
 
 
 def _stamp(match: re.Match[bytes]) -> Stamp | None:
-    date, clock, part, zone = (
-        (match[name] or b"").decode() for name in ("date", "clock", "part", "zone")
+    date, clock, part, half, zone = (
+        (match[name] or b"").decode() for name in ("date", "clock", "part", "half", "zone")
     )
     try:
-        moment = datetime.fromisoformat(f"{date or '1970-01-01'}T{clock}+00:00")
+        moment = datetime.fromisoformat(f"{date or '1970-01-01'}T{clock:0>8}+00:00")
     except ValueError:
         return None
+    if half and moment.hour <= _NOON:
+        moment = moment.replace(hour=moment.hour % _NOON + (_NOON if half in "Pp" else 0))
     since = moment - _EPOCH
     ns = (since.days * 86_400 + since.seconds) * _S + int(part.ljust(9, "0") or 0)
     if zone and zone != "Z":
@@ -70,14 +75,26 @@ def read_epoch(text: bytes) -> Stamp | None:
 
 
 class Clock:
-    """Times of day in their order: midnight may pass between two lines."""
+    """The times of a log in their order: midnight may pass between two of them."""
 
     def __init__(self) -> None:
         self._day_ns = 0
         self._last_ns: int | None = None
+        self._kind: tuple[bool, bool] | None = None
+        """Whether times have dates and zones, by the first."""
 
-    def time(self, stamp: Stamp) -> int:
-        """Returns a time that does not go back by half a day where a day has passed."""
+    def time(self, stamp: Stamp) -> int | None:
+        """Returns nanoseconds that can be compared with those before.
+
+        Args:
+            stamp: the next time. If it goes back by half a day and has no date, a day has passed.
+
+        Returns:
+            None if only it, or only the first time, has a date or a zone.
+        """
+        self._kind = self._kind or stamp[1:]
+        if stamp[1:] != self._kind:
+            return None
         if stamp.has_date:
             return stamp.ns
         ns = stamp.ns + self._day_ns

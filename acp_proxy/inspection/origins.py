@@ -104,7 +104,7 @@ def why_no_times(recording: Recording) -> str:
         return f"no times: {origin.title}, from which it was imported, has none"
     lines = counted(origin.inferred_times, "message")
     have = "has" if origin.inferred_times == 1 else "have"
-    return f"no durations: {lines} in {origin.title} {have} no time"
+    return f"no durations: {lines} in {origin.title} {have} no usable time"
 
 
 def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:

@@ -314,7 +314,10 @@ class _Connection:
             self._step_ns //= 10
         if not sent.line.has_zone:
             self._lost.add("zone")
-        self._t_ns = time_ns - self._start_ns
+        if time_ns - self._start_ns < self._t_ns:
+            self._untimed += 1  # a clock was set, or a line was written late
+        else:
+            self._t_ns = time_ns - self._start_ns
 
     def finish(self, name: str, command: tuple[str, ...] | None = None) -> None:
         """Writes the row of the recording, when all has been added, and closes the database.
@@ -331,7 +334,7 @@ class _Connection:
         elif self._start_ns < EARLIEST_NS:
             lost.add("date")
         elif (started_at := as_iso(self._start_ns)) is not None:
-            ended_at = as_iso(self._start_ns + max(0, self._t_ns))
+            ended_at = as_iso(self._start_ns + self._t_ns)
             recording = evolve(recording, started_at=started_at, ended_at=ended_at)
         if self._skipped:
             lost.add("middle")

@@ -173,7 +173,9 @@ def test_inferred_times_are_shown_and_not_subtracted(
     origin = log_of("lines", inferred_times=3, inferred_directions=2, skipped=1)
     assert "7.308" in output_of(origin, "log")
     assert "3 inferred times" in output_of(origin, "show")
-    assert "no durations: 3 messages in a plain log have no time" in output_of(origin, "stats")
+    assert "no durations: 3 messages in a plain log have no usable time" in output_of(
+        origin, "stats"
+    )
     for name in TEXTS:
         assert not re.search(rf"[^\d]{DURATION}| (ms|us)\b", output_of(origin, name)), name
 

@@ -170,6 +170,7 @@ def test_lisp_that_emacs_on_windows_has_saved() -> None:
 def test_times_are_read() -> None:
     """With and without date, zone and fractions; midnight passes; what is no time is none."""
     stamp = read_stamp(b"x 2026-01-02 03:04:05,678 y")
+    assert stamp is not None
     assert stamp == (1767323045678000000, True, False)
     assert read_stamp(b"[2026-01-02T05:04:05.678+02:00]") == (1767323045678000000, True, True)
     assert read_stamp(b"99:99:99 2026-13-45T00:00:00Z") is None
@@ -177,11 +178,32 @@ def test_times_are_read() -> None:
     first, second = read_stamp(b"23:59:59.5"), read_stamp(b"00:00:00.5")
     assert first is not None
     assert second is not None
-    assert clock.time(second._replace(ns=clock.time(first))) == first.ns
-    assert clock.time(second) - first.ns == 10**9
+    assert clock.time(first) == first.ns
+    assert clock.time(second) == first.ns + 10**9
+    assert clock.time(stamp) is None
+    assert Clock().time(stamp) == stamp.ns
     times = [read_epoch(text) for text in (b"1767323045.5", b"1767323045500", b"1767323045500000")]
     assert [time and time.ns for time in times] == [1767323045500000000] * 3
     assert read_epoch(b"17") is read_epoch(b"9" * 19) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("[3:04:05 PM] →", 15),
+        ("03:04:05.000 am", 3),
+        ("12:04:05\u202fAM", 0),
+        ("1/2/2026, 12:04:05 PM", 12),
+        ("13:04:05 PM", 13),
+        ("03:04:05 amber", 3),
+        ("took 3:04:05", None),
+        ("123:04:05", None),
+    ],
+)
+def test_hours_before_and_after_noon_are_told_apart(text: str, hour: int | None) -> None:
+    """As clocks of twelve hours write them."""
+    stamp = read_stamp(text.encode())
+    assert (stamp and stamp.ns) == (None if hour is None else (hour * 3600 + 4 * 60 + 5) * 10**9)
 
 
 def test_methods_tell_who_sends_them() -> None:

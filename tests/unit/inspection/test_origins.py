@@ -65,7 +65,7 @@ def test_the_reason_is_said() -> None:
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: zed, from which it was imported, has none"
     one = a_recording(Origin("lines", inferred_times=1))
-    assert why_no_times(one) == "no durations: 1 message in a plain log has no time"
+    assert why_no_times(one) == "no durations: 1 message in a plain log has no usable time"
     gaps = a_recording(Origin("lines", ("answers",)))
     assert why_no_times(gaps) == "no times of turns: in a plain log messages may be missing"
 

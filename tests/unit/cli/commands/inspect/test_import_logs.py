@@ -97,6 +97,21 @@ def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: s
         assert place in run("inspect", command, "x", home=home).stdout, command
 
 
+def test_times_that_go_back_are_not_believed(home: Path) -> None:
+    """Clocks are set: nothing took less than no time, and no time is claimed for what follows."""
+    stamps = ("03:04:05", "02:04:06", "02:04:07", "03:04:08", "2026-01-02T03:04:09Z")
+    message = '{"jsonrpc":"2.0","id":0,"method":"session/prompt"}'
+    text = "".join(f"{stamp} → {message}\n" for stamp in stamps)
+    run_with(text.encode(), "inspect", "import", "-", "--name", "x", home=home)
+    recording, frames = imported(home / "x.db")
+    assert [t_ns // 10**9 for *_, t_ns in frames] == [0, 0, 0, 3, 3]
+    assert recording.origin is not None
+    assert recording.origin.inferred_times == 3
+    assert "-3" not in run("inspect", "log", "x", home=home).stdout
+    stats = run("inspect", "stats", "x", home=home).stdout
+    assert "no durations: 3 messages in a plain log have no usable time" in stats
+
+
 def test_an_excerpt_is_pasted(home: Path) -> None:
     """From standard input, without times; what is inferred is counted."""
     text = f"It says:\n```\n{INITIALIZE.decode()}\n...\n{ANSWER.decode()}\n```\n"
