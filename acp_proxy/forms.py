@@ -1,7 +1,8 @@
 """The one converter that reads and writes our own values as JSON.
 
-A member whose name in JSON is another one says so: ``field(metadata={"json": "problems"})``. Values
-need not import this module for that, and so begin without cattrs.
+A member whose name in JSON is another one says so: ``field(metadata={"json": "problems"})``, and
+``{"optional": True}`` leaves one out that has its default. Values need not import this module for
+that, and so begin without cattrs.
 """
 
 from collections.abc import Callable
@@ -15,16 +16,19 @@ converter = make_converter()
 """attrs values to plain JSON and back; ACP frames never pass through it."""
 
 
-def _renamed(cls: type) -> dict[str, str]:
-    """Returns the names in JSON of members that have another one there."""
+def _marked(cls: type) -> dict[str, Any]:
+    """Returns the metadata of members that have another name in JSON, or may be left out there."""
     if not has(cls):
         return {}
-    return {one.name: one.metadata["json"] for one in fields(cls) if "json" in one.metadata}
+    return {one.name: one.metadata for one in fields(cls) if {*one.metadata} & {"json", "optional"}}
 
 
 def _unstructure(cls: type) -> Callable[[Any], dict[str, Any]]:
-    names = {name: override(rename=other) for name, other in _renamed(cls).items()}
-    return make_dict_unstructure_fn(cls, converter, **names)  # type: ignore[arg-type]
+    marks = {
+        name: override(rename=mark.get("json"), omit_if_default=mark.get("optional"))
+        for name, mark in _marked(cls).items()
+    }
+    return make_dict_unstructure_fn(cls, converter, **marks)  # type: ignore[arg-type]
 
 
-converter.register_unstructure_hook_factory(lambda cls: bool(_renamed(cls)), _unstructure)
+converter.register_unstructure_hook_factory(lambda cls: bool(_marked(cls)), _unstructure)

@@ -2,9 +2,9 @@
 
 import re
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeGuard, get_args
 
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
 
 STATES = ("recording", "complete", "unindexed", "incomplete")
 LABELS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
@@ -45,8 +45,18 @@ LOST: dict[Lost, str] = {
 }
 """What the source of an imported recording may not have, and what that means."""
 _SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")
+MOST_NAMED = 1000
+_METHOD = re.compile(r"[\w.:/-]{1,100}", re.ASCII)
 _MOST = 1 << 53
 """Numbers of an origin are below, so that every tool reads them as they are."""
+
+
+@frozen
+class NamedAnswer:
+    """An answer of which the source names the method, while its request is not in the recording."""
+
+    seq: int
+    method: str
 
 
 @frozen
@@ -65,6 +75,8 @@ class Origin:
     """Frames that have the time of the line before: theirs is not known, or goes back."""
     skipped: int = 0
     """Lines that could not be read and were left out."""
+    named_answers: tuple[NamedAnswer, ...] = field(default=(), metadata={"optional": True})
+    """The first `MOST_NAMED` answers to requests that are not in it, if the source has methods."""
 
     @property
     def title(self) -> str:
@@ -75,6 +87,7 @@ class Origin:
 _ORIGIN_KINDS: dict[str, Any] = {
     "source": str, "lost": (list, tuple), "resolution_ns": (int, type(None)),
     "inferred_directions": int, "inferred_times": int, "skipped": int,
+    "named_answers": (list, tuple),
 }  # fmt: skip
 
 
@@ -99,12 +112,29 @@ def read_origin(values: Any) -> Origin:
     lost = values.get("lost", ())
     if unknown := [word for word in lost if word not in get_args(Lost)]:
         raise ValueError(f"expected lost to have {', '.join(LOST)}, got {unknown[0]!r:.40}")
-    return Origin(**{**values, "lost": tuple(sorted(set(lost)))})
+    named = tuple(map(_named_answer, values.get("named_answers", ())))
+    return Origin(**{**values, "lost": tuple(sorted(set(lost))), "named_answers": named})
+
+
+def _named_answer(value: Any) -> NamedAnswer:
+    if isinstance(value, dict) and value.keys() == {"seq", "method"}:
+        seq, method = value["seq"], value["method"]
+        if type(seq) is int and 0 < seq < _MOST and is_method(method):
+            return NamedAnswer(seq, method)
+    raise ValueError("expected named_answers of an origin to have seq and method")
+
+
+def is_method(value: Any) -> TypeGuard[str]:
+    """Whether a log may name a method like that: few characters, none of which is odd."""
+    return isinstance(value, str) and _METHOD.fullmatch(value) is not None
 
 
 def origin_values(origin: Origin) -> dict[str, Any]:
     """Returns the JSON of an origin, which `read_origin` reads."""
-    return {**asdict(origin), "lost": list(origin.lost)}
+    values = {**asdict(origin), "lost": list(origin.lost)}
+    if not origin.named_answers:
+        del values["named_answers"]
+    return values
 
 
 @frozen

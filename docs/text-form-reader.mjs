@@ -13,7 +13,9 @@ const LIMIT = 1n << 63n;
 const KINDS = { event: 'event', fired: 'fired', stream: 'frame' }; // by a member that only they have
 const BIG = ['wall', 'origin', 'since', 'bytes', 'to-agent', 'to-client', 'stderr'];
 const TOKEN = /[ \t\r\n]*("(?:[^"\\]|\\.)*"|[-+.\w]+|[{}[\],:])/gy;
-const ORIGIN = { lost: [], resolution_ns: null, inferred_directions: 0, inferred_times: 0, skipped: 0 };
+const ORIGIN = {
+  lost: [], resolution_ns: null, inferred_directions: 0, inferred_times: 0, skipped: 0, named_answers: [],
+};
 
 const hex = (character) => `\\u${character.charCodeAt().toString(16).padStart(4, '0')}`;
 const plain = (text) => text;

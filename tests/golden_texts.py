@@ -56,7 +56,8 @@ def read(text: bytes) -> Iterator[dict[str, Any]]:
     row = {name: value for name, value in asdict(read_header(head)).items() if name in given}
     row["command"] = json.loads(row["command"])
     if "origin" in row:
-        row["origin"]["lost"] = list(row["origin"]["lost"])
+        for name in ("lost", "named_answers"):
+            row["origin"][name] = list(row["origin"][name])
     yield {"recording": {name: _number(value) for name, value in row.items()}}
     reader = LineReader()
     for line in map(reader.read, lines):

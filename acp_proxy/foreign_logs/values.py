@@ -37,6 +37,8 @@ class LoggedLine(NamedTuple):
     """Whether the direction is inferred from what the messages say."""
     has_zone: bool = True
     """Whether the offset of the time is known; otherwise it was read as UTC."""
+    answered: str | None = None
+    """Of an answer: the method of its request, if the log has it."""
 
 
 class RemarkKind(StrEnum):

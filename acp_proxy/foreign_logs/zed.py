@@ -2,8 +2,9 @@
 
 Zed writes the params of a request, and in their place the result or the error of an answer.
 Messages are made of that again. What is an error follows from its form alone, so the recording
-says that results and errors are not told apart by the source. An excerpt, and several arrays one
-after the other, are read as well.
+says that results and errors are not told apart by the source. Zed also writes the method that an
+answer is for, which is kept for those whose request is not in the log. An excerpt, and several
+arrays one after the other, are read as well.
 """
 
 import json
@@ -72,7 +73,8 @@ def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
         expected = "request, response or notification"
         yield UnreadLines(first, last, f'expected "_type" to be {expected}')
     else:
-        line = LoggedLine(first, last, stream, raw)
+        answered = value.get("method") if value["_type"] == "response" else None
+        line = LoggedLine(first, last, stream, raw, answered=answered)
         yield Repaired(line) if found.is_elided else line
 
 

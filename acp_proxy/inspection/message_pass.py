@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 
 from acp_proxy.protocol.connection import FORCED, Connection
 from acp_proxy.protocol.connection_state import State, Transition
-from acp_proxy.protocol.dialects import OPENING
+from acp_proxy.protocol.dialects import OPENING, PROMPT
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.recording import FrameRun
+from acp_proxy.recording import FrameRun, Recording
 from acp_proxy.store.exchange_queries import TurnRow
 from acp_proxy.store.reader import RecordingReader
 
@@ -49,6 +49,7 @@ class MessagePass:
         self._reader = reader
         self._has_times = recording.has_durations
         self._first = 0 if first is None else first.prompt_seq
+        self._opened_before = opened_before(recording)
 
     def read(
         self, pause_ns: int, watch: Watch = iter
@@ -68,6 +69,18 @@ class MessagePass:
                 continue
             message = self._outline(run.seq) if run.raw is None else read(run.raw)
             yield run, message, feed(run.seq, run.t_ns, direction, message)
+
+    def is_history(self, seq: int, session: str | None) -> bool:
+        """Whether an update outside of turns repeats what happened before.
+
+        Args:
+            seq: the number of its frame, which was yielded last.
+            session: the session.
+        """
+        opening = self.connection.open_requests(Direction.TO_AGENT)
+        if any(one.method in HISTORY and one.session == session for one in opening):
+            return True
+        return seq < self._opened_before and session not in self.connection.state.sessions
 
     def _runs(self, pause_ns: int) -> Iterator[FrameRun]:
         """Reads runs; where the times between frames are not known, no time passes."""
@@ -98,12 +111,22 @@ def messages_of(message: Message, done: Transition) -> Iterator[tuple[Message, T
         yield message, done
 
 
-def is_history(connection: Connection, session: str | None) -> bool:
-    """Whether an update of a session repeats what happened before, as the session is opened again.
+def opened_before(recording: Recording) -> int:
+    """Returns the number up to which updates outside of turns may be a session's history.
+
+    Where the beginning of a log is missing, the request that opened a session may be missing as
+    well. Its history goes up to the answer, if the log says what that answers. Updates may also be
+    those of a turn whose prompt is missing, so nothing is history if the answer to one is there.
 
     Args:
-        connection: after the update.
-        session: the session.
+        recording: the recording.
+
+    Returns:
+        The number of the answer; 0 if there is none.
     """
-    opening = connection.open_requests(Direction.TO_AGENT)
-    return any(one.method in HISTORY and one.session == session for one in opening)
+    if recording.origin is None:
+        return 0
+    named = recording.origin.named_answers
+    if any(one.method == PROMPT for one in named):
+        return 0
+    return max((one.seq for one in named if one.method in HISTORY), default=0)

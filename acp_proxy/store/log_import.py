@@ -22,8 +22,9 @@ from acp_proxy.foreign_logs.no_messages import nothing_in
 from acp_proxy.foreign_logs.sources import source_of
 from acp_proxy.foreign_logs.times import EARLIEST_NS, LATEST_NS, as_iso
 from acp_proxy.foreign_logs.values import Entry, Facts, LogFormat, Remark, RemarkKind, UnreadLines
-from acp_proxy.protocol.peers import Stream
-from acp_proxy.recording import Lost, Origin, Recording
+from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.peers import DIRECTIONS, Stream
+from acp_proxy.recording import MOST_NAMED, Lost, NamedAnswer, Origin, Recording, is_method
 from acp_proxy.store import database, devtools_database
 from acp_proxy.store.devtools_database import CapturedSession
 from acp_proxy.store.indexer_state import IndexerState
@@ -244,6 +245,7 @@ class _Connection:
         self._lost: set[Lost] = set(source.lost)
         self._frames = self._waiting = self._messages = 0
         self._skipped = self._inferred = self._untimed = 0
+        self._answers: list[NamedAnswer] = []
         self._words_follow = self._is_elided = False
         """Whether words, or dots in place of lines, came since the last message."""
         self._start_ns: int | None = None
@@ -297,11 +299,28 @@ class _Connection:
             raw.line,
             masked=raw.is_masked,
             received=raw.received,
+            answered=self._named(sent, message),
         )
         self._waiting += len(raw.line)
         if not self._frames % _BATCH or self._waiting > _BATCH_BYTES:
             self._rows.commit()
             self._waiting = 0
+
+    def _named(self, sent: Sent, message: Message) -> str | None:
+        """Returns the method that a log names for an answer, and keeps it if nothing else says it.
+
+        Args:
+            sent: the next frame.
+            message: its header.
+        """
+        method, is_answer = sent.line.answered, message.kind in (Kind.RESPONSE, Kind.ERROR)
+        if not is_answer or not is_method(method) or len(self._answers) == MOST_NAMED:
+            return None
+        asked = DIRECTIONS[sent.stream].other
+        if self._rows.conversation.oldest(asked, message.rpc_id) is not None:
+            return None
+        self._answers.append(NamedAnswer(self._rows.state.next_seq, method))
+        return method
 
     def _take_time(self, sent: Sent) -> None:
         time_ns = sent.line.time_ns
@@ -348,6 +367,7 @@ class _Connection:
             inferred_directions=self._inferred,
             inferred_times=0 if "times" in lost else self._untimed,
             skipped=self._skipped,
+            named_answers=tuple(self._answers),
         )
         self._recording = evolve(
             completed(recording, self._rows.conversation.state.handshake),

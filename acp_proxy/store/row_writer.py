@@ -12,7 +12,7 @@ import sqlite3
 from acp_proxy.forms import converter
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Transition
-from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import DIRECTIONS, Stream
 from acp_proxy.recording import Recording
 from acp_proxy.store.indexer_state import IndexerState
@@ -25,6 +25,7 @@ from acp_proxy.store.schema import (
     STREAM_CODES,
 )
 
+_ANSWERS = (Kind.RESPONSE, Kind.ERROR)
 _MOST_SIZES = 512
 """Masked frames of which the size is kept: more than are on their way at any time."""
 
@@ -77,6 +78,7 @@ class RowWriter:
         fault: str | None = None,
         masked: bool = False,
         received: int | None = None,
+        answered: str | None = None,
     ) -> None:
         """Adds the next frame.
 
@@ -91,6 +93,7 @@ class RowWriter:
             fault: the rule that fired at it.
             masked: whether something in it is masked.
             received: bytes that were received, if masking has changed the size.
+            answered: of an answer whose request is not in the recording: the method, if known.
         """
         state, label = self.state, self._label
         seq = state.next_seq
@@ -112,7 +115,7 @@ class RowWriter:
             KIND_CODES[message.kind],
             t_ns,
             lag_ns,
-            label(labels.method),
+            label(labels.method or (answered if message.kind in _ANSWERS else None)),
             message.rpc_id,
             labels.exchange,
             label(labels.session),

@@ -8,7 +8,7 @@ import io
 import re
 import sqlite3
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -136,9 +136,11 @@ def read_text_form(
         is_ours = recording.dialect_reason is not None and recording.dialect_reason != FORCED
         if recording.dialect in (V1, V2, DRAFT) and not is_ours:
             rows.set_dialect(recording.dialect)
+        origin = recording.origin
+        named = {one.seq: one.method for one in origin.named_answers} if origin is not None else {}
         committed = 0
         for count, line in enumerate(lines.others(), 1):
-            _add(rows, line)
+            _add(rows, line, named)
             if not count % _BATCH or lines.bytes_read - committed > _BATCH_BYTES:
                 rows.commit()
                 committed = lines.bytes_read
@@ -219,12 +221,25 @@ class _TextLines:
             raise UnreadableRecording(path, problem) from None
 
 
-def _add(rows: RowWriter, line: FrameLine | EventLine | FiredLine) -> None:
+def _add(
+    rows: RowWriter, line: FrameLine | EventLine | FiredLine, named: Mapping[int, str]
+) -> None:
     if isinstance(line, FrameLine):
         seq, t_ns, lag_ns, stream, raw, newline, delivered, fault, masked = line
         rows.state.next_seq = seq
         message = message_of(stream, raw, newline)
-        rows.add_frame(stream, message, newline, t_ns, lag_ns, raw, delivered, fault, masked=masked)
+        rows.add_frame(
+            stream,
+            message,
+            newline,
+            t_ns,
+            lag_ns,
+            raw,
+            delivered,
+            fault,
+            masked=masked,
+            answered=named.get(seq),
+        )
     elif isinstance(line, EventLine):
         rows.state.next_seq = line.seq
         rows.add_event(line.kind, line.t_ns, line.data)

@@ -8,9 +8,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attrs import evolve
 
 from acp_proxy.errors import DamagedRecording, UnreadableRecording
-from acp_proxy.recording import LOST, Origin, Recording, origin_values, read_origin
+from acp_proxy.recording import LOST, NamedAnswer, Origin, Recording, origin_values, read_origin
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_import import import_text_form
 from tests.texts import assert_comes_back, rows_of_recording
@@ -63,6 +64,8 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     """Also with the defaults left out."""
     assert read_origin(json.loads(json.dumps(origin_values(ORIGIN)))) == ORIGIN
     assert read_origin({"source": "zed"}) == Origin("zed")
+    named = evolve(ORIGIN, named_answers=(NamedAnswer(3, "session/load"),))
+    assert read_origin(json.loads(json.dumps(origin_values(named)))) == named
 
 
 @pytest.mark.parametrize(
@@ -80,6 +83,10 @@ def test_an_origin_is_read_as_it_was_written() -> None:
         {"source": "zed", "skipped": True},
         {"source": "zed", "resolution_ns": 1 << 53},
         {"source": "zed", "inferred_times": "1"},
+        {"source": "zed", "named_answers": {}},
+        {"source": "zed", "named_answers": [{"seq": 1}]},
+        {"source": "zed", "named_answers": [{"seq": 0, "method": "a/b"}]},
+        {"source": "zed", "named_answers": [{"seq": 1, "method": "a b"}]},
     ],
 )
 def test_what_is_no_origin_is_refused(tmp_path: Path, wrong: Any) -> None:

@@ -6,13 +6,7 @@ from acp_proxy.inspection.audit.actions import ActionLog, Moment
 from acp_proxy.inspection.audit.sessions import SessionLog
 from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part
 from acp_proxy.inspection.diagnosis.messages import read_messages
-from acp_proxy.inspection.message_pass import (
-    PAUSE_NS,
-    MessagePass,
-    Watch,
-    is_history,
-    messages_of,
-)
+from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import FORK, OPENING, PERMISSION
 from acp_proxy.protocol.effects import ClientEffect, effect_of
@@ -92,7 +86,7 @@ class AuditPass:
         is_terminal = message.update == _TERMINAL_UPDATE and message.terminal is not None
         if done.tool_call is None and not is_terminal:
             return
-        if done.turn is None and is_history(self._connection, done.session):
+        if done.turn is None and self._messages.is_history(run.seq, done.session):
             return
         _, update = kind_and_update(part(self._value(run, message), "params"))
         moment = _moment(run, done)

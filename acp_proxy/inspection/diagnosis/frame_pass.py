@@ -13,7 +13,7 @@ from acp_proxy.inspection.describe.tools import tool_content, tool_name
 from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.diagnosis.values import FailedCall, ToolTally
-from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, is_history, messages_of
+from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import OpenWait, WaitTracker
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Message
@@ -140,8 +140,7 @@ class _FramePass:
         self._watch = watch
         self._reader = reader
         self._messages = MessagePass(reader)
-        self._connection = self._messages.connection
-        self._found = FrameCounts(WaitTracker(self._connection))
+        self._found = FrameCounts(WaitTracker(self._messages.connection))
 
     def read(self, pause_ns: int) -> FrameCounts:
         found, upcoming = self._found, iter(self._events)
@@ -177,7 +176,7 @@ class _FramePass:
             return
         # After its turn an update counts only if it is of a known call and no replayed history.
         calls, key = self._found.calls, (done.session, done.tool_call)
-        is_known = key in calls.states and not is_history(self._connection, done.session)
+        is_known = key in calls.states and not self._messages.is_history(run.seq, done.session)
         if done.turn is not None or is_known:
             raw = message.raw
             if raw is None:

@@ -17,7 +17,7 @@ from acp_proxy.inspection.describe.events import describe_event
 from acp_proxy.inspection.describe.sessions import prompt_result
 from acp_proxy.inspection.describe.values import Value, message_of, part
 from acp_proxy.inspection.fault_effects import mark
-from acp_proxy.inspection.message_pass import HISTORY
+from acp_proxy.inspection.message_pass import HISTORY, opened_before
 from acp_proxy.inspection.origins import known_value
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.transcript import requests
@@ -34,7 +34,7 @@ from acp_proxy.inspection.transcript.values import (
     TranscriptSection,
 )
 from acp_proxy.protocol.chunks import Chunk, chunk_of
-from acp_proxy.protocol.dialects import PERMISSION, PROMPT
+from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.protocol.updates import (
     STATE_UPDATES,
@@ -93,6 +93,9 @@ class TranscriptReader:
         self._loading: dict[str | None, float] = {}
         """By session, the number of the answer to the request that loads it; the frames before that
         answer are history."""
+        self._opened_before = opened_before(reader.recording)
+        self._opened: set[str | None] = set()
+        """The sessions of which the request that opens them was shown."""
         self._exchanges: set[int] = set()
         """The exchanges that were shown; only used with a filter, which may leave out requests."""
 
@@ -254,7 +257,9 @@ class TranscriptReader:
         section = self._part.section
         entry = self._lookup.call(row, section)
         if section.turn is None:
-            is_history = row["seq"] < self._loading.get(row["session"], 0)
+            session = row["session"]
+            upto = 0 if session in self._opened else self._opened_before
+            is_history = row["seq"] < self._loading.get(session, upto)
             entry.remarks.append("history" if is_history else "outside of a turn")
         yield entry
 
@@ -268,6 +273,8 @@ class TranscriptReader:
         if (method or "").startswith("terminal/") and terminal is not None:
             yield from self._terminal(row, terminal)
             return
+        if method in OPENING:
+            self._opened.add(row["session"] or row.get("answer_session"))
         if method in HISTORY:
             self._loading[row["session"]] = row["response_seq"] or LAST_SEQ
         asked = self._lookup.asked(row)

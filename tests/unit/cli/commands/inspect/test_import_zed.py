@@ -1,0 +1,150 @@
+"""``acp-proxy inspect import`` of excerpts from Zed's logs, which also name what is answered."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.recording import NamedAnswer
+from acp_proxy.store.reader import RecordingReader
+from tests.commands import run
+from tests.texts import assert_comes_back, run_with
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IN, OUT = "incoming", "outgoing"
+
+
+def entry(direction: str, kind: str, id_: Any, method: str, params: Any) -> dict[str, Any]:
+    """A message as Zed logs it."""
+    return {"_direction": direction, "_type": kind, "id": id_, "method": method, "params": params}
+
+
+def update(session: str, what: str, /, **values: Any) -> dict[str, Any]:
+    """A session update."""
+    params = {"sessionId": session, "update": {"sessionUpdate": what, **values}}
+    return entry(IN, "notification", None, "session/update", params)
+
+
+def call(session: str, id_: str, command: str) -> dict[str, Any]:
+    """A tool call that has run a command."""
+    return update(
+        session, "tool_call", toolCallId=id_, title=command, kind="execute", status="completed",
+        rawInput={"command": command},
+    )  # fmt: skip
+
+
+PROMPT = {"sessionId": "s", "prompt": [{"type": "text", "text": "hi"}]}
+EXCERPT = [
+    entry(OUT, "response", "q", "session/request_permission",
+          {"outcome": {"outcome": "selected", "optionId": "yes"}}),
+    entry(IN, "response", "a", "session/prompt", {"stopReason": "end_turn"}),
+    entry(IN, "response", "l", "session/load", {"code": 3, "message": "no"}),
+    entry(OUT, "request", "b", "session/prompt", PROMPT),
+    entry(IN, "response", "b", "session/prompt", {"stopReason": "end_turn"}),
+]  # fmt: skip
+HISTORY = [
+    update("s", "user_message_chunk", content={"type": "text", "text": "old"}),
+    call("s", "c-0", "rm -rf old"),
+]
+LOADED = entry(IN, "response", "l", "session/load", {"modes": None})
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The recordings directory."""
+    return tmp_path / "home"
+
+
+def imported(entries: list[dict[str, Any]], home: Path) -> str:
+    """Imports a log of Zed as ``zed``; returns what is said on stderr."""
+    text = json.dumps(entries, indent=2).encode()
+    done = run_with(text, "inspect", "import", "-", "--name", "zed", home=home)
+    assert done.exit_code == 0, done.stderr
+    return done.stderr
+
+
+def test_an_answer_keeps_the_method_that_zed_names(home: Path) -> None:
+    """Where its request lies before the excerpt; ``origin`` says which answers these are."""
+    imported(EXCERPT, home)
+    with RecordingReader(home / "zed.db") as reader:
+        rows = list(reader.query("SELECT method, exchange FROM frames ORDER BY seq"))
+        origin = reader.recording.origin
+    assert [tuple(row.values()) for row in rows] == [
+        ("session/request_permission", None),
+        ("session/prompt", None),
+        ("session/load", None),
+        ("session/prompt", 1),
+        ("session/prompt", 1),
+    ]
+    assert origin is not None
+    assert origin.named_answers == (
+        NamedAnswer(1, "session/request_permission"),
+        NamedAnswer(2, "session/prompt"),
+        NamedAnswer(3, "session/load"),
+    )
+
+
+def test_screens_show_the_method_of_such_an_answer(home: Path) -> None:
+    """Also filters and ``stats``, and the JSON of ``show``."""
+    imported(EXCERPT, home)
+    shown = run("inspect", "log", "zed", home=home).stdout.splitlines()
+    assert [line.split()[2] for line in shown] == [
+        "session/request_permission", "session/prompt", "session/load", "session/prompt",
+        "session/prompt",
+    ]  # fmt: skip
+    assert run("inspect", "log", "zed", "method:load", home=home).stdout.count("\n") == 1
+    assert "(response)" not in run("inspect", "stats", "zed", home=home).stdout
+    found = json.loads(run("inspect", "show", "zed", "--json", home=home).stdout)
+    named = found["recording"]["origin"]["named_answers"]
+    assert named[1] == {"seq": 2, "method": "session/prompt"}
+
+
+def test_such_a_recording_comes_back(home: Path) -> None:
+    """From its text form; without such answers nothing is written of them."""
+    imported(EXCERPT, home)
+    assert b'"named_answers":[{"seq":1,' in assert_comes_back(home / "zed.db")
+    imported(EXCERPT[3:], home)
+    assert b"named_answers" not in assert_comes_back(home / "zed-2.db")
+
+
+@pytest.mark.parametrize("method", [None, 7, "", "x" * 101, "a b", "ü"], ids=repr)
+def test_what_is_no_method_is_not_kept(method: Any, home: Path) -> None:
+    """The answer then has none."""
+    imported([entry(IN, "response", "a", method, {})], home)
+    with RecordingReader(home / "zed.db") as reader:
+        assert [row["method"] for row in reader.frames()] == [None]
+        assert reader.recording.origin is not None
+        assert reader.recording.origin.named_answers == ()
+
+
+def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
+    """What was done then is not done now: neither in ``audit`` nor in ``transcript``."""
+    imported([*HISTORY, LOADED, call("s", "c-1", "rm -rf new")], home)
+    said = run("inspect", "audit", "zed", home=home).stdout
+    assert "rm -rf new" in said
+    assert "rm -rf old" not in said
+    transcript = run("inspect", "transcript", "zed", home=home).stdout
+    old, new = [line for line in transcript.splitlines() if "<summary>" in line]
+    assert "<code>history</code>" in old
+    assert "<code>outside of a turn</code>" in new
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [entry(IN, "response", "p", "session/prompt", {"stopReason": "end_turn"})],
+        [
+            entry(OUT, "request", "n", "session/new", {"cwd": "/x", "mcpServers": []}),
+            entry(IN, "response", "n", "session/new", {"sessionId": "s"}),
+        ],
+    ],
+    ids=["the answer to a prompt", "a session that was opened"],
+)
+def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Path) -> None:
+    """The turn of a prompt that is not there may be running; a new session has no history."""
+    imported([*more, *HISTORY, LOADED], home)
+    assert "rm -rf old" in run("inspect", "audit", "zed", home=home).stdout
