@@ -2,12 +2,10 @@
 
 import os
 import signal
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +25,10 @@ from acp_proxy.batches.results import (
 from acp_proxy.batches.results_file import ResultsFile, read_results
 from acp_proxy.batches.selection import SelectedRecording, Shard, selected, sha256_of
 from acp_proxy.batches.words import is_url
-from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name, make_private
+from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.cli.batch_options import LOCAL, RETRIES, BatchOptions
-from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.new_runs import discard, expect_elsewhere, make_directory, new_names
 from acp_proxy.cli.parallel import processors
 from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.redaction import new_redactor, one_line, without_secrets
@@ -113,9 +112,9 @@ def run_many(batch: Batch) -> int:
     if "-" in batch.recordings:
         raise Refusal("a batch reads files: expected no recording on standard input")
     if batch.output is not None:
-        _make_directory(batch.output)
+        make_directory(batch.output)
     elif batch.command == "verify":
-        _expect_elsewhere(batch.recordings)
+        expect_elsewhere(batch.recordings)
     how = batch.how
     spared = [path for path in (batch.output, how.results) if path is not None]
     expand = partial(_expand_url, executor=how.executor)
@@ -141,7 +140,8 @@ def run_many(batch: Batch) -> int:
             for verdict in read_results(how.results):
                 done.add(verdict)
         screen = BatchScreen(len(part), done.kinds)
-        jobs = _jobs(batch, digest, (one for one in part if one.name not in done.names))
+        rest = (one for one in part if one.name not in done.names)
+        jobs = _jobs(batch, digest, rest, screen.remark)
         return _run(jobs, how, file, screen, done)
 
 
@@ -208,7 +208,7 @@ def _run(
     with _signals() as stopped:
         try:
             found = run_batch(
-                jobs, executor, run, retries=retries, fail_fast=how.fail_fast, discard=_discard
+                jobs, executor, run, retries=retries, fail_fast=how.fail_fast, discard=discard
             )
             for verdict in map(_masked_error, found):
                 if file is not None:
@@ -229,14 +229,6 @@ def _run(
     with suppress(OSError):
         screen.end()
     return 128 + signum
-
-
-def _discard(_: Job, verdict: JobVerdict) -> None:
-    """Deletes the run of an attempt that is followed by another one."""
-    if verdict.new_recording is not None:
-        from acp_proxy.store.library import delete
-
-        delete(Path(verdict.new_recording))
 
 
 class _Stopped(BaseException):
@@ -316,9 +308,16 @@ def _expand_url(url: str, executor: str | None) -> list[str]:
     return expand_url(url)
 
 
-def _jobs(batch: Batch, digest: str, part: Iterable[SelectedRecording]) -> Iterator[Job]:
-    names = _new_names(batch)
+def _jobs(
+    batch: Batch, digest: str, part: Iterable[SelectedRecording], remark: Callable[[str], None]
+) -> Iterator[Job]:
+    names = None
+    if batch.command == "verify":
+        names = new_names(batch.words, batch.output)
     for one in part:
+        if _is_being_recorded(one.path):
+            done = "checked" if batch.command == "check" else "played"
+            remark(f"{one.path} is still being recorded; later frames are not {done}")
         output = names(one.path) if names else None
         yield Job(
             recording=one.name,
@@ -333,51 +332,11 @@ def _jobs(batch: Batch, digest: str, part: Iterable[SelectedRecording]) -> Itera
         )
 
 
-def _new_names(batch: Batch) -> Callable[[str], str] | None:
-    """Returns what names new runs, no two alike; None if there are none."""
-    if batch.output is not None:
-        directory, used, given = batch.output.absolute(), Counter[str](), set[str]()
+def _is_being_recorded(path: str) -> bool:
+    place = os.path.realpath(path)
+    if is_url(path) or not os.path.lexists(f"{place}{LOG_SUFFIX}"):
+        return False
+    # Imported late: it takes a while, and hardly any recording has a log.
+    from acp_proxy.store.log_recovery import has_recorder
 
-        def beside(path: str) -> str:
-            stem = Path(path).stem
-            used[stem] += 1
-            name = f"{stem}.db" if used[stem] == 1 else f"{stem}.{used[stem]}.db"
-            every = candidates(str(directory / name))
-            free = next(one for one in every if one not in given and not _is_taken(one))
-            given.add(free)
-            return free
-
-        return beside
-    if batch.command != "verify":
-        return None
-    numbers = count(int.from_bytes(os.urandom(2), "big"))
-
-    def fresh(_: str) -> str:
-        name = fresh_name(batch.words, f"{next(numbers) & 0xFFFF:04x}", time.time_ns())
-        return str(recordings() / f"{name}.db")
-
-    return fresh
-
-
-def _is_taken(path: str) -> bool:
-    """Whether there is a recording, or anything else, where one is to be made."""
-    return os.path.lexists(path) or os.path.lexists(f"{path}{LOG_SUFFIX}")
-
-
-def _expect_elsewhere(words: Iterable[str]) -> None:
-    """Raises Refusal if new runs would be recorded into a directory that is to be verified."""
-    home = os.path.realpath(recordings())
-    for word in words:
-        place = os.path.realpath(word)
-        if os.path.isdir(place) and Path(home).is_relative_to(place):  # noqa: PTH112
-            raise Refusal(
-                f"new runs would be recorded into {home}, and be verified the next time; give"
-                " another directory with --output"
-            )
-
-
-def _make_directory(path: Path) -> None:
-    try:
-        make_private(str(path.absolute()))
-    except OSError as e:
-        raise Refusal(f"cannot make {path}: {reason(e)}") from None
+    return has_recorder(Path(place))

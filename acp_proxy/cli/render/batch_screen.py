@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from acp_proxy.batches.results import JobVerdict, VerdictKind
-from acp_proxy.cli.render.output import say, show_status
+from acp_proxy.cli.render.output import say, show_status, warn
 from acp_proxy.cli.render.results_rows import reason
 from acp_proxy.cli.render.styled_text import pad
 from acp_proxy.safe_text import plain
@@ -71,6 +71,14 @@ class BatchScreen:
             say(line(verdict), fg=_COLORS.get(verdict.exit))
         if sys.stderr.isatty():
             self._draw(again=was_shown and not self._is_shown)
+
+    def remark(self, text: str) -> None:
+        """Prints a line about a recording on stderr, above the bar."""
+        was_shown = self._is_shown
+        self.clear()
+        warn(text)
+        if was_shown:
+            self._show_bar(self._kinds.total(), self._clock())
 
     def clear(self) -> None:
         """Removes the bar."""

@@ -33,6 +33,7 @@ from acp_proxy.cli.render.batch_screen import BatchScreen, line
 from acp_proxy.errors import BadResults
 from tests.batch_recordings import CHECKED, Kinds, write_recordings
 from tests.commands import complaint, run
+from tests.log_writer import LogWriter, handshake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,6 +104,18 @@ def test_seven_shards_are_one_run(here: Path, expected: tuple[Path, Kinds]) -> N
     assert found == expected[1]
 
 
+def test_what_is_still_being_recorded_is_named(here: Path) -> None:
+    """Each command says so of one recording, and so does a batch; what is over is not named."""
+    (here / "some").mkdir()
+    shutil.copy(RECORDINGS / "hello.db", here / "some")
+    with LogWriter(here / "some" / "live.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        found = run("check", "some")
+        expected = "acp-proxy: some/live.db is still being recorded; later frames are not checked\n"
+        assert (found.exit_code, found.stderr) == (0, expected)
+
+
 def test_a_changed_recording_is_checked_anew(here: Path) -> None:
     """What has a verdict is not; a recording that is gone has none any more."""
     (here / "some").mkdir()
@@ -170,18 +183,6 @@ def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(ResultsFile, "add", fail)
     said = complaint("check", "recs", "--results", "r.jsonl")
     assert said == "cannot use r.jsonl as a results file: cannot write: no space left on device"
-
-
-def test_new_runs_have_names_that_nothing_has(tmp_path: Path) -> None:
-    """So what is there after a process was killed is what it has recorded, and may be removed."""
-    for name in ("a.db", "b.db.log"):
-        (tmp_path / name).touch()
-    batch = Batch("verify", (), (), ("agent",), BatchOptions(), output=tmp_path)
-    new_name = batches._new_names(batch)
-    assert new_name is not None
-    found = [new_name(path) for path in ("x/a.db", "x/b.jsonl", "x/c.db", "y/c.db", "y/a-2.db")]
-    expected = ["a-2.db", "b-2.db", "c.db", "c.2.db", "a-2-2.db"]
-    assert found == [str(tmp_path / one) for one in expected]
 
 
 def test_no_secret_of_a_url_or_of_an_error_is_in_the_results(
