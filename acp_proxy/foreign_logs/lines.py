@@ -5,13 +5,15 @@ Where a line has JSON, the text before it may say when the message was sent and 
 line without JSON that says a direction speaks of the JSON after it. Everything else is a remark.
 
 An arrow is seen from the side that wrote the log. Where the messages in the beginning of the input
-contradict it, all arrows are read the other way round, and count as inferred.
+contradict it, all arrows are read the other way round, and count as inferred. A word such as "sent"
+may speak of either side: where the method of a message contradicts it, the direction is inferred.
 """
 
 import io
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from attrs import evolve
 
@@ -62,27 +64,41 @@ def read_lines(
         head: its beginning.
         pattern: how its lines look; None to find that out.
     """
-    is_flipped = _is_flipped(head, pattern)
-    return _LineReader(head, pattern, is_flipped=is_flipped).read(pieces)
+    return _LineReader(head, pattern, is_flipped=_is_flipped(head, pattern)).read(pieces)
 
 
 def _is_flipped(head: bytes, pattern: LinePattern | None) -> bool:
     """Whether arrows are seen from the agent's side, by the methods in the beginning."""
     votes = 0
     whole = head[: head.rfind(b"\n") + 1] or head
-    for entry in _LineReader(head, pattern, is_flipped=False).read(io.BytesIO(whole)):
+    for entry in _LineReader(head, pattern, is_flipped=None).read(io.BytesIO(whole)):
         line = entry.line if isinstance(entry, Repaired) else entry
         if not isinstance(line, LoggedLine) or line.stream in (None, Stream.STDERR):
             continue
         found = read_message(line.raw)
-        method = found.value.get("method") if found and isinstance(found.value, dict) else None
-        if isinstance(method, str) and (stream := direction_of_method(method)) is not None:
+        if found is not None and (stream := _direction_of(found.value)) is not None:
             votes += 1 if stream is not line.stream else -1
     return votes > 0
 
 
+def _direction_of(value: Any) -> Stream | None:
+    """Returns which way a message goes by its method; None if it has none that tells."""
+    method = value.get("method") if isinstance(value, dict) else None
+    return direction_of_method(method) if isinstance(method, str) else None
+
+
 class _LineReader:
-    def __init__(self, head: bytes, pattern: LinePattern | None, *, is_flipped: bool) -> None:
+    """Reads the lines of a log.
+
+    Args:
+        head: its beginning.
+        pattern: how its lines look; None to find that out.
+        is_flipped: whether arrows are seen from the agent's side; None if that is being found out.
+    """
+
+    def __init__(
+        self, head: bytes, pattern: LinePattern | None, *, is_flipped: bool | None
+    ) -> None:
         self._pasted = PastedText(head)
         self._repeated = RepeatedText(head)
         self._latest: deque[int] = deque(maxlen=_MOST_REPEATED)
@@ -167,8 +183,7 @@ class _LineReader:
         if hash(found.raw) not in self._latest:
             start = MessageStart(number, b"", None, stamp, says_so=False)
             entries.append(self._logged(start, number, found, is_elided=found.is_elided))
-        method = found.value.get("method")
-        if isinstance(method, str) and direction_of_method(method) is Stream.TO_AGENT:
+        if _direction_of(found.value) is Stream.TO_AGENT:
             stderr = LoggedLine(number, number, Stream.STDERR, line)
             entries.append(self._timed(stderr, stamp))
         return entries or [Remark(number, number)]
@@ -240,7 +255,7 @@ class _LineReader:
         self, start: MessageStart, last: int, found: ReadMessage, *, is_elided: bool
     ) -> Entry:
         self._latest.append(hash(found.raw))
-        stream, is_inferred = self._stream(start.marker)
+        stream, is_inferred = self._stream(start.marker, found.value)
         line = self._timed(LoggedLine(start.number, last, stream, found.raw), start.stamp)
         line = line._replace(is_inferred=is_inferred)
         return Repaired(line) if is_elided else line
@@ -263,12 +278,16 @@ class _LineReader:
             return line
         return line._replace(time_ns=self._clock.time(stamp), has_zone=stamp.has_zone)
 
-    def _stream(self, marker: Marker | None) -> tuple[Stream | None, bool]:
+    def _stream(self, marker: Marker | None, value: Any = None) -> tuple[Stream | None, bool]:
+        """Returns which way a message went, None if it is not known, and whether it is inferred."""
         if marker is None:
             return None, True
-        if marker.names_peers or not self._is_flipped:
+        if marker.names_peers or self._is_flipped is None:
             return marker.stream, False
-        return _OPPOSITE[marker.stream], True
+        stream = _OPPOSITE[marker.stream] if self._is_flipped else marker.stream
+        if marker.is_vague and _direction_of(value) is _OPPOSITE[stream]:
+            return None, True
+        return stream, self._is_flipped
 
     def _announce(self, number: int, line: bytes) -> None:
         """Keeps what a line says of the JSON that may follow it."""

@@ -6,14 +6,20 @@ from typing import NamedTuple
 from acp_proxy.protocol.peers import Stream
 
 _TO_AGENT, _TO_CLIENT = Stream.TO_AGENT, Stream.TO_CLIENT
-_CLIENT = rb"(?:client|editor|ide|zed|toad|user|C)"
-_AGENT = rb"(?:agent|server|A)"
+_CLIENT_NAME = rb"(?:client|editor|ide|zed|toad|user)"
+_AGENT_NAME = rb"(?:agent|server)"
+_CLIENT = rb"(?:" + _CLIENT_NAME + rb"|C)"
+_AGENT = rb"(?:" + _AGENT_NAME + rb"|A)"
 _ARROW = (
     rb"\s{0,3}(?:-{1,9}>|={1,9}>|\xe2\x86\x92|\xe2\x87\x92|\xe2\x9e\xa1(?:\xef\xb8\x8f)?|to)\s{0,3}"
 )
 _BACK = (
     rb"\s{0,3}(?:<-{1,9}|<={1,9}|\xe2\x86\x90|\xe2\x87\x90|\xe2\xac\x85(?:\xef\xb8\x8f)?)\s{0,3}"
 )
+_SENDS = (
+    rb"\s{1,3}(?:sends?|sent|sending|writes|wrote|responds|responded|replies|replied|says|said)"
+)
+_RECEIVES = rb"\s{1,3}(?:receives?|received|receiving|reads|gets?|got)"
 _WORD = rb"(?<![A-Za-z0-9])"
 _END = rb"(?![A-Za-z0-9])"
 _PEERS = (
@@ -22,28 +28,27 @@ _PEERS = (
     (re.compile(_WORD + _AGENT + _ARROW + _CLIENT + _END, re.IGNORECASE), _TO_CLIENT),
     (re.compile(_WORD + _CLIENT + _BACK + _AGENT + _END, re.IGNORECASE), _TO_CLIENT),
     (re.compile(rb"(?i:(?<![a-z])(?:to|from)[-_ ](?:agent|client)(?![a-z]))"), None),
+    (re.compile(_WORD + _CLIENT_NAME + _SENDS + _END, re.IGNORECASE), _TO_AGENT),
+    (re.compile(_WORD + _AGENT_NAME + _SENDS + _END, re.IGNORECASE), _TO_CLIENT),
+    (re.compile(_WORD + _CLIENT_NAME + _RECEIVES + _END, re.IGNORECASE), _TO_CLIENT),
+    (re.compile(_WORD + _AGENT_NAME + _RECEIVES + _END, re.IGNORECASE), _TO_AGENT),
+)
+_VERB = re.compile(
+    rb"(?i:(?<![a-z])(?:(?P<out>outgoing|sends?|sending|sent|stdin|writ(?:e|es|ing|ten))"
+    rb"|incoming|recv|receiv(?:e|es|ed|ing)|stdout|read|got)(?![a-z]))"
 )
 _SIDES = (
     (re.compile(rb"-{2,9}>|={2,9}>|>>|->|=>|\xe2\x86\x92|\xe2\x87\x92|\xe2\x9e\xa1"), _TO_AGENT),
     (re.compile(rb"<-{2,9}|<={2,9}|<<|<-|<=|\xe2\x86\x90|\xe2\x87\x90|\xe2\xac\x85"), _TO_CLIENT),
     (re.compile(rb"(?<![A-Za-z])(?:OUT|TX|[Oo]ut)(?=\s*[:\]|])"), _TO_AGENT),
     (re.compile(rb"(?<![A-Za-z])(?:IN|RX|[Ii]n)(?=\s*[:\]|])"), _TO_CLIENT),
-    (
-        re.compile(rb"(?i:(?<![a-z])(?:outgoing|sends?|sending|sent|stdin|writ(?:e|es|ing|ten))(?![a-z]))"),
-        _TO_AGENT,
-    ),
-    (
-        re.compile(rb"(?i:(?<![a-z])(?:incoming|recv|receiv(?:e|es|ed|ing)|stdout|read|got)(?![a-z]))"),
-        _TO_CLIENT,
-    ),
+    (_VERB, None),
     (re.compile(rb"(?i:\[client\]|^\s*client\s*:)"), _TO_AGENT),
     (re.compile(rb"(?i:\[(?:agent|server)\]|^\s*(?:agent|server)\s*:)"), _TO_CLIENT),
     (re.compile(rb"(?:^|[\]\s|])>\s*$"), _TO_AGENT),
     (re.compile(rb"(?:^|[\]\s|])<\s*$"), _TO_CLIENT),
 )  # fmt: skip
 _STDERR = re.compile(rb"(?i:(?<![a-z])stderr(?![a-z]))")
-
-
 _EDGE = 300
 
 
@@ -53,6 +58,8 @@ class Marker(NamedTuple):
     stream: Stream
     names_peers: bool
     """Whether it names who sends; an arrow is seen from the side that wrote the log."""
+    is_vague: bool = False
+    """Whether it is a word that may speak of either side, or of something else."""
 
 
 def edges(prefix: bytes) -> bytes:
@@ -67,9 +74,16 @@ def read_marker(prefix: bytes) -> Marker | None:
         if (match := pattern.search(prefix)) is not None:
             return Marker(stream or _to_or_from(match[0].lower()), True)
     for pattern, side in _SIDES:
-        if pattern.search(prefix) is not None:
-            return Marker(side, False)
+        if (match := pattern.search(prefix)) is not None:
+            return Marker(side, False) if side is not None else _of_last_verb(prefix, match)
     return None
+
+
+def _of_last_verb(prefix: bytes, match: re.Match[bytes]) -> Marker:
+    """Reads the verb that is nearest to the message: "I sent it, and got:"."""
+    while (later := _VERB.search(prefix, match.end())) is not None:
+        match = later
+    return Marker(_TO_AGENT if match["out"] else _TO_CLIENT, names_peers=False, is_vague=True)
 
 
 def _to_or_from(words: bytes) -> Stream:

@@ -119,6 +119,34 @@ def test_stderr_in_an_envelope_may_have_several_lines() -> None:
     assert found == [(STDERR, b"a"), (STDERR, b"b"), (TO_AGENT, INITIALIZE)]
 
 
+@pytest.mark.parametrize(
+    ("words", "inferred"),
+    [
+        (("Client sends:", "Agent sends:", "The agent sent"), [False, False, False]),
+        (("The agent received", "The client received", "client gets"), [False, False, False]),
+        (("Zed sends", "and the server replied", "it was sent that"), [False, False, True]),
+        (("I sent", "what I sent and then got", "sent this and received"), [False] * 3),
+        (("received", "sent", "sent"), [True, True, True]),
+    ],
+)
+def test_words_say_which_way_messages_went(
+    words: tuple[str, str, str], inferred: list[bool]
+) -> None:
+    """Of the side that is named, else of the nearest verb, unless a method contradicts it."""
+    text = "".join(f"{a}: {b}\n" for a, b in zip(words, (_I, _A, _U), strict=True))
+    _, entries = read(text, "lines")
+    found = directed(entries)
+    assert [one.stream for one in found] == [TO_AGENT, TO_CLIENT, TO_CLIENT]
+    assert [one.line.is_inferred for one in found] == inferred
+
+
+def test_an_arrow_is_believed_though_a_method_contradicts_it() -> None:
+    """An agent may send back what it got: that is to be seen."""
+    _, entries = read(f"→ {_I}\n← {_I}\n← {_A}\n", "lines")
+    found = [(one.stream, one.is_inferred) for one in messages(entries)]
+    assert found == [(TO_AGENT, False), (TO_CLIENT, False), (TO_CLIENT, False)]
+
+
 def test_a_line_of_many_objects_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be a megabyte of JSON after the word error, and is no message."""
     looked_at = []
