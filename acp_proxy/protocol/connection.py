@@ -177,6 +177,8 @@ class Connection:
 
     def _update(self, seq: int, t_ns: int, message: Message, done: Transition) -> None:
         call, turn = message.tool_call, self.turn_of(done.session)
+        if call is not None:
+            done.begins_call = self._tracker.begin_call(done.session, message, turn)
         if call is not None or message.state is not None or message.mode is not None:
             self._tracker.update(done.session, message)
         if turn is None:
@@ -185,7 +187,8 @@ class Connection:
         turn.updates += 1
         if call is not None and call not in turn.seen:
             turn.seen.add(call)
-            turn.tool_calls = len(turn.seen)
+            turn.asked.discard(call)
+            turn.tool_calls += 1
         if message.state == "idle" and message.update == "state_update":  # v2
             done.ended = self._end_turns(seq, t_ns, done.session, message)
 
@@ -224,8 +227,17 @@ class Connection:
                 meet(state, None)
                 self._initialize(StateEvent.INITIALIZE)
         else:
+            if method == PERMISSION and message.tool_call is not None:
+                self._ask(message.tool_call, message, done)
             self._tracker.request(exchange, message)
         return done
+
+    def _ask(self, call: str, message: Message, done: Transition) -> None:
+        """Takes a permission request for a tool call."""
+        turn = self.turn_of(done.session)
+        done.begins_call = self._tracker.begin_call(done.session, message, turn)
+        if turn is not None and call not in turn.seen:
+            turn.asked.add(call)
 
     def _answer(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
         exchange = self._close(direction.other, message.rpc_id)

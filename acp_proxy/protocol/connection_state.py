@@ -53,7 +53,9 @@ class Turn:
     """Distinct ones."""
     duration_ns: int | None = None
     seen: set[str] = field(factory=set)
-    """The tool calls counted so far."""
+    """The ids of the tool calls counted so far; one that is used again is counted again."""
+    asked: set[str] = field(factory=set)
+    """The ids of tool calls that only permission requests have named so far."""
     state: TurnPhase = TurnPhase.RUNNING
 
 
@@ -186,6 +188,8 @@ class Transition:
     turn: int | None = None
     tool_call: str | None = None
     terminal: str | None = None
+    begins_call: bool = False
+    """Whether it can begin a tool call, and is not about the last one with this id (`call_ids`)."""
     opened: Exchange | None = None
     """The request itself."""
     answered: Exchange | None = None

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from acp_proxy.protocol.connection_state import Exchange, Session, State, Terminal
+from acp_proxy.protocol.call_ids import beginning, is_another
+from acp_proxy.protocol.connection_state import Exchange, Session, State, Terminal, Turn
 from acp_proxy.protocol.dialects import CLOSING, OPENING, body
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.states import (
@@ -94,6 +95,34 @@ class SessionTracker:
         elif (known := self._state.sessions.get(session or "")) is not None:
             known.mode = message.mode or known.mode
             known.activity = message.state or known.activity
+
+    def begin_call(self, session: str | None, message: Message, turn: Turn | None) -> bool:
+        """Begins another tool call if a message begins one; `update` or `request` comes next.
+
+        Args:
+            session: its session.
+            message: a session update or a request about a tool call.
+            turn: the turn of the message.
+
+        Returns:
+            Whether it begins one.
+        """
+        status, dialect = message.status, self._state.handshake.dialect
+        how = beginning(message.method, message.update, status, dialect)
+        call = message.tool_call
+        if how is None or call is None:
+            return False
+        calls = self._state.calls.setdefault(session or "", {})
+        known = calls.get(call)
+        is_over = known is None or known in FINAL  # after a turn, those that are over are forgotten
+        is_of_turn = turn is None or call in turn.seen or call in turn.asked
+        if not is_another(how, is_over=is_over, is_of_turn=is_of_turn):
+            return False
+        calls.pop(call, None)
+        _keep(calls, call, status or "pending")
+        if turn is not None:
+            turn.seen.discard(call)
+        return True
 
     def open_calls(self, session: str | None) -> dict[str, str]:
         """Returns the tool calls of a session that are not over, with their statuses."""

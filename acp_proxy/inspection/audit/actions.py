@@ -82,7 +82,7 @@ class ActionLog:
             moment: the moment of the update.
             call: the id of the tool call.
             update: the members of the update.
-            begins: whether the update announces the tool call.
+            begins: whether the update begins another tool call than the last one with this id.
         """
         said = statements.of_call(update)
         action = self._call(moment, call, said, begins=begins)
@@ -136,13 +136,16 @@ class ActionLog:
         self._open[exchange.id] = action, request
         return action
 
-    def take_permission(self, moment: Moment, exchange: Exchange, params: Value) -> Action | None:
+    def take_permission(
+        self, moment: Moment, exchange: Exchange, params: Value, *, begins: bool
+    ) -> Action | None:
         """Takes a permission request.
 
         Args:
             moment: the moment of the request.
             exchange: the exchange of the request.
             params: the params of the request.
+            begins: whether it begins another tool call than the last one with its id.
 
         Returns:
             The action that needs the permission, or None if there are too many to keep it.
@@ -152,7 +155,7 @@ class ActionLog:
         title = said.title
         call = exchange.tool_call
         if call is not None:
-            action = self._call(moment, call, said)
+            action = self._call(moment, call, said, begins=begins)
         else:
             action = self._open_action_like(self._probe(moment, said))
             action = action or self._begin(moment, said.kind or ActionKind.OTHER)
@@ -190,17 +193,10 @@ class ActionLog:
                 statements.read_exit(said, part(result, "exitStatus"))
                 _apply_exit(ended, said)
 
-    def _call(
-        self, moment: Moment, call: str, said: Statement, *, begins: bool = False
-    ) -> Action | None:
+    def _call(self, moment: Moment, call: str, said: Statement, *, begins: bool) -> Action | None:
         """Returns the action of a tool call; the first message about it creates the action."""
         action = self._calls.get((moment.session, call))
-        is_again = (
-            action is not None
-            and action.turn != moment.turn
-            and (begins or (action.call_status in FINAL and said.status not in FINAL))
-        )  # some agents use the same ids in each turn
-        if action is None or is_again:
+        if action is None or begins:
             action = self._begin(moment, said.kind or ActionKind.OTHER)
             if action is not None:
                 action.tool_call = call

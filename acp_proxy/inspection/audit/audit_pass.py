@@ -95,7 +95,7 @@ class AuditPass:
         elif message.update == "tool_call_content_chunk":  # v2 streams one item of the content
             self.log.take_update(moment, done.tool_call, {"content": [update.get("content")]})
         else:
-            begins = message.update == "tool_call"
+            begins = done.begins_call
             self.log.take_update(moment, done.tool_call, update, begins=begins)
 
     def _take_request(self, run: FrameRun, message: Message, done: Transition) -> None:
@@ -107,7 +107,8 @@ class AuditPass:
         params = part(self._value(run, message), "params")
         action = None
         if method == PERMISSION:
-            action = self.log.take_permission(_moment(run, done), exchange, params)
+            begins = done.begins_call
+            action = self.log.take_permission(_moment(run, done), exchange, params, begins=begins)
         elif effect_of(method, self._connection.dialect) not in _HARMLESS:
             action = self.log.take_request(_moment(run, done), exchange, params)
         if action is not None and run.seq in self._made_up:

@@ -186,12 +186,12 @@ def test_the_activity_of_a_session_is_its_latest_state() -> None:
 
 
 def test_a_permission_request_may_announce_a_tool_call() -> None:
-    """It does if it has the status of the call."""
+    """Without the status of the call, it is pending."""
     asked = '<- #%d session/request_permission {"sessionId": "s", "toolCall": %s}'
     with_status = asked % (0, '{"toolCallId": "c", "status": "in_progress"}')
     without = asked % (1, '{"toolCallId": "d"}')
     machine = connection(f"{with_status}\n{without}", "v1")
-    assert machine.state.calls == {"s": {"c": "in_progress"}}
+    assert machine.state.calls == {"s": {"c": "in_progress", "d": "pending"}}
 
 
 def test_tool_calls_may_have_no_session() -> None:

@@ -222,6 +222,44 @@ def test_a_call_id_that_is_used_again_in_another_turn() -> None:
     assert [action.kind for action in talk.audit().actions] == ["write", "run", "delete"]
 
 
+@pytest.mark.parametrize("dialect", ["v1", "v2"])
+def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
+    """A write whose id is used again for a read is listed as what changed, with its permission."""
+    talk = Talk(dialect)
+    talk.call("c", **edit(A))
+    talk.permission(ALLOW, {"toolCallId": "c"})
+    talk.ends("c")
+    talk.call("c", kind="read", title="Read b.py", locations=[{"path": f"{CWD}/b.py"}])
+    talk.ends("c", "failed")
+    first, second = talk.audit().actions
+    assert (first.kind, first.call_status, len(first.permissions)) == ("write", "completed", 1)
+    assert (second.kind, second.call_status, second.permissions) == ("read", "failed", [])
+
+
+def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
+    """The tool of each call stays its own."""
+    talk = Talk("draft-1.0")
+    for tool in ("fs/write_text_file", "fs/read_text_file"):
+        talk.call("c", tool=tool)
+        talk.ends("c")
+    assert [action.tool for action in talk.audit().actions] == [
+        "fs/write_text_file", "fs/read_text_file",
+    ]  # fmt: skip
+
+
+def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
+    """The call that is announced next is the one that permission was asked for."""
+    talk = Talk()
+    talk.call("c", **shell("ls"))
+    talk.ends("c")
+    talk.permission(ALLOW, {"toolCallId": "c", **edit(A)})
+    talk.call("c", **edit(A))
+    talk.ends("c")
+    assert [(a.kind, len(a.permissions), a.status) for a in talk.audit().actions] == [
+        ("run", 0, "done"), ("write", 1, "done"),
+    ]  # fmt: skip
+
+
 def test_v2_tells_of_terminals_of_the_agent() -> None:
     """The agent does everything itself; a diff says what it does with each file."""
     talk = Talk("v2")
