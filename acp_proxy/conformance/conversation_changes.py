@@ -308,6 +308,7 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
         if kind == "tool_call_update" and session.calls.lacks(call_id):
             talk.pairs.use_excuse(CALL)
         call = session.call(call_id, seen.seq, turn)
+        call.is_reported = True
         if kind == "tool_call" and call.announced_seq is None:
             call.announced_seq = seen.seq
         for item in items(update.get("content"), 100):

@@ -40,6 +40,8 @@ class CallRecord:
     """Whether it was in progress at any time."""
     announced_seq: int | None = None
     """The ``tool_call`` that created it; None if only a permission or an update named it."""
+    is_reported: bool = False
+    """Whether an update named it, not only a request for permission."""
     turn: int | None = None
     terminals: set[str] = field(factory=set)
     """The terminals that it has shown, of the first hundred."""

@@ -147,11 +147,15 @@ def output_precedes_the_end(seen: CheckedMessage, talk: Conversation) -> Iterato
 
 @turn_rule("turn.tools-open")
 def tools_are_done(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
-    """Finds tool calls that are not over when a turn says that all is done."""
+    """Finds tool calls that are not over when a turn says that all is done.
+
+    Agents also ask for permission of what they never report as a tool call, such as a follow-up.
+    """
     is_cancelled = ended.turn.cancel_seq is not None or ended.turn.dropped is not None
     if ended.stop_reason != "end_turn" or is_cancelled or talk.dialect == V2:
         return
-    open_ = [call for call in ended.turn.calls.values() if call.status in RUNNING]
+    reported = [call for call in ended.turn.calls.values() if call.is_reported]
+    open_ = [call for call in reported if call.status in RUNNING]
     if open_:
         named = ", ".join(f"{shown(call.id)} is {call.status}" for call in open_[:_LISTED])
         more = f", and {len(open_) - _LISTED} others are open" if len(open_) > _LISTED else ""

@@ -115,6 +115,25 @@ def test_a_call_whose_question_was_dropped_is_the_clients_to_settle() -> None:
     assert judge(lines, TURN, only="turn.tools-open") == lines
 
 
+@pytest.mark.parametrize("option", ["go", "skip"])
+def test_what_was_only_asked_for_is_no_open_call(option: str) -> None:
+    """A follow-up is no tool call; but an update of it makes it one."""
+    ask = (
+        '<- #0 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "f",'
+        ' "status": "pending"}, "options": [{"optionId": "go", "name": "Go", "kind": "allow_once"},'
+        ' {"optionId": "skip", "name": "Skip", "kind": "reject_once"}]}'
+    )
+    answer = f'-> #0 result {{"outcome": {{"outcome": "selected", "optionId": "{option}"}}}}'
+    lines = [CHUNK, ask, answer, END]
+    assert judge(lines, TURN, only="turn.tools-open") == lines
+    named = (
+        '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call_update",'
+        ' "toolCallId": "f"}}'
+    )
+    lines = [CHUNK, ask, answer, named, END, "   turn.tools-open by agent"]
+    assert judge(lines, TURN, only="turn.tools-open") == lines
+
+
 def test_a_request_that_the_agent_gave_up_is_not_open() -> None:
     """An agent may cancel its own request and go on."""
     read = '<- #0 fs/read_text_file {"sessionId": "s", "path": "/proj/app/a.py"}'
