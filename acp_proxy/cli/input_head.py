@@ -2,8 +2,11 @@
 
 import io
 from collections.abc import Iterator
-from functools import partial
+from pathlib import Path
 from typing import BinaryIO
+
+from acp_proxy.errors import NotARecording
+from acp_proxy.plain_files import reason
 
 
 class HeadedInput:
@@ -12,14 +15,29 @@ class HeadedInput:
     Args:
         source: the input.
         size: bytes of the beginning.
+        path: where it comes from, for error messages.
 
     Attributes:
         head: the beginning.
+
+    Raises:
+        NotARecording: it cannot be read; so do the methods.
     """
 
-    def __init__(self, source: BinaryIO, size: int) -> None:
-        self.head = source.read(size)
+    def __init__(self, source: BinaryIO, size: int, path: Path) -> None:
         self._source = source
+        self._path = path
+        self._held = self.head = b""
+        self.head = self.beginning(size)
+
+    def beginning(self, size: int) -> bytes:
+        """Returns so much of its beginning; all of it if it has no more."""
+        if size > len(self._held):
+            try:
+                self._held += self._source.read(size - len(self._held))
+            except OSError as e:
+                raise NotARecording(self._path, reason(e)) from None
+        return self._held[:size]
 
     def lines(self, longest: int = -1) -> Iterator[bytes]:
         """Yields the lines of the whole input, each with its newline.
@@ -27,9 +45,16 @@ class HeadedInput:
         Args:
             longest: bytes from which on a line is yielded in several parts; -1 for no limit.
         """
-        for line in io.BytesIO(self.head):
+        for line in io.BytesIO(self._held):
             if line.endswith(b"\n") or longest >= 0:
                 yield line
             else:
-                yield line + self._source.readline()
-        yield from iter(partial(self._source.readline, longest), b"")
+                yield line + self._line(longest)
+        while line := self._line(longest):
+            yield line
+
+    def _line(self, longest: int) -> bytes:
+        try:
+            return self._source.readline(longest)
+        except OSError as e:
+            raise NotARecording(self._path, reason(e)) from None

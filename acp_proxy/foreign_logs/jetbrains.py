@@ -67,6 +67,7 @@ SOURCE = LogFormat(
     title="a transport log of a JetBrains IDE",
     lost=("bytes", "command", "ending", "stderr"),
     resolution_ns=1_000_000,
+    has_preamble=True,
     recognizes=_recognizes,
     read=_read,
 )

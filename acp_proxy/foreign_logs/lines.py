@@ -362,6 +362,7 @@ SOURCE = LogFormat(
     name="lines",
     title="a log with messages in its lines",
     lost=("bytes", "command", "ending", "stderr"),
+    has_preamble=True,
     recognizes=_recognizes,
     read=_reads,
 )

@@ -1,7 +1,8 @@
 """The formats of foreign logs that are read. To add one: a module, and its line here."""
 
 from acp_proxy.foreign_logs import acp_devtools, acpx, agent_shell, jetbrains, lines, zed
-from acp_proxy.foreign_logs.values import LogFormat
+from acp_proxy.foreign_logs.late_messages import surroundings
+from acp_proxy.foreign_logs.values import HEAD, LogFormat
 
 SOURCES: tuple[LogFormat, ...] = (
     acp_devtools.SOURCE,
@@ -18,6 +19,29 @@ NAMES = tuple(source.name for source in SOURCES)
 def source_of(head: bytes) -> LogFormat | None:
     """Returns the format of an input by its beginning; None if nothing in it is a message."""
     return next((source for source in SOURCES if source.recognizes(head)), None)
+
+
+def source_after_preamble(beginning: bytes) -> LogFormat | None:
+    """Returns the format of an input whose messages begin late; None if none is found.
+
+    Args:
+        beginning: up to `SEARCHED` bytes of the input.
+    """
+    sources = [source for source in SOURCES if source.has_preamble]
+    return next(
+        (one for part in surroundings(beginning) for one in sources if one.recognizes(part)), None
+    )
+
+
+def head_of(source: LogFormat, beginning: bytes) -> bytes:
+    """Returns the part of an input in which its messages begin, for `LogFormat.read`.
+
+    Args:
+        source: the format of the input.
+        beginning: up to `SEARCHED` bytes of the input.
+    """
+    parts = surroundings(beginning)
+    return next((part for part in parts if source.recognizes(part)), beginning[:HEAD])
 
 
 def import_hint(head: bytes) -> str:

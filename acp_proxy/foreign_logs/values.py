@@ -102,9 +102,11 @@ class LogFormat:
     """Whether an input is such a log, by its first `HEAD` bytes."""
     read: Callable[[Iterable[bytes], bytes], Iterator[Entry]]
     """Reads pieces of the input, each a line with its newline or a part of one; the second argument
-    is the beginning of the input."""
+    is the beginning of the input, or of the part of it in which messages begin."""
     resolution_ns: int | None = None
     """The unit of its times."""
+    has_preamble: bool = False
+    """Whether any other lines may stand before its messages."""
     has_pattern: bool = False
     """Whether a user has said how its lines look."""
 

@@ -1,5 +1,6 @@
 """``acp-proxy inspect import``: databases from the text form, and from logs of other tools."""
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,10 +19,17 @@ from acp_proxy.cli.render.imports import import_summary
 from acp_proxy.cli.render.output import progress, say, warn
 from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.errors import NotARecording
+from acp_proxy.foreign_logs.late_messages import SEARCHED, has_sign
 from acp_proxy.foreign_logs.line_pattern import LinePattern
 from acp_proxy.foreign_logs.lines import source_of_pattern
 from acp_proxy.foreign_logs.no_messages import nothing_in, why_not_text, why_without_messages
-from acp_proxy.foreign_logs.sources import NAMES, source_named, source_of
+from acp_proxy.foreign_logs.sources import (
+    NAMES,
+    head_of,
+    source_after_preamble,
+    source_named,
+    source_of,
+)
 from acp_proxy.foreign_logs.values import HEAD, LogFormat
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.plain_files import open_plain, reason
@@ -33,6 +41,12 @@ from acp_proxy.wording import listed
 _TEXT = "text"
 _GROUPS = ("direction", "time", "message")
 _PIECE = 1 << 20
+_TEXT_START = re.compile(rb'\s*(?:\{[ \t]*"(?:acp_|recording|stream|event|fired|after_)|\Z)')
+"""How a text form begins whose header is wrong or missing."""
+_NOT_FOUND = (
+    f"no ACP message was found in its first {SEARCHED >> 20} MiB; --from NAME reads all of it as"
+    " such a log"
+)
 
 
 @frozen
@@ -135,8 +149,8 @@ def _import(file: str, options: _Options) -> None:
                 return
             if options.session is not None:
                 raise Refusal(f"expected a database of acp-devtools with --session, got {path}")
-            if not _is_text(opened, path, options):
-                _import_log(opened, path, target, options)
+            if (source := _recognized(opened, path, options)) is not None:
+                _import_log(opened, source, path, target, options)
                 return
             stem = stem or (None if file == "-" else path.name.removesuffix(".jsonl"))
             lines = progress(opened.lines(), label="importing")
@@ -151,28 +165,42 @@ def _log_name(file: str) -> str:
     return "imported" if file == "-" else Path(file).stem
 
 
-def _is_text(opened: HeadedInput, path: Path, options: _Options) -> bool:
-    if opened.head.startswith(MAGIC):
-        return True  # what is expected in place of a database is said then
-    if options.source != "auto" or options.line is not None:
-        return options.source == _TEXT
-    if is_text_head(opened.head):
-        return True
-    if source_of(opened.head) is not None:
-        return False
-    is_text = opened.head.lstrip()[:1] in (b"{", b"")
-    is_known = why_not_text(opened.head) or why_without_messages(opened.head)
-    if not is_text or is_known is not None:
-        raise NotARecording(path, nothing_in(opened.head))
-    return True  # what is expected of a text form is said then
+def _recognized(opened: HeadedInput, path: Path, options: _Options) -> LogFormat | None:
+    """Returns the format of a log; None for the text form, and for what is to be read as it."""
+    head = opened.head
+    if head.startswith(MAGIC):
+        return None  # what is expected in place of a database is said then
+    if options.line is not None:
+        return source_named("lines")
+    if options.source != "auto":
+        return None if options.source == _TEXT else source_named(options.source)
+    if is_text_head(head):
+        return None
+    if (found := source_of(head)) is not None:
+        return found
+    if why_not_text(head) or why_without_messages(head):
+        raise NotARecording(path, nothing_in(head))
+    beginning = opened.beginning(SEARCHED)
+    if (found := source_after_preamble(beginning)) is not None:
+        return found
+    if _TEXT_START.match(head) is not None:
+        return None  # what is expected of a text form is said then
+    is_searched = len(beginning) < SEARCHED and not has_sign(beginning[HEAD:])
+    raise NotARecording(path, nothing_in(head) if is_searched else _NOT_FOUND)
 
 
-def _import_log(opened: HeadedInput, path: Path, target: Path, options: _Options) -> None:
+def _import_log(
+    opened: HeadedInput, source: LogFormat, path: Path, target: Path, options: _Options
+) -> None:
+    head = opened.head
+    if source.has_preamble and not source.recognizes(head):
+        head = head_of(source, opened.beginning(SEARCHED))
     limit = TimeLimit("line ")
     with limit.running():
-        source = _source(opened.head, options, limit)
+        if options.line is not None:
+            source = _source_of_line(options.line, limit)
         pieces = progress(opened.lines(_PIECE), label="importing")
-        entries = source.read(pieces, opened.head)
+        entries = source.read(pieces, head)
         made = import_log(entries, opened.head, source, path, target, options.log)
     _say_made(made, path, target)
 
@@ -205,15 +233,11 @@ def _say_made(made: ImportedLog, path: Path, target: Path) -> None:
         _say(one.path, target.stem if number == 1 else None)
 
 
-def _source(head: bytes, options: _Options, limit: TimeLimit) -> LogFormat:
-    if options.line is not None:
-        regex = Pattern(options.line, is_regex=True, ignore_case=False).regex
-        if unknown := sorted(set(regex.groupindex) - set(_GROUPS)):
-            raise Refusal(f"expected groups of {', '.join(_GROUPS)} in --line, got {unknown[0]}")
-        return source_of_pattern(LinePattern(regex, limit.at))
-    found = source_of(head) if options.source == "auto" else source_named(options.source)
-    assert found is not None, "otherwise it is read as text"
-    return found
+def _source_of_line(line: str, limit: TimeLimit) -> LogFormat:
+    regex = Pattern(line, is_regex=True, ignore_case=False).regex
+    if unknown := sorted(set(regex.groupindex) - set(_GROUPS)):
+        raise Refusal(f"expected groups of {', '.join(_GROUPS)} in --line, got {unknown[0]}")
+    return source_of_pattern(LinePattern(regex, limit.at))
 
 
 def _say(made: Path, stem: str | None) -> None:
@@ -232,7 +256,7 @@ def _opened(file: str) -> Iterator[HeadedInput]:
                 source = files.enter_context(open_plain(Path(file)))
             except OSError as e:
                 raise NotARecording(Path(file), reason(e)) from None
-        yield HeadedInput(source, HEAD)
+        yield HeadedInput(source, HEAD, STDIN if file == "-" else Path(file))
 
 
 def _stdin() -> BinaryIO:

@@ -89,6 +89,8 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
     [
         (b"hello\n", "none of its lines is an ACP message; `acp-proxy record` makes a recording"),
         (b"", "it is empty"),
+        (b"{" * 500_000, "none of its lines is an ACP message; `acp-proxy record` makes"),
+        (b'{"stream":"to-agent"}\n', "line 1: expected a header, got {"),
         (
             b'SQLite format 3\0\n{"jsonrpc":"2.0","id":1,"method":"initialize"}\n{',
             "line 1: expected the text form of a recording, got a database",
@@ -114,6 +116,9 @@ def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_pa
     assert complaint("inspect", "import", tmp_path, home=home).endswith("is a directory")
     there = complaint("inspect", "import", text, "-o", tmp_path / "no" / "x.db", home=home)
     assert there == f"cannot make a database in {tmp_path}/no: no such file or directory"
+    if (memory := type(text)("/proc/self/mem")).exists():  # whose first bytes nobody can read
+        said = complaint("inspect", "import", memory, home=home)
+        assert said == f"cannot read {memory} as a recording: input/output error"
     said = complaint("inspect", "import", text, "-o", tmp_path, home=home)
     assert said == f"expected the path of a file with --output, got {str(tmp_path)!r}"
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.cli import time_limit
+from acp_proxy.cli.commands.inspect import import_
+from acp_proxy.foreign_logs import late_messages
 from acp_proxy.foreign_logs.sources import NAMES
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import complaint, run
@@ -250,6 +252,47 @@ def test_logs_without_messages_are_refused(home: Path, text: str, expected: str)
     said = refused(text, "inspect", "import", "-", home=home)
     assert expected in said
     assert "; `acp-proxy record` makes a recording" in said
+
+
+SERVED = '{"method":"GET","result":"/a","status":200}\n'
+PREAMBLES = {
+    "text": "2026-01-02 03:04:05,000 INFO - #a.Service - started {x: 1}\n",
+    "json": '{"level":"info","time":1767323045000,"text":"a service started"}\n',
+}
+
+
+@pytest.mark.parametrize("name", ["jetbrains", "lines"])
+@pytest.mark.parametrize("kind", PREAMBLES)
+def test_messages_may_begin_late(home: Path, kind: str, name: str) -> None:
+    """As in the log of an editor; arrows are read as if nothing stood before the messages."""
+    log = f"<-- {INITIALIZE.decode()}\n--> {ANSWER.decode()}\n"
+    if name == "jetbrains":
+        log = WRITERS["jetbrains"].write(SENT[:2]) + "\n"
+    text = (PREAMBLES[kind] * 1_200 + log).encode()
+    found = run_with(text, "inspect", "import", "-", "--name", "x", home=home)
+    assert " with 2 messages; 1,20" in found.stderr
+    recording, frames = imported(home / "x.db")
+    assert recording.origin is not None
+    assert recording.origin.source == name
+    assert [stream for stream, *_ in frames] == ["to-agent", "to-client"]
+    words = ("inspect", "import", "-", "--from", name, "--name", "y")
+    assert run_with(text, *words, home=home).exit_code == 0
+    assert imported(home / "y.db")[1] == frames
+
+
+def test_a_search_for_messages_is_bounded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says how all of a log is read; where all was searched, it says so."""
+    monkeypatch.setattr(import_, "SEARCHED", 70_000)
+    monkeypatch.setattr(late_messages, "_MOST", 1)
+    text = PREAMBLES["text"] * 1_200
+    late = f"{text}OUT: {INITIALIZE.decode()}\n"
+    for found in (late, SERVED * 1_600):
+        said = refused(found, "inspect", "import", "-", home=home)
+        assert "; --from NAME reads all of it as such a log" in said
+    said = refused(text[: 1 << 16], "inspect", "import", "-", home=home)
+    assert "none of its lines is an ACP message" in said
+    words = ("inspect", "import", "-", "--from", "lines")
+    assert run_with(late.encode(), *words, home=home).exit_code == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
