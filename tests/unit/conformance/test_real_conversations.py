@@ -51,7 +51,6 @@ EXPECTED: dict[str, set[tuple[str, str]]] = {
     "claude-code-acp-0.16.2/killed.jsonl": UNANSWERED,
     "gemini-0.61.0/killed.jsonl": UNANSWERED,
     "gemini-0.61.0/perm_cancel.jsonl": {("cancel.permission-unasked", "client")},
-    "gemini-0.61.0/perm_reject.jsonl": OPEN_CALL,
     # The client lists sessions though that is not offered ("Clients MUST verify"), and goes on with
     # a session that could not be loaded.
     "gemini-0.61.0/reload.2.jsonl": {
