@@ -149,7 +149,8 @@ def _request(talk: Conversation, seen: CheckedMessage) -> None:
     elif method == PERMISSION:
         session, call_id = talk.session(seen.session), seen.message.tool_call
         if session is not None and call_id is not None:
-            call = session.call(call_id, seen.seq, talk.turn(seen.done.turn))
+            turn, begins = talk.turn(seen.done.turn), seen.done.begins_call
+            call = session.call(call_id, seen.seq, turn, begins=begins)
             call.refused_seq = None
             _set_status(call, seen)
     elif method == "terminal/release":
@@ -307,9 +308,9 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
     if (call_id := seen.message.tool_call) is not None:
         if kind == "tool_call_update" and session.calls.lacks(call_id):
             talk.pairs.use_excuse(CALL)
-        call = session.call(call_id, seen.seq, turn)
+        call = session.call(call_id, seen.seq, turn, begins=seen.done.begins_call)
         call.is_reported = True
-        if kind == "tool_call" and call.announced_seq is None:
+        if kind == "tool_call":
             call.announced_seq = seen.seq
         for item in items(update.get("content"), 100):
             terminal = member(item, "terminalId")

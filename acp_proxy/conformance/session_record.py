@@ -39,7 +39,7 @@ class CallRecord:
     has_run: bool = False
     """Whether it was in progress at any time."""
     announced_seq: int | None = None
-    """The ``tool_call`` that created it; None if only a permission or an update named it."""
+    """The last ``tool_call`` with its id, also of an earlier call; None if there was none."""
     is_reported: bool = False
     """Whether an update named it, not only a request for permission."""
     turn: int | None = None
@@ -76,8 +76,8 @@ class TurnRecord:
     """Messages of the agent since the cancel, in any session."""
     updates: int = 0
     """Session updates."""
-    calls: dict[str, CallRecord] = field(factory=dict)
-    """The tool calls that it has named, of the first thousand."""
+    calls: dict[tuple[str, int], CallRecord] = field(factory=dict)
+    """The first thousand tool calls that it has named, by their id and first frame."""
     is_joining: bool = False
     """v2: its session may have been at work already when it began."""
     is_running: bool = False
@@ -183,20 +183,25 @@ class SessionRecord:
         is_new = self.opened in ("session/new", FORK)
         return not is_new if self.state is None else self.state != "idle"
 
-    def call(self, call_id: str, seq: int, turn: TurnRecord | None) -> CallRecord:
+    def call(
+        self, call_id: str, seq: int, turn: TurnRecord | None, *, begins: bool = False
+    ) -> CallRecord:
         """Returns the record of a tool call, a new one if it is not known.
 
         Args:
             call_id: its id.
             seq: the frame that names it now.
             turn: the turn of that frame.
+            begins: whether the frame begins another call than the last one with this id.
         """
         known = self.calls.get(call_id)
-        if known is None:
+        if known is None or begins:
+            announced_seq = None if known is None else known.announced_seq
             known = CallRecord(call_id, seq, turn=None if turn is None else turn.id)
+            known.announced_seq = announced_seq
             self.calls.add(call_id, known)
         if turn is not None and len(turn.calls) < 1_000:
-            turn.calls[call_id] = known
+            turn.calls[call_id, known.seq] = known
         return known
 
 

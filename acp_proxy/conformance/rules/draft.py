@@ -109,7 +109,7 @@ def status_follows_the_diagram(seen: CheckedMessage, talk: Conversation) -> Iter
     session, name = talk.session(seen.session), seen.message.tool_call
     call = None if session is None or name is None else session.calls.get(name)
     status = seen.message.status
-    if call is None or status is None or call.status is None:
+    if call is None or status is None or call.status is None or seen.done.begins_call:
         return
     if status in _NOT_IN_DIAGRAM.get(call.status, ()):
         related = frames_of(call.status_seq)

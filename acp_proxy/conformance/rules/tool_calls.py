@@ -37,7 +37,8 @@ def call_was_announced(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
 @rule("tool.id-reused", updates=(_CALL,))
 def call_is_new(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds a second ``tool_call`` with the id of another one, but for a replayed history."""
-    call = _known(seen, talk)
+    session, name = talk.session(seen.session), seen.message.tool_call
+    call = None if session is None or name is None else session.calls.get(name)
     if call is None or call.announced_seq is None or talk.dialect == V2:
         return
     if not talk.is_opening(seen.session, *OPENING):
@@ -187,8 +188,11 @@ def refused_does_not_run(seen: CheckedMessage, talk: Conversation) -> Iterator[B
 
 
 def _known(seen: CheckedMessage, talk: Conversation) -> CallRecord | None:
+    """The tool call that a message is about; None if the message begins it."""
     session, name = talk.session(seen.session), seen.message.tool_call
-    return None if session is None or name is None else session.calls.get(name)
+    if session is None or name is None or seen.done.begins_call:
+        return None
+    return session.calls.get(name)
 
 
 def _call(seen: CheckedMessage) -> tuple[dict[str, Any], str]:
