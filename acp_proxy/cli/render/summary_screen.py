@@ -43,7 +43,7 @@ _SPARE_OF_TURN = (4, 5, 3)
 """The cells of a turn that a narrow terminal does without: updates, tool calls, its time."""
 _SILENCE_NS = 10**9
 """A shorter silence is not worth a line."""
-_UNNAMED = "(did not say its name)"
+_UNNAMED, _UNKNOWN = "(did not say its name)", "(not known)"
 _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
 _MORE = {
     "unanswered": "--json has a hundred",
@@ -118,8 +118,9 @@ def _about(page: RecordingPage, summary: Summary) -> None:
 
 def _peers(page: RecordingPage, summary: Summary) -> None:
     recording, can = summary.recording, summary.capabilities
-    client = recording.client_title or _UNNAMED
-    agent = recording.agent_title or _UNNAMED
+    unnamed = _UNKNOWN if recording.lost("start") else _UNNAMED
+    client = recording.client_title or unnamed
+    agent = recording.agent_title or unnamed
     rows = [("", "client", "agent"), ("name", client, agent)]
     names = zip_longest(_few(can.client), _few(can.agent), fillvalue="")
     rows += [("" if n else "can", mine, theirs) for n, (mine, theirs) in enumerate(names)]
@@ -185,6 +186,7 @@ def _sessions(page: RecordingPage, sessions: list[SessionSummary]) -> None:
         how = [_OPENED.get(way, way) for way in session.opened]
         how += [f"not {_OPENED.get(way, way)}" for way in session.failed]
         ink = Ink.TROUBLE if not session.opened and how else None
+        how += [f"{way} open" for way in session.open]
         turns = counted(session.turns, "turn")
         rows.append(
             [piece(session.id), piece(", ".join(how), ink), piece(turns), piece(session.cwd or "")]

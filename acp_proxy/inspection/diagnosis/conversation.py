@@ -114,9 +114,10 @@ def read_sessions(reader: RecordingReader, turns: list[TurnRow]) -> list[Session
         rows = opened.get(session, [])
         named = [folders[row.id] for row in rows if folders.get(row.id)]
         how = [_way(row) for row in rows if row.outcome == "result"]
-        failed = [_way(row) for row in rows if row.outcome != "result"]
-        folder = named[-1] if named else None
-        found.append(SessionSummary(session, folder, how, seq, counts[session], failed))
+        open_ = [row for row in rows if row.response_seq is None and reader.is_open]
+        failed = [_way(row) for row in rows if row.outcome != "result" and row not in open_]
+        folder, ways = named[-1] if named else None, [_way(row) for row in open_]
+        found.append(SessionSummary(session, folder, how, seq, counts[session], failed, ways))
     return found
 
 

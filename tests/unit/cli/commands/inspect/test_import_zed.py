@@ -148,3 +148,17 @@ def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Pa
     """The turn of a prompt that is not there may be running; a new session has no history."""
     imported([*more, *HISTORY, LOADED], home)
     assert "rm -rf old" in run("inspect", "audit", "zed", home=home).stdout
+
+
+def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Path) -> None:
+    """Its answer may have come later; and who the peers are was said earlier, perhaps."""
+    load = {"sessionId": "s", "cwd": "/x", "mcpServers": []}
+    imported([*EXCERPT[:2], entry(OUT, "request", "l", "session/load", load)], home)
+    said = run("inspect", "show", "zed", home=home).stdout
+    assert [line.split("  ") for line in said.splitlines() if "/x" in line] == [
+        ["", "s", "load open", "0 turns", "/x"]
+    ]
+    assert "session/load (#3) has no answer in what was imported" in said
+    assert "did not say its name" not in said
+    (found,) = json.loads(run("inspect", "show", "zed", "--json", home=home).stdout)["opened"]
+    assert (found["failed"], found["open"]) == ([], ["load"])
