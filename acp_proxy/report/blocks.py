@@ -204,7 +204,9 @@ class _IndexBlocks:
         if len(self._runs) == CHUNK_ROWS:
             block = self._block()
         self._own.append(own)
-        self._shared.append(shared)
+        if not self._each or shared is not self._each[-1]:  # pieces of text have the same one
+            self._each.append(shared)
+        self._shared.append(len(self._each) - 1)
         self._runs.append(run)
         self.rows += 1
         return block
@@ -215,16 +217,17 @@ class _IndexBlocks:
 
     def _begin(self) -> None:
         self._own: list[tuple[int | None, ...]] = []
-        self._shared: list[tuple[Any, ...]] = []
+        self._each: list[tuple[Any, ...]] = []
+        self._shared: list[int] = []
+        """For each row, the place in `_each` of the values that it shares with its neighbours."""
         self._runs: list[int | None] = []
 
     def _block(self) -> DataBlock:
         columns: list[tuple[str, str, int]] = []
         data = []
-        for name, values in self._columns():
-            kind, encode = self._encoders.get(name, ("number", number_codes))
-            is_empty = values.count(None) == len(values)
-            width, encoded = (0, b"") if is_empty else planes(encode(values))
+        for name, values, places in self._columns():
+            kind, codes = self._codes(name, values, places)
+            width, encoded = planes(codes)
             columns.append((name, kind, width))
             data.append(encoded)
         header = {"rows": len(self._runs), "texts": self._texts.take_new(), "columns": columns}
@@ -233,10 +236,27 @@ class _IndexBlocks:
         start = encode_json(header)
         return _block(f"i{number}", len(start).to_bytes(4, "little"), start, *data)
 
-    def _columns(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        yield from zip(OWN_COLUMNS, zip(*self._own, strict=True), strict=True)
-        yield from zip(SHARED_COLUMNS, zip(*self._shared, strict=True), strict=True)
-        yield "run", self._runs
+    def _columns(self) -> Iterator[tuple[str, Sequence[Any], Sequence[int] | None]]:
+        """Yields name and values of each column, and the value of each row if rows share some."""
+        for name, values in zip(OWN_COLUMNS, zip(*self._own, strict=True), strict=True):
+            yield name, values, None
+        for name, values in zip(SHARED_COLUMNS, zip(*self._each, strict=True), strict=True):
+            yield name, values, self._shared
+        yield "run", self._runs, None
+
+    def _codes(
+        self, name: str, values: Sequence[Any], places: Sequence[int] | None
+    ) -> tuple[str, Sequence[int]]:
+        """Returns the kind of a column, and the u of each row; none if all are null."""
+        kind, encode = self._encoders.get(name, ("number", number_codes))
+        if values.count(None) == len(values):
+            return kind, ()
+        if places is None:
+            return kind, encode(values)
+        if kind == "difference":
+            return kind, encode([values[place] for place in places])
+        codes = encode(values)
+        return kind, [codes[place] for place in places]
 
 
 class _PayloadBlocks:

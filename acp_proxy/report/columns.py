@@ -37,8 +37,8 @@ def planes(codes: Sequence[int]) -> tuple[int, bytes]:
         codes: the u of each row.
     """
     width = (max(codes, default=0).bit_length() + 7) // 8
-    if width == 0:
-        return 0, b""
+    if width <= 1:
+        return width, bytes(codes) if width else b""
     if width <= _WORD:
         items = array("Q", codes)
         if byteorder == "big":
