@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import asdict, evolve
 
 from acp_proxy.errors import UnreadableRecording
+from acp_proxy.foreign_logs import sources  # noqa: F401  an error imports it, in too many steps
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
