@@ -18,8 +18,8 @@ from acp_proxy.inspection.describe.values import (
 from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import plain
 
-_SHORT = 8
-"""The length up to which an id is shown whole."""
+_LONG, _SHOWN = 24, 6
+"""The length up to which an id is shown whole, and how much of a longer one is shown."""
 _TITLE = 200
 """The most characters of a title that are kept."""
 NAMES = ("title", "name", "tool")
@@ -89,8 +89,11 @@ def call_label(title: str | None, call_id: str | None) -> str:
 
 
 def short_id(call_id: str) -> str:
-    """Returns the end of an id, which differs more often than its beginning."""
-    return call_id if len(call_id) <= _SHORT else f"…{call_id[-_SHORT + 2 :]}"
+    """Returns the end of a long id, which differs more often than its beginning.
+
+    Ids that are counted, such as ``stream_call_0``, may have the same end; they are not as long.
+    """
+    return call_id if len(call_id) <= _LONG else f"…{call_id[-_SHOWN:]}"
 
 
 def tool_state(call: Value) -> str:

@@ -30,7 +30,7 @@ OPTIONS = [
     {"optionId": "o1", "name": "Allow", "kind": "allow_once"},
     {"optionId": "o2", "name": "Never", "kind": "reject_always"},
 ]
-CALL = "toolu_0123456789XyZ"
+CALL = "toolu_01ABCDEFGHJK0123456789XyZ"
 
 
 @pytest.fixture

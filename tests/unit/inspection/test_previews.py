@@ -196,7 +196,7 @@ def test_a_wrapped_message_is_described(method: str) -> None:
     [
         (
             "permission of v1",
-            "Ready for implementation (…de_001) [switch_mode, pending]: Yes",
+            "Ready for implementation (call_switch_mode_001) [switch_mode, pending]: Yes",
         ),
         ("permission of v2 for a call", "Edit the parser? [edit, pending] /home/user/a.py:3: Yes"),
         ("permission of v2 for a command", "Run the tests? npm test (in /home/user/project): Yes"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.describe.tools import CallState, params_of, state_of
+from acp_proxy.inspection.describe.tools import CallState, call_label, params_of, state_of
 from tests.log_writer import line, notification, request, update
 
 
@@ -65,3 +65,10 @@ def test_later_frames_update_the_state() -> None:
         "Read", "read", "completed"
     )
     assert first.updated(CallState("Read a.py")).title == "Read a.py"
+
+
+def test_counted_ids_are_told_apart() -> None:
+    """An id is cut only if it is long, as random ones are."""
+    assert call_label("Write", "stream_call_0") == "Write (stream_call_0)"
+    assert call_label("Write", "call_0") == "Write (call_0)"
+    assert call_label("Write", "toolu_01ABCDEFGHJK0123456789XyZ") == "Write (…789XyZ)"

@@ -410,9 +410,12 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
     """With the title that was announced, which the request does not repeat, and its short id."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
-        call = {"toolCallId": "toolu_0123456789XyZ"}
+        call = {"toolCallId": "toolu_01ABCDEFGHJK0123456789XyZ"}
         recorder.to_client(update("s", "tool_call", title="Read a.py", **call))
         recorder.to_client(request(0, "session/request_permission", sessionId="s", toolCall=call))
     assert "Read a.py (…789XyZ)" in run("inspect", "show", recorder.path).stdout
     (question,) = json.loads(run("inspect", "show", "--json", recorder.path).stdout)["questions"]
-    assert (question["title"], question["tool_call"]) == ("Read a.py", "toolu_0123456789XyZ")
+    assert (question["title"], question["tool_call"]) == (
+        "Read a.py",
+        "toolu_01ABCDEFGHJK0123456789XyZ",
+    )
