@@ -4,6 +4,7 @@ A method tells who sends it; an answer goes back to who asked with its id. Where
 open request with the same id, or none has, the members of the result decide.
 """
 
+from hashlib import sha256
 from typing import Any
 
 from acp_proxy.protocol.peers import Stream
@@ -30,6 +31,8 @@ _SURE = {
 }
 """The member that every result of a method has."""
 _MOST_OPEN = 10_000
+_LONGEST_ID = 100
+"""Characters of an id that is kept as it is."""
 
 
 def direction_of_method(method: str) -> Stream | None:
@@ -76,7 +79,7 @@ class DirectionFinder:
         for one in message if isinstance(message, list) else [message]:
             if not isinstance(one, dict) or one.get("id") is None or stream not in self._open:
                 continue
-            key = repr(one["id"])
+            key = _key(one["id"])
             if isinstance(one.get("method"), str):
                 opened = self._open[stream]
                 opened[key] = one["method"]
@@ -92,7 +95,7 @@ class DirectionFinder:
             return _TO_CLIENT
         if isinstance(method := one.get("method"), str):
             return direction_of_method(method) or self._by_custom(one)
-        key = repr(one.get("id"))
+        key = _key(one.get("id"))
         asked = [stream for stream, opened in self._open.items() if key in opened]
         if len(asked) == 1:
             return _opposite(asked[0])
@@ -107,10 +110,16 @@ class DirectionFinder:
         """An agent announces with methods of its own; a client asks with them."""
         if one.get("method") == "$/cancel_request":
             params = one.get("params")
-            target = repr(params.get("requestId")) if isinstance(params, dict) else ""
+            target = _key(params.get("requestId")) if isinstance(params, dict) else ""
             asked = [stream for stream, opened in self._open.items() if target in opened]
             return asked[0] if len(asked) == 1 else _TO_AGENT
         return _TO_CLIENT if one.get("id") is None else _TO_AGENT
+
+
+def _key(request_id: Any) -> str:
+    """Returns what stands for an id, which may be any JSON, of any size."""
+    text = repr(request_id)
+    return text if len(text) <= _LONGEST_ID else sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _opposite(stream: Stream) -> Stream:

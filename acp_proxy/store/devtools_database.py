@@ -59,8 +59,9 @@ def import_hint(connection: sqlite3.Connection) -> str:
 def sessions_of(connection: sqlite3.Connection) -> list[CapturedSession]:
     """Returns the sessions of a database of acp-devtools, the latest last."""
     rows = connection.execute(
-        "SELECT s.id, s.agent_command, (SELECT count(*) FROM main.messages WHERE session_id = s.id)"
-        " FROM main.sessions AS s ORDER BY s.id"
+        "SELECT s.id, s.agent_command, coalesce(m.messages, 0) FROM main.sessions AS s"
+        " LEFT JOIN (SELECT session_id, count(*) AS messages FROM main.messages"
+        " GROUP BY session_id) AS m ON m.session_id = s.id ORDER BY s.id"
     )
     return [
         CapturedSession(number, command if isinstance(command, str) else None, count)
@@ -76,8 +77,11 @@ def entries_of(connection: sqlite3.Connection, session: CapturedSession) -> Iter
         connection: a database of acp-devtools.
         session: which of its sessions.
     """
+    (encoding,) = connection.execute("PRAGMA main.encoding").fetchone()
+    # In UTF-8 it may be anything; SQLite itself makes UTF-8 of other encodings.
+    raw = "CAST(raw AS BLOB)" if encoding == "UTF-8" else "raw"
     rows = connection.execute(
-        "SELECT timestamp, direction, CAST(raw AS BLOB) FROM main.messages WHERE session_id = ?"
+        f"SELECT timestamp, direction, {raw} FROM main.messages WHERE session_id = ?"
         " ORDER BY seq, id",
         (session.id,),
     )

@@ -89,7 +89,7 @@ def recorded(program: Callable[[str, str], None], tmp_path: Path, code: int) -> 
 
 def test_no_input_becomes_part_of_a_script() -> None:
     """They reach the shell through the environment, and other actions as their inputs."""
-    for step in STEPS.values():
+    for step in ACTION["runs"]["steps"]:
         assert "${{" not in step.get("run", "")
         assert {*step} <= {"id", "if", "shell", "env", "run", "uses", "with"}
 

@@ -212,7 +212,7 @@ def test_methods_tell_who_sends_them() -> None:
         for direction, method in methods:
             both = {other for other, name in methods if name == method}
             if len(both) == 1 and not (dialect == DRAFT and method == "terminal/output"):
-                assert direction_of_method(method) in (Stream(direction), None), method
+                assert direction_of_method(method) is Stream(direction), method
 
 
 def test_several_copies_of_zed_have_a_gap() -> None:
