@@ -21,16 +21,19 @@ def source_of(head: bytes) -> LogFormat | None:
     return next((source for source in SOURCES if source.recognizes(head)), None)
 
 
-def source_after_preamble(beginning: bytes) -> LogFormat | None:
-    """Returns the format of an input whose messages begin late; None if none is found.
+def source_after_preamble(beginning: bytes) -> tuple[LogFormat, bytes] | None:
+    """Returns the format of an input whose messages begin late, and the part in which they do.
 
     Args:
         beginning: up to `SEARCHED` bytes of the input.
+
+    Returns:
+        None if no message is found.
     """
     sources = [source for source in SOURCES if source.has_preamble]
-    return next(
-        (one for part in surroundings(beginning) for one in sources if one.recognizes(part)), None
-    )
+    parts = surroundings(beginning)
+    found = ((one, part) for part in parts for one in sources if one.recognizes(part))
+    return next(found, None)
 
 
 def head_of(source: LogFormat, beginning: bytes) -> bytes:

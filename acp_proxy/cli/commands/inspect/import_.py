@@ -149,8 +149,8 @@ def _import(file: str, options: _Options) -> None:
                 return
             if options.session is not None:
                 raise Refusal(f"expected a database of acp-devtools with --session, got {path}")
-            if (source := _recognized(opened, path, options)) is not None:
-                _import_log(opened, source, path, target, options)
+            if (found := _recognized(opened, path, options)) is not None:
+                _import_log(opened, *found, path, target, options)
                 return
             stem = stem or (None if file == "-" else path.name.removesuffix(".jsonl"))
             lines = progress(opened.lines(), label="importing")
@@ -165,19 +165,28 @@ def _log_name(file: str) -> str:
     return "imported" if file == "-" else Path(file).stem
 
 
-def _recognized(opened: HeadedInput, path: Path, options: _Options) -> LogFormat | None:
-    """Returns the format of a log; None for the text form, and for what is to be read as it."""
+def _recognized(
+    opened: HeadedInput, path: Path, options: _Options
+) -> tuple[LogFormat, bytes] | None:
+    """Returns the format of a log, and the part of it in which messages begin.
+
+    Returns:
+        None for the text form, and for what is to be read as it.
+    """
     head = opened.head
     if head.startswith(MAGIC):
         return None  # what is expected in place of a database is said then
-    if options.line is not None:
-        return source_named("lines")
-    if options.source != "auto":
-        return None if options.source == _TEXT else source_named(options.source)
+    if options.source == _TEXT:
+        return None
+    if options.source != "auto" or options.line is not None:
+        named = source_named("lines" if options.line is not None else options.source)
+        if named.has_preamble and not named.recognizes(head):
+            head = head_of(named, opened.beginning(SEARCHED))
+        return named, head
     if is_text_head(head):
         return None
-    if (found := source_of(head)) is not None:
-        return found
+    if (source := source_of(head)) is not None:
+        return source, head
     if why_not_text(head) or why_without_messages(head):
         raise NotARecording(path, nothing_in(head))
     beginning = opened.beginning(SEARCHED)
@@ -190,11 +199,13 @@ def _recognized(opened: HeadedInput, path: Path, options: _Options) -> LogFormat
 
 
 def _import_log(
-    opened: HeadedInput, source: LogFormat, path: Path, target: Path, options: _Options
+    opened: HeadedInput,
+    source: LogFormat,
+    head: bytes,
+    path: Path,
+    target: Path,
+    options: _Options,
 ) -> None:
-    head = opened.head
-    if source.has_preamble and not source.recognizes(head):
-        head = head_of(source, opened.beginning(SEARCHED))
     limit = TimeLimit("line ")
     with limit.running():
         if options.line is not None:
