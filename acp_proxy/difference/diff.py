@@ -125,6 +125,7 @@ def _diff(
         latency=latencies(a, b, options),
         aliases=_aliases(side_a, side_b, pairing),
         sequences_of=lambda: comparison.steps(sequences),
+        steps_ns=(a.recording.step_ns, b.recording.step_ns),
     )
 
 

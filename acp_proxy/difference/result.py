@@ -131,6 +131,7 @@ class Diff:
         aliases: what stable names stand for, of each kind the first 100: the value in A and in B,
             None where it is missing.
         latency: by method, in the order of their first request in A.
+        steps_ns: the steps in which the times of A and of B are known; see `duration`.
     """
 
     a: Side
@@ -142,6 +143,7 @@ class Diff:
     latency: tuple[MethodLatency, ...]
     aliases: dict[str, tuple[str | None, str | None]]
     sequences_of: Callable[[], Iterator[DiffSequence]] = field(repr=False, eq=False)
+    steps_ns: tuple[int, int] = (0, 0)
 
     @property
     def is_equal(self) -> bool:

@@ -90,7 +90,7 @@ class DiffScreen(DiffReporter):
         notable = [one for one in found.latency if _longest(one) >= _NOTABLE_NS]
         if notable:
             self._title(piece("answers", bold=True))
-            self._page.lines(table(_latencies(notable), self._page.screen))
+            self._page.lines(table(_latencies(notable, found.steps_ns), self._page.screen))
             rest = len(found.latency) - len(notable)
             if rest:
                 self._page.print(
@@ -188,11 +188,12 @@ def _longest(one: MethodLatency) -> int:
     return max(one.a_max_ns or 0, one.b_max_ns or 0)
 
 
-def _latencies(found: Sequence[MethodLatency]) -> list[Column]:
+def _latencies(found: Sequence[MethodLatency], steps_ns: tuple[int, int]) -> list[Column]:
     directions = [_DIRECTIONS.get(one.direction, ("", None)) for one in found]
 
     def took(name: str) -> list[Cell]:
-        return [cell(duration(getattr(one, name))) for one in found]
+        step_ns = steps_ns[name.startswith("b_")]
+        return [cell(duration(getattr(one, name), step_ns)) for one in found]
 
     def count(name: str) -> list[Cell]:
         return [cell(f"{n:,}" if (n := getattr(one, name)) else "") for one in found]

@@ -195,7 +195,11 @@ def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str
     [(10**9, "<1 s", r"\d (ms|us)\b|\d\.\d s\b"), (10**7, "<10 ms", r"\b\d (ms|us)\b")],
 )
 def test_no_duration_is_finer_than_the_times(
-    output_of: Callable[[Origin | None, str], str], step_ns: int, said: str, unsaid: str
+    output_of: Callable[[Origin | None, str], str],
+    tmp_path: Path,
+    step_ns: int,
+    said: str,
+    unsaid: str,
 ) -> None:
     """Of what is shorter than their unit only that is known."""
     origin = log_of("jetbrains", resolution_ns=step_ns)
@@ -203,6 +207,12 @@ def test_no_duration_is_finer_than_the_times(
         assert re.search(unsaid, output_of(origin, name)) is None, name
     for name in ("log", "stats"):
         assert said in output_of(origin, name)
+    theirs = text_form(tmp_path / "theirs.jsonl", origin)
+    text = theirs.read_text(encoding="utf-8")
+    theirs.write_text(text.replace('"end_turn"', '"max_tokens"'), encoding="utf-8")
+    lines = run("inspect", "diff", text_form(tmp_path / "ours.jsonl"), theirs).stdout.splitlines()
+    (line,) = (one for one in lines if "→  session/new" in one)
+    assert (line.count("5 ms"), line.count(said)) == (2, 2)
 
 
 def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -> None:
