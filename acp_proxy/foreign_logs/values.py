@@ -49,6 +49,8 @@ class RemarkKind(StrEnum):
     WORDS = "words"
     """What a person has written around an excerpt."""
     BLANK = "blank"
+    BRACKETS = "brackets"
+    """Only what begins or ends an array of messages."""
     ELISION = "elision"
     """Lines such as ``...``: a person has left something out here."""
 

@@ -42,16 +42,20 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
         if found.text is None:
             yield too_long(found)
         elif not isinstance(found, FoundObject):
-            words = found.text.strip(b" \t\r\n[],")
-            kind = remark_kind(found.text if words else b"")
-            if has_ended and b"[" in found.text:
-                kind = RemarkKind.ELISION  # another copy, of a later part
+            yield Remark(found.first, found.last, _kind_of(found.text))
+            if has_ended and b"[" in found.text:  # another copy, of a later part
+                yield Remark(found.first, found.last, RemarkKind.ELISION)
             has_ended = has_ended or b"]" in found.text
-            yield Remark(found.first, found.last, kind)
         elif not found.is_whole:
             yield UnreadLines(found.first, found.last, NOT_WHOLE)
         else:
             yield from _message(found.first, found.last, found.text)
+
+
+def _kind_of(text: bytes) -> RemarkKind:
+    if text.strip(b" \t\r\n[],"):
+        return remark_kind(text)
+    return RemarkKind.BRACKETS if b"[" in text or b"]" in text else RemarkKind.BLANK
 
 
 def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:

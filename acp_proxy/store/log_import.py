@@ -50,6 +50,7 @@ class LineCounts:
     stderr: int = 0
     remarks: int = 0
     blank: int = 0
+    brackets: int = 0
     skipped: int = 0
     covered: int = 0
     """The last line that is counted."""
@@ -68,6 +69,8 @@ class LineCounts:
             self.skipped += lines
         elif isinstance(entry, Remark) and entry.kind is RemarkKind.BLANK:
             self.blank += lines
+        elif isinstance(entry, Remark) and entry.kind is RemarkKind.BRACKETS:
+            self.brackets += lines
         else:
             self.remarks += lines
 

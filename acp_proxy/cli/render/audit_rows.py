@@ -76,14 +76,31 @@ def what(action: Action) -> list[Mark]:
         return [Mark(mark, f"{action.command or action.title or '?'}{names}")]
     if action.kind is ActionKind.FETCH:
         return [Mark("", action.url or action.title or "?")]
-    found = [_path(path) for path in action.paths[:_MOST_PATHS]]
-    if (more := len(action.paths) - _MOST_PATHS) > 0:
+    paths = _different(action)
+    found = [_path(path) for path in paths[:_MOST_PATHS]]
+    if (more := len(paths) - _MOST_PATHS) > 0:
         found.append(Mark("", f"and {more} more"))
     if action.kind in (ActionKind.SEARCH, ActionKind.OTHER) or not found:
         title = call_label(action.title or action.tool, action.tool_call) or "?"
         command = f": {action.command}" if action.command else ""
         found.insert(0, Mark("", f"{title}{command}"))
     return found
+
+
+def _different(action: Action) -> list[AuditedPath]:
+    """Returns the paths of an action, a file only once that it names by two of them.
+
+    A relative path in an unknown place is the end of an absolute one, unless something was moved.
+    """
+    if action.kind is ActionKind.MOVE:
+        return action.paths
+    whole = [path.shown for path in action.paths if path.shown.startswith("/")]
+    return [
+        path
+        for path in action.paths
+        if path.place is not PathPlace.UNKNOWN
+        or not any(one.endswith(f"/{path.shown.removeprefix('./')}") for one in whole)
+    ]
 
 
 def first(actions: Sequence[Action], most: int | None) -> list[Action]:

@@ -65,8 +65,8 @@ def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
 
 def _about(page: RecordingPage, audit: Audit) -> None:
     recording = audit.recording
-    who = f"{recording.agent_title}: " if recording.agent_title else ""
-    page.row("agent", f"{who}{shlex.join(audit.agent_command)}")
+    who = (recording.agent_title, shlex.join(audit.agent_command))
+    page.row("agent", ": ".join(filter(None, who)))
     page.row("started in", recording.cwd)
     page.origin(recording)
     if recording.has_date:

@@ -29,7 +29,7 @@ def import_summary(made: ImportedLog, path: Path) -> str:
 
 _KINDS = {
     "messages": "of messages", "stderr": "of stderr", "remarks": "of other text",
-    "blank": "blank", "skipped": "skipped",
+    "brackets": "of brackets around messages", "blank": "blank", "skipped": "skipped",
 }  # fmt: skip
 
 

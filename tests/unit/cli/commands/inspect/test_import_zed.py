@@ -162,3 +162,39 @@ def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Pa
     assert "did not say its name" not in said
     (found,) = json.loads(run("inspect", "show", "zed", "--json", home=home).stdout)["opened"]
     assert (found["failed"], found["open"]) == ([], ["load"])
+
+
+def test_the_brackets_of_arrays_are_called_so(home: Path) -> None:
+    """Also those of several arrays, between which messages may be missing; all lines count."""
+    array = json.dumps(EXCERPT[3:], indent=0)
+    lines = len(array.splitlines())
+    for number, text in enumerate((array, f"{array}\n\n{array}\n")):
+        name = f"zed{number}"
+        done = run_with(text.encode(), "inspect", "import", "-", "--name", name, home=home)
+        times = number + 1
+        blank = ", 1 blank" if number else ""
+        assert (
+            f"{times * lines + number} lines: {times * (lines - 2)} of messages,"
+            f" {times * 2} of brackets around messages{blank};"
+        ) in done.stderr
+        assert ("whether lines are missing in between" in done.stderr) is (number == 1)
+
+
+def test_an_audit_of_an_excerpt_names_each_file_once(home: Path) -> None:
+    """A path in an unknown place may be the end of another one; the agent's command is unknown."""
+    write = {"toolCallId": "c", "title": "Write", "kind": "edit", "status": "completed"}
+    files = {"locations": [{"path": "/x/src/a.txt"}], "rawInput": {"path": "src/a.txt"}}
+    info = {"protocolVersion": 1, "agentInfo": {"name": "agent", "version": "2"}}
+    entries = [
+        entry(OUT, "request", "i", "initialize", {"protocolVersion": 1}),
+        entry(IN, "response", "i", "initialize", info),
+        EXCERPT[3],
+        update("s", "tool_call", **write, **files),
+        update("s", "tool_call", **write | {"toolCallId": "d"}, rawInput={"path": "a.txt"}),
+    ]
+    imported(entries, home)
+    said = run("inspect", "audit", "zed", home=home).stdout.splitlines()
+    assert "agent       agent 2" in said
+    assert [line.count("UNKNOWN PLACE") for line in said if " done " in line] == [1, 1]
+    found = json.loads(run("inspect", "audit", "zed", "--json", home=home).stdout)
+    assert len(found["actions"][0]["paths"]) == 2
