@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -45,6 +48,34 @@ def pytest_configure() -> None:
     """Lets Ctrl-C interrupt, as in a terminal: a shell's background jobs start with it ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collects without the garbage collector, since nearly all that is made now stays."""
+    gc.disable()
+    try:
+        _import_share(session.config)
+        return (yield)
+    finally:
+        gc.enable()
+
+
+def _import_share(config: pytest.Config) -> None:
+    """Lets each worker that collects all tests begin with other files.
+
+    Where a file is new, pytest rewrites its assertions before it imports it, which takes longer
+    than all else that it does to collect tests. It is done by the worker that comes to it first.
+    All workers would come to all files at the same time.
+    """
+    worker: dict[str, Any] = getattr(config, "workerinput", {})
+    if not worker or config.args_source != config.ArgsSource.TESTPATHS:
+        return
+    share = slice(int(worker["workerid"].removeprefix("gw")), None, worker["workercount"])
+    for path in sorted(Path(__file__).parent.rglob("test_*.py"))[share]:
+        name = ".".join(path.relative_to(config.rootpath).with_suffix("").parts)
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # reported when it is collected
+            importlib.import_module(name)
 
 
 def pytest_collection_finish() -> None:
