@@ -142,16 +142,17 @@ class _LineReader:
                 return
             yield from self._given_up()
         whole = self._with_brace(line)
-        starts = self._starts(number, whole)
-        for start in starts:
+        first = None
+        for start in self._starts(number, whole):
+            first = first or start
             if (entries := self._messages(start)) is not None:
                 yield from entries if whole is line else map(_repaired, entries)
                 return
-        if starts and self._is_meant(start := starts[0]):
+        if first is not None and self._is_meant(first):
             self._brackets = Brackets()
-            if self._brackets.end(start.text) is None:
-                self._begun, self._parts = self._joined(start), [start.text]
-                self._size = len(start.text)
+            if self._brackets.end(first.text) is None:
+                self._begun, self._parts = self._joined(first), [first.text]
+                self._size = len(first.text)
                 self._indentation = _indentation(line)
             else:
                 yield UnreadLines(number, number, BROKEN)
@@ -196,7 +197,7 @@ class _LineReader:
             return kind
         return RemarkKind.WORDS
 
-    def _starts(self, number: int, line: bytes) -> list[MessageStart]:
+    def _starts(self, number: int, line: bytes) -> Iterable[MessageStart]:
         """Returns the places of a line at which a message may begin."""
         if self._pattern is not None:
             start = self._pattern.start(number, line)
@@ -303,9 +304,9 @@ class _LineReader:
             return self._pattern.start(number, line) is not None
         if _indentation(line) > self._indentation:
             return False
-        if starts := starts_in(number, line):
+        if (start := next(starts_in(number, line), None)) is not None:
             begins = line.lstrip().startswith((b'{"jsonrpc"', b'{"id"'))
-            return starts[0].marker is not None or begins
+            return start.marker is not None or begins
         if len(line) >= _MOST_ANNOUNCEMENT or line.lstrip()[:1] in (b'"', b"'", b"}", b"]"):
             return False
         return read_stamp(line) is not None and read_marker(line) is not None

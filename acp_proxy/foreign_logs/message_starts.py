@@ -26,26 +26,26 @@ _MOST_BRACES = 16
 """Places of a line that are looked at: it may be one large object that is no message."""
 
 
-def starts_in(number: int, line: bytes) -> list[MessageStart]:
-    """Returns the first places of a line at which a message may begin.
+def starts_in(number: int, line: bytes) -> Iterator[MessageStart]:
+    """Yields the first places of a line at which a message may begin.
 
     Args:
         number: of the line.
         line: its text.
     """
-    found: list[MessageStart] = []
+    count = 0
     repeated_at = quoted_at(line)
     for match in islice(_JSON.finditer(line), _MOST_BRACES):
         prefix = edges(line[: match.start()])
         marker = read_marker(prefix)
         is_quoted = repeated_at is not None and match.start() >= repeated_at
-        if (marker is None and is_stderr(prefix)) or is_quoted or len(found) == _MOST_STARTS:
-            break
+        if (marker is None and is_stderr(prefix)) or is_quoted or count == _MOST_STARTS:
+            return
         says_so = marker is not None or not prefix.strip()
         if says_so or _COMPLAINT.search(prefix) is None:
             text = line[match.start() :]
-            found.append(MessageStart(number, text, marker, read_stamp(prefix), says_so))
-    return found
+            yield MessageStart(number, text, marker, read_stamp(prefix), says_so)
+            count += 1
 
 
 def starts_after(start: MessageStart, end: int) -> Iterator[MessageStart]:

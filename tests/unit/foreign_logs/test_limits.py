@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import time
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from acp_proxy.conformance.methods import METHODS
 from acp_proxy.foreign_logs import agent_shell, lines, splitting, values
-from acp_proxy.foreign_logs.directions import direction_of_method
+from acp_proxy.foreign_logs.directions import DirectionFinder, direction_of_method
 from acp_proxy.foreign_logs.json_text import read_message
 from acp_proxy.foreign_logs.s_expressions import NotLisp, read_expression
 from acp_proxy.foreign_logs.sources import source_named
@@ -213,6 +214,21 @@ def test_methods_tell_who_sends_them() -> None:
             both = {other for other, name in methods if name == method}
             if len(both) == 1 and not (dialect == DRAFT and method == "terminal/output"):
                 assert direction_of_method(method) is Stream(direction), method
+
+
+def test_long_ids_of_open_requests_are_not_kept() -> None:
+    """Each may be as long as a line, and ten thousand may be open."""
+    finder = DirectionFinder()
+    finder.find({"id": "warm up", "method": "session/prompt"})
+    long = "x" * 100_000
+    tracemalloc.start()
+    try:
+        for number in range(30):
+            finder.find({"id": f"{long}{number}", "method": "fs/read_text_file"})
+        assert tracemalloc.get_traced_memory()[0] < len(long)
+    finally:
+        tracemalloc.stop()
+    assert finder.find({"id": f"{long}7", "result": {}}) is Stream.TO_AGENT
 
 
 def test_several_copies_of_zed_have_a_gap() -> None:

@@ -77,6 +77,14 @@ def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
     assert len(list(messages(read(text, "lines")[1]))) == 1
 
 
+def test_a_message_in_several_lines_that_is_broken_is_named() -> None:
+    """With or without a direction; other JSON without one is a remark."""
+    broken = '{\n "jsonrpc":"2.0",\n "id":\n}'
+    other = '{\n "params": 1\n}'
+    _, entries = read(f"{broken}\n→ {broken}\n{other}\n→ {other}\n{_I}\n", "lines")
+    assert bad(entries) == [(1, 4), (5, 8), (12, 14)]
+
+
 def test_a_message_beside_other_text_is_no_remark_of_a_stream() -> None:
     """Where the beginning shows it, directions and times are read; further on it is named."""
     text = f"{_I}\n← {_A}\n"
