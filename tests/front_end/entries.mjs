@@ -40,7 +40,8 @@ const READERS = {
     const { model: call } = await readCall(recording, row);
     const model = permissionModel(parsedLine(await recording.line(row)), answer, call.title);
     const choices = model.options.map((option) => choice(option.name, option.kind, option.isChosen ? "chosen" : ""));
-    return { title: model.title, state: model.decision || "not answered", choices };
+    // What was answered is told in the words of `inspect log`.
+    return { title: model.title, ...(pair < 0 && { state: "not answered" }), choices };
   },
   async terminal(recording, row) {
     const id = recording.text("terminal", row) ?? recording.text("answer_terminal", row);
