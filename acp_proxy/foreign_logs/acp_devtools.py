@@ -15,6 +15,7 @@ from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter, too_lo
 from acp_proxy.foreign_logs.times import LATEST_NS
 from acp_proxy.foreign_logs.values import (
     BROKEN,
+    MISPLACED,
     NOT_WHOLE,
     Entry,
     Facts,
@@ -49,6 +50,9 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
             continue
         if isinstance(found, FoundObject):
             yield _message(found.first, last, found.text, is_whole=found.is_whole)
+            continue
+        if _DIRECTION.search(found.text):
+            yield UnreadLines(found.first, last, MISPLACED)
             continue
         words = found.text.strip(b" \t\r\n,")
         if words:  # not between two messages

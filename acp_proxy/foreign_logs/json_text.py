@@ -8,6 +8,7 @@ import ast
 import json
 import re
 from typing import Any, NamedTuple
+from warnings import catch_warnings, simplefilter
 
 from acp_proxy.foreign_logs.elisions import mend_elisions
 from acp_proxy.protocol.json_text import members, parse
@@ -122,7 +123,9 @@ def _python_literal(text: bytes) -> ReadMessage | None:
         source = text.decode()
         if _depth(source) > _DEEPEST_LITERAL:
             return None
-        value = ast.literal_eval(source)
+        with catch_warnings():
+            simplefilter("ignore")  # of escapes that Python does not know
+            value = ast.literal_eval(source)
         raw = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         if not _is_json(value):
             return None

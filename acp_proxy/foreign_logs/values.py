@@ -147,6 +147,7 @@ def _line(number: int, parts: list[bytes]) -> bytes:
 
 BROKEN = "expected a message, got JSON that is broken or cut off"
 NOT_WHOLE = "expected a message, got a part of one"
+MISPLACED = "expected a message in no other brackets than those of an array"
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"
 
 

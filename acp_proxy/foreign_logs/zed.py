@@ -17,6 +17,7 @@ from acp_proxy.foreign_logs.pasted_text import PastedText, remark_kind
 from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter, too_long
 from acp_proxy.foreign_logs.values import (
     BROKEN,
+    MISPLACED,
     NOT_WHOLE,
     Entry,
     LogFormat,
@@ -41,6 +42,8 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
     for found in ObjectSplitter(b"", b"[").split(pasted.cleaned(pieces)):
         if found.text is None:
             yield too_long(found)
+        elif not isinstance(found, FoundObject) and b'"_direction"' in found.text:
+            yield UnreadLines(found.first, found.last, MISPLACED)
         elif not isinstance(found, FoundObject):
             yield Remark(found.first, found.last, _kind_of(found.text))
             if has_ended and b"[" in found.text:  # another copy, of a later part

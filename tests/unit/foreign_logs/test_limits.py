@@ -27,7 +27,7 @@ from acp_proxy.foreign_logs.values import (
 )
 from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.peers import Stream
-from tests.foreign_entries import messages, read, read_as
+from tests.foreign_entries import bad, messages, read, read_as
 from tests.foreign_logs import TO_CLIENT, WRITERS, Sent
 
 LONG = b'{"jsonrpc":"2.0","method":"session/update","params":{"text":"' + b"a" * 3000 + b'"}}'
@@ -93,6 +93,7 @@ def test_the_command_of_an_export_is_read_beside_its_messages(
     ("text", "expected"),
     [
         (b"{'a': None, 'b': [True, 'x\\x41'], 'c': {}}", b'{"a":null,"b":[true,"xA"],"c":{}}'),
+        (b"{'a': '\\d'}", b'{"a":"\\\\d"}'),
         (b'{"a": 1.0,\r\n "b": [1e400,\t"x  y"]}', b'{"a":1.0,"b":[1e400,"x  y"]}'),
         (b'{"a":"b\tc"}', b'{"a":"b\\u0009c"}'),
         (b'{"a":[1,2,],},', b'{"a":[1,2]}'),
@@ -214,6 +215,15 @@ def test_methods_tell_who_sends_them() -> None:
             both = {other for other, name in methods if name == method}
             if len(both) == 1 and not (dialect == DRAFT and method == "terminal/output"):
                 assert direction_of_method(method) is Stream(direction), method
+
+
+@pytest.mark.parametrize("name", ["zed", "acp-devtools"])
+def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
+    """They are not found there; they are no remarks either."""
+    message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
+    entries = read_as(name, f"{message}\nand then [it hung\n{message}\n")
+    assert [one.raw for one in messages(entries)] == [SHORT]
+    assert len(bad(entries)) == 1
 
 
 def test_long_ids_of_open_requests_are_not_kept() -> None:
