@@ -820,7 +820,9 @@ def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable
     return [truncate, flip, cut_out, blank]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (2, 3))]
+)
 @pytest.mark.parametrize("what", ["database", "log", "rest of a log"])
 def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> None:
     """Whatever has happened to a file, a reader reads it or reports that it cannot be read."""
