@@ -217,6 +217,7 @@ def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) ->
     name = next(name for name in expected if "clean" in name)
     job = Job("a", str(batches.directory / "recs" / name), "check", (), (), "d")
     executor = LocalExecutor(1)
+    killed = []
     try:
         assert executor.submit(run, job).result().kind is VerdictKind.CLEAN
         for process in processes():
@@ -224,6 +225,8 @@ def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) ->
                 words = Path(f"/proc/{process.pid}/cmdline").read_bytes()
                 if b"acp_proxy.batch_worker" in words:
                     os.kill(process.pid, signal.SIGKILL)
+                    killed.append(process.pid)
+        assert len(killed) == 1
         assert executor.submit(run, job).result().kind is VerdictKind.CLEAN
     finally:
         executor.shutdown()

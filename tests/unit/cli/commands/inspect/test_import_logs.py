@@ -374,6 +374,9 @@ def test_the_database_of_acp_devtools_is_read(tmp_path: Path, home: Path) -> Non
     recording, frames = imported(home / "captures.db")
     assert [(stream, raw) for stream, raw, _ in frames] == [one[:2] for one in SENT]
     assert json.loads(recording.command) == ["npx", "agent"]
+    assert recording.origin is not None
+    assert recording.origin.lost == ("bytes", "command", "ending", "stderr")
+    assert recording.origin.resolution_ns == 10**6
     result = run("inspect", "import", path, home=home)
     assert "has 3 sessions; importing 3, the latest\n" in result.stderr
     assert "it is empty" in result.stderr
