@@ -148,6 +148,8 @@ class ComparisonFacts:
     masked: str
     """What is masked in the page, in words."""
     is_unmasked: bool
+    step_ns: int
+    """The steps in which the times of both are known; see `duration`."""
 
 
 def read_comparison(
@@ -193,6 +195,7 @@ def read_comparison(
         filter=words,
         masked=masked,
         is_unmasked=is_unmasked,
+        step_ns=max(found.steps_ns),
     )
 
 

@@ -17,7 +17,9 @@ def comparison_parts(comparison: ComparisonFacts) -> Iterator[bytes]:
         comparison: what it shows.
     """
     script, style = comparison_assets()
-    yield from rendered("comparison.html.j2", (script,), style, found=comparison)
+    yield from rendered(
+        "comparison.html.j2", (script,), style, found=comparison, step_ns=comparison.step_ns
+    )
     yield f"<script>{script}</script>\n</body>\n</html>\n".encode()
 
 

@@ -165,6 +165,8 @@ def described(data: ReportData) -> dict[str, Any]:
     }
     if not recording.has_durations:
         values["has_times"] = False
+    if recording.step_ns:
+        values["step_ns"] = recording.step_ns
     if why := why_no_times(recording):
         values["why_no_times"] = f"There are {why}."
     if recording.origin is not None and not recording.has_all_answers:

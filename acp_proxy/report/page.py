@@ -10,7 +10,7 @@ import json
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from itertools import chain
@@ -58,7 +58,8 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
         blocks: the data, each block read when it is written.
     """
     made = assets()
-    yield from rendered("page.html.j2", (made.loader, made.script), made.style, facts=facts)
+    scripts, step_ns = (made.loader, made.script), facts.summary.recording.step_ns
+    yield from rendered("page.html.j2", scripts, made.style, facts=facts, step_ns=step_ns)
     code = [_packed("worker", made.worker), _packed("script", made.script)]
     for name, pieces in chain(blocks, code):
         if not _BLOCK_ID.fullmatch(name):
@@ -142,7 +143,7 @@ def _packed(name: str, text: str) -> DataBlock:
 
 @functools.cache
 def _environment() -> "Environment":
-    from jinja2 import Environment, FunctionLoader, StrictUndefined  # late: only reports need it
+    from jinja2 import Environment, FunctionLoader, StrictUndefined, pass_context  # late
 
     def load(name: str) -> str:
         return (_FRONT_END / "templates" / name).read_text(encoding="utf-8")
@@ -157,7 +158,7 @@ def _environment() -> "Environment":
         keep_trailing_newline=True,
     )
     environment.filters |= {
-        "as_duration": duration,
+        "as_duration": pass_context(_duration),
         "as_size": byte_size,
         "as_number": lambda count: f"{count:,}",
         "as_count": counted,
@@ -182,6 +183,11 @@ def _safe(value: Any) -> Any:
     if isinstance(value, int):
         return value
     raise TypeError(f"expected text or a number in a template, got {type(value).__name__}")
+
+
+def _duration(context: Mapping[str, Any], ns: int | None) -> str:
+    """Writes a duration no more exactly than the template's ``step_ns`` allows."""
+    return duration(ns, context["step_ns"])
 
 
 def _share(part: int, whole: int) -> str:

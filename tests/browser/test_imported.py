@@ -59,3 +59,11 @@ def test_no_time_is_shown_that_nobody_knows(window: Visit, tmp_path: Path) -> No
     assert not re.search(r"\b(NaN|undefined|null s|unanswered|not answered|exit)\b", theirs)
     assert "no times: in the order of the frames" in theirs
     assert "There are no times: zed, from which it was imported, has none." in theirs
+
+
+def test_no_time_is_shown_more_exactly_than_the_log_has_it(window: Visit, tmp_path: Path) -> None:
+    """Neither in the head nor by the script, where the log has seconds."""
+    words = words_of(window, tmp_path, log_of("zed", "ending", "stderr", resolution_ns=10**9))
+    assert "<1 s" in words
+    found = re.search(r"\b[1-9]\d* (us|ms)\b|\d\.\d s\b", words)
+    assert found is None, words[max(0, found.start() - 100) : found.end() + 50]

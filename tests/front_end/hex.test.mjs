@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { hexRows } from "../../acp_proxy/report/front_end/detail/hex.js";
-import { durationInWords, forgetTimes, secondsInWords, sizeInWords, visiblePieces, visibleText } from "../../acp_proxy/report/front_end/shell/words.js";
+import { durationInWords, secondsInWords, setTimeStep, sizeInWords, visiblePieces, visibleText } from "../../acp_proxy/report/front_end/shell/words.js";
 
 test("rows of sixteen bytes have their place, their hex and their letters", () => {
   const rows = hexRows(new TextEncoder().encode("0123456789abcdef\x00\xff"), 0x100);
@@ -22,10 +22,20 @@ test("sizes and durations are written as the command line writes them", () => {
   assert.deepEqual([NaN, 1500, 25e6, 1.25e9, 125e9, 3720e9].map((ns) => durationInWords(ns)), ["", "2 us", "25 ms", "1.3 s", "2 min 5 s", "1 h 2 min"]);
 });
 
+test("a duration is not written more exactly than it was measured", () => {
+  const words = (step) => {
+    setTimeStep(step);
+    return [0, 2e6, 1.5e9, 3e9, 125e9].map((ns) => durationInWords(ns));
+  };
+  assert.deepEqual(words(1e6), ["<1 ms", "2 ms", "1.5 s", "3.0 s", "2 min 5 s"]);
+  assert.deepEqual(words(1e9), ["<1 s", "<1 s", "1 s", "3 s", "2 min 5 s"]);
+  assert.deepEqual(words(0).slice(0, 2), ["0 us", "2 ms"]);
+});
+
 test("no time is put into words once it is known that there are none", () => {
   assert.equal(durationInWords(2e9, " after "), " after 2.0 s");
   assert.equal(secondsInWords(2e9, "at ", " s"), "at 2.000 s");
-  forgetTimes();
+  setTimeStep(NaN);
   assert.equal(durationInWords(2e9, " after "), "");
   assert.equal(secondsInWords(2e9, "at ", " s"), "");
 });

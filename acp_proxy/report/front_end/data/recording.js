@@ -2,7 +2,7 @@
 // A row is a frame or an event; rows are numbered from 0, and each has its own frame number, `seq`.
 import { decodeCodes, decodeNumbers, readIndexBlock, rowsOf } from "./columns.js";
 import { pause } from "./source.js";
-import { forgetTimes, visibleText } from "../shell/words.js";
+import { setTimeStep, visibleText } from "../shell/words.js";
 
 /**
  * @typedef {{rule: string, action: string, made: boolean, delivered: string | null, base64: string | null, size: number}} FiredFault
@@ -60,6 +60,7 @@ export class Recording {
     const recording = new Recording(source, meta, blocks);
     if (recording.rows !== meta.rows) throw new Error(`the index is cut off: expected ${meta.rows} rows, got ${recording.rows}`);
     if (meta.has_times === false) recording.forgetTimes();
+    else setTimeStep(meta.step_ns ?? 0);
     await recording.decode();
     recording.problems = problemsOf(recording);
     return recording;
@@ -67,7 +68,7 @@ export class Recording {
 
   /** Puts the order of rows in place of times that nobody knows. */
   forgetTimes() {
-    forgetTimes();
+    setTimeStep(NaN);
     this.decodedNumbers.set("t_ns", Float64Array.from({ length: this.rows }, (_, row) => row));
   }
 

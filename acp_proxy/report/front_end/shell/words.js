@@ -29,11 +29,12 @@ export function visiblePieces(text) {
  */
 export const visibleText = (text) => visiblePieces(text).map((piece) => piece.text).join("");
 
-let hasTimes = true;
+/** The steps in which times were measured; 0 for finer ones than are written, NaN if there are no times. */
+let stepNs = 0;
 
-/** From now on no time is put into words: the recording was imported from something without times. */
-export function forgetTimes() {
-  hasTimes = false;
+/** From now on no time is put into words more exactly than it is known. @param {number} ns NaN if none is */
+export function setTimeStep(ns) {
+  stepNs = ns;
 }
 
 /**
@@ -41,7 +42,7 @@ export function forgetTimes() {
  * @param {number} ns @param {string} [before] @param {string} [after]
  */
 export function secondsInWords(ns, before = "", after = "") {
-  return hasTimes ? `${before}${(ns / 1e9).toFixed(3)}${after}` : "";
+  return Number.isNaN(stepNs) ? "" : `${before}${(ns / 1e9).toFixed(3)}${after}`;
 }
 
 /**
@@ -49,11 +50,13 @@ export function secondsInWords(ns, before = "", after = "") {
  * @param {number} ns @param {string} [before]
  */
 export function durationInWords(ns, before = "") {
-  return Number.isNaN(ns) || !hasTimes ? "" : before + durationWithUnit(ns);
+  return Number.isNaN(ns + stepNs) ? "" : before + durationWithUnit(ns);
 }
 
 /** @param {number} ns */
 function durationWithUnit(ns) {
+  if (ns < stepNs) return `<${stepNs % 1e9 ? `${stepNs / 1e6} ms` : `${stepNs / 1e9} s`}`;
+  if (stepNs >= 1e9 && ns < 120e9) return `${Math.floor(ns / 1e9)} s`;
   if (ns < 1e6) return `${(ns / 1e3).toFixed(0)} us`;
   if (ns < 1e9) return `${(ns / 1e6).toFixed(0)} ms`;
   if (ns < 120e9) return `${(ns / 1e9).toFixed(1)} s`;
