@@ -240,12 +240,15 @@ class _LineReader:
     def _entries(self, start: MessageStart, last: int, found: ReadMessage) -> list[Entry] | None:
         value = found.value
         if isinstance(value, list) and start.marker is None and len(value) > 0:
-            raws = [read_message(one) for one in items_of(found.raw)]
-            if any(one is None or not is_message(one.value) for one in raws):
-                return None
-            return [
-                self._logged(start, last, one, is_elided=found.is_elided) for one in raws if one
-            ]
+            entries: list[Entry] = []
+            for item in items_of(found.raw):
+                one = read_message(item)
+                is_elided = found.is_elided
+                of_one = one and self._entries(start, last, one._replace(is_elided=is_elided))
+                if not of_one:
+                    return None
+                entries += of_one
+            return entries or None
         if is_message(value):
             return [self._logged(start, last, found, is_elided=found.is_elided)]
         if (envelope := read_envelope(found)) is not None:

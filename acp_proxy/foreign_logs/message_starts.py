@@ -20,6 +20,8 @@ _COMPLAINT = re.compile(rb"(?i:\b(?:error|warn|warning|failed|panic(?:ked)?|raw)
 _FAILED = re.compile(rb"(?i:\b(?:error|failed)\b)")
 _RAW = re.compile(rb"(?i:\braw:\s{0,9}(?=\{))")
 """What stands before a message that could not be read, and that is repeated here."""
+_BETWEEN = re.compile(rb'[\s,;}\]]*+(?:"[^"]{0,60}"\s*:\s*)?')
+"""What stands between two messages, also within one large object."""
 _MOST_COMPLAINT = 1_000
 _MOST_STARTS = 4
 _MOST_BRACES = 16
@@ -52,7 +54,7 @@ def starts_after(start: MessageStart, end: int) -> Iterator[MessageStart]:
     """Yields what may be messages after another in the same line, each with its own text alone.
 
     The text between two messages says which way the second went and when. Without any text that is
-    not known, and the time is that of the first. What follows other words is a remark. A text that
+    not known, and the time is that of the first. What follows words is a remark. A text that
     does not end is the last.
 
     Args:
@@ -65,7 +67,7 @@ def starts_after(start: MessageStart, end: int) -> Iterator[MessageStart]:
         marker = read_marker(prefix)
         ends = Brackets().end(line, match.start())
         place = len(line) if ends is None else ends
-        if marker is not None or not prefix.strip(b" \t,;"):
+        if marker is not None or _BETWEEN.fullmatch(prefix) is not None:
             stamp = read_stamp(prefix) or start.stamp
             yield start._replace(text=line[match.start() : place], marker=marker, stamp=stamp)
 

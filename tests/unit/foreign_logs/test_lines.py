@@ -39,6 +39,11 @@ def test_a_byte_order_mark_hides_no_message() -> None:
         (f"→ {_I}{_A}", [False, True]),
         (f"→ {_I} ← {_A}", [False, False]),
         (f"→ {_PRETTY}, {_A}", [False, True]),
+        (
+            f'[{{"direction":"sent","frame":{_I}}},{{"direction":"received","frame":{_A}}}]',
+            [False, False],
+        ),
+        (f'{{"log":{{"entries":[{{"request":{_I},"response":{_A}}}]}}}}', [True, True]),
         ("[client] {'jsonrpc':'2.0','id':0,'method':'initialize'} [agent] " + _A, [False, False]),
     ],
 )
