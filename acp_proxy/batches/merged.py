@@ -86,6 +86,12 @@ class MergedResults:
         return [one.verdict for one in self.recordings if one.verdict.kind is not VerdictKind.CLEAN]
 
     @property
+    def tolerated(self) -> list[JobVerdict]:
+        """The verdicts that are clean although something was found, by name."""
+        every = (one.verdict for one in self.recordings)
+        return [one for one in every if one.kind is VerdictKind.CLEAN and one.broken]
+
+    @property
     def conflicts(self) -> list[MergedVerdict]:
         """The recordings on which files differ."""
         return [one for one in self.recordings if one.others]
@@ -167,7 +173,8 @@ class _Part:
 
     def is_continued_by(self, other: "_Part") -> bool:
         """Whether another file has all of this one, and more of the same batch."""
-        return self.recordings == other.recordings and self.names < other.names
+        is_known = len(self.names) == self.verdicts  # a merged file does not say whose are whose
+        return is_known and self.recordings == other.recordings and self.names < other.names
 
 
 @define
@@ -243,7 +250,8 @@ class ResultsMerger:
         assert self._first is not None
         recordings = tuple(_merged(self._found[name]) for name in sorted(self._found))
         absent = [] if is_partial else [*islice(self._absent(), _MOST_ABSENT)]
-        missing = [*self._missing(), *[MissingPart(None, None, 0)] * empty]
+        stopped = [MissingPart(one.shard, one.recordings, one.verdicts) for one in self._stopped()]
+        missing = [*stopped, *[MissingPart(None, None, 0)] * empty]
         exits = [one.verdict.exit for one in recordings]
         if missing or absent:
             exits.append(_INCOMPLETE)
@@ -268,13 +276,17 @@ class ResultsMerger:
             part.recordings = max(count.recordings, part.recordings or 0)
         return part
 
-    def _missing(self) -> Iterator[MissingPart]:
-        """Yields the parts that stopped early, without those that another file goes on with."""
+    def _counting(self) -> list[_Part]:
+        """Returns the parts without those that another file goes on with."""
         whole = [part for part in self._parts.values() if part.shard is None]
-        for part in self._parts.values():
-            others = [] if part.shard is not None else [one for one in whole if one is not part]
-            if part.is_missing and not any(map(part.is_continued_by, others)):
-                yield MissingPart(part.shard, part.recordings, part.verdicts)
+        return [
+            part
+            for part in self._parts.values()
+            if part.shard is not None or not any(map(part.is_continued_by, whole))
+        ]
+
+    def _stopped(self) -> list[_Part]:
+        return [part for part in self._counting() if part.is_missing]
 
     def _absent(self) -> Iterator[MissingPart]:
         """Yields the shards of which there is no file."""
@@ -290,17 +302,27 @@ class ResultsMerger:
 
     def _header(self, *, has_absent: bool) -> ResultsHeader:
         assert self._first is not None
-        parts = sorted(self._parts.values(), key=_order)
-        each = [part.recordings for part in parts]
-        known = None if None in each else sum(count or 0 for count in each)
+        count = self._total if has_absent else self._recordings()
         return evolve(
             self._first[1],
             versions=self._versions,
             shard=None,
-            recordings=self._total if has_absent else known,
-            total=self._total if has_absent else known,
-            shards=tuple(ShardCount(one.shard, one.recordings, one.verdicts) for one in parts),
+            recordings=count,
+            total=count,
+            shards=tuple(
+                ShardCount(one.shard, one.recordings, one.verdicts)
+                for one in sorted(self._counting(), key=_order)
+            ),
         )
+
+    def _recordings(self) -> int | None:
+        """How many there are: each that has a verdict once, and those that files lack."""
+        count = len(self._found)
+        for part in self._stopped():
+            if part.recordings is None:
+                return None
+            count += part.recordings - part.verdicts
+        return count
 
 
 def _numbers(shard: str) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from acp_proxy.cli.render.results_rows import (
     headline,
     listed_findings,
     mark,
+    missing_recordings,
     remarks,
     runs,
     versions_remark,
@@ -75,8 +76,7 @@ def _verdicts(merged: MergedResults) -> Iterator[str]:
     yield "|---|---:|"
     for kind, count in merged.counts.items():
         yield f"| {mark(kind)} {word(kind)} | {count:,} |"
-    total = merged.header.recordings
-    if total is not None and (missing := total - len(merged.recordings)) > 0:
+    if missing := missing_recordings(merged):
         yield f"| ! missing | {missing:,} |"
 
 

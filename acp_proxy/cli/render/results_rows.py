@@ -73,14 +73,37 @@ def without_findings(merged: MergedResults) -> list[JobVerdict]:
 
 def headline(merged: MergedResults) -> str:
     """Returns in one line how all of it went."""
-    every, failed = len(merged.recordings), len(merged.failed)
+    every, failed, tolerated = len(merged.recordings), len(merged.failed), len(merged.tolerated)
     if not every:
         return "no verdicts"
+    missing = missing_recordings(merged)
     of = counted(every, "recording")
     if failed:
-        verb = "is" if failed == 1 else "are"
-        return f"{failed:,} of {of} {verb} not clean"
-    return f"{of}, all clean" if every > 1 else "1 recording, clean"
+        said = f"{failed:,} of {of} {_are(failed)} not clean"
+    elif missing:
+        said = f"{every:,} of {counted(every + missing, 'recording')} {_are(every)} clean"
+    elif merged.missing:
+        said = f"{of} {_are(every)} clean"
+    elif tolerated:
+        said = of
+    else:
+        said = f"{of}, all clean" if every > 1 else "1 recording, clean"
+    if tolerated and not failed:
+        verb = "has" if tolerated == 1 else "have"
+        said += f", {tolerated:,} {verb} findings, of which none counts as a failure"
+    if missing:
+        return f"{said}, {missing:,} {_are(missing)} missing"
+    return f"{said}, results are missing" if merged.missing else said
+
+
+def missing_recordings(merged: MergedResults) -> int:
+    """Returns how many recordings have no verdict, as far as that is known."""
+    total = merged.header.recordings
+    return 0 if total is None else max(0, total - len(merged.recordings))
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def remarks(merged: MergedResults, quote: Callable[[str], str] = plain) -> list[str]:

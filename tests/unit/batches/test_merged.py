@@ -113,6 +113,23 @@ def test_a_file_that_another_goes_on_with_is_not_missed() -> None:
     assert merged([again(twice)]).missing == twice.missing
 
 
+def test_a_recording_counts_once() -> None:
+    """In however many files of all recordings it is; what a file that stopped lacks counts, too."""
+    one, other = (header(None, 3), EVERY[:3]), (header(None, 3), EVERY[1:4])
+    for files, count in (
+        ([one, one], 3),
+        ([one, other], 4),
+        ([one, again(merged([one, other]))], 4),
+        ([(one[0], one[1][:2]), one], 3),
+        ([(one[0], one[1][:2]), other], 5),
+        ([one, (header(None, None), EVERY[:1])], None),
+    ):
+        found = merged(files)
+        assert found.header.recordings == found.header.total == count
+        twice = merged([again(found)])
+        assert (twice.header, twice.missing) == (found.header, found.missing)
+
+
 @pytest.mark.parametrize(
     ("kinds", "code"),
     [

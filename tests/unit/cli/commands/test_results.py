@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.batches import results_file
-from acp_proxy.batches.results import VerdictKind
+from acp_proxy.batches.results import ResultsHeader, VerdictKind
 from tests.commands import complaint, run
 from tests.verdicts import FINDING, header, lines, verdict, write
 
@@ -48,7 +48,36 @@ def test_the_screen_shows_what_is_not_clean(shards: list[str]) -> None:
     assert (result.exit_code, result.stdout) == (0, "✓ verify: 1 recording, clean\n")
     result = run("results", "merge", *shards[::2])
     assert result.exit_code == 3
-    assert "! shard 2/3 is not among the files" in result.stdout.splitlines()
+    assert result.stdout.splitlines()[1:] == [
+        "! shard 2/3 is not among the files",
+        "✗ verify: 1 of 3 recordings is not clean, 1 is missing; differs: 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "broken", "expected"),
+    [
+        (header(None, 2), (0, 0), "✓ verify: 2 recordings, all clean"),
+        (header("1/2", 2, total=11), (0, 0),
+         "✗ verify: 2 of 11 recordings are clean, 9 are missing"),
+        (header("1/2", 2, total=2), (0,), "✗ verify: 1 of 2 recordings is clean, 1 is missing"),
+        (header(None, None), (0, 0), "✗ verify: 2 recordings are clean, results are missing"),
+        (header(None, 2), (0, 3),
+         "✓ verify: 2 recordings, 1 has findings, of which none counts as a failure"),
+        (header(None, 3), (1, 3), "✗ verify: 2 of 3 recordings are clean, 2 have findings, of which"
+         " none counts as a failure, 1 is missing"),
+    ],
+)  # fmt: skip
+def test_the_last_line_is_true(
+    tmp_path: Path, first: ResultsHeader, broken: tuple[int, ...], expected: str
+) -> None:
+    """It says all are clean only if these are all, and nothing was found."""
+    found = (verdict(f"{n}.db", broken=count) for n, count in enumerate(broken))
+    file = write(tmp_path / "r.jsonl", first, *found)
+    result = run("results", "merge", str(file), "--markdown", str(tmp_path / "r.md"))
+    assert " ".join(result.stdout.splitlines()[-1].split()) in (expected, expected[-80:])
+    sign, _, said = expected.partition(" ")
+    assert f"### {sign} acp-proxy {said}\n" in (tmp_path / "r.md").read_text("utf-8")
 
 
 def test_the_reports_of_shards_are_those_of_the_whole(shards: list[str]) -> None:

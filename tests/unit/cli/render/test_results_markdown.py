@@ -145,7 +145,7 @@ def test_what_happened_comes_first() -> None:
     ]
     assert markdown(merged(verdicts, header("1/2", 33, total=50))).splitlines()[:17] == [
         "<!-- acp-proxy -->",
-        "### ✗ acp-proxy verify: 31 of 32 recordings are not clean",
+        "### ✗ acp-proxy verify: 31 of 32 recordings are not clean, 18 are missing",
         "",
         "| verdict | recordings |",
         "|---|---:|",
