@@ -150,19 +150,31 @@ class LazyGroup(click.Group):
         except click.UsageError as e:
             raise _refusal(e) from None
         except BrokenPipeError:  # `| head` has ended
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _drop_output()
             sys.exit(0)
         except OSError as e:
             if e.errno != errno.ENOSPC or e.filename is not None:
                 raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _drop_output()
             raise Refusal(f"cannot write the output: {e.strerror}") from None
+        except SystemExit:
+            try:
+                sys.stdout.flush()
+            except BrokenPipeError:
+                _drop_output()
+            raise
         except BaseException as e:
             if not is_interruption(e):
                 raise
             with contextlib.suppress(BrokenPipeError):
                 sys.stdout.flush()
             sys.exit(130)
+
+
+def _drop_output() -> None:
+    from acp_proxy.cli.render.output import drop_output
+
+    drop_output()
 
 
 def _unavailable(name: str) -> click.Command:

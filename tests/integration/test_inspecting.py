@@ -21,6 +21,7 @@ from tests.fork_server import ForkServer
 from tests.integration.processes import DEADLINE_S
 from tests.integration.puppet_talk import environment_in, file_size_limit, watch
 from tests.log_writer import LogWriter, record_conversation, text, update, write_conversation
+from tests.shipped import DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,6 +49,31 @@ def home(tmp_path: Path) -> Path:
     (tmp_path / "recordings").mkdir()
     record_conversation(tmp_path / "recordings" / "x.db")
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["check", "wrong-params.db"], 1),
+        (["check", "wrong-params.db", "--json"], 1),
+        (["diff", "hello.db", "tour.db"], 1),
+        (["diff", "hello.db", "hello.db"], 0),
+        (["log", "tour.db"], 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_verdict_is_the_exit_code_also_without_a_reader(
+    acp_proxy: Path, words: list[str], code: int
+) -> None:
+    """As with `| head`, where a script looks at the exit code of the whole pipe."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command: list[str | Path] = [acp_proxy, *words]
+    done = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, cwd=DIRECTORY, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, b"ipe" in done.stderr) == (code, False)
 
 
 def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:

@@ -12,7 +12,7 @@ from acp_proxy.cli.group import recordings
 from acp_proxy.cli.own_command import is_temporary, own_command, this_machine
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
 from acp_proxy.cli.render.doctor_screen import masked, show_examination
-from acp_proxy.cli.render.output import say_json
+from acp_proxy.cli.render.output import say_json, with_verdict
 from acp_proxy.doctor.checks import examine
 from acp_proxy.doctor.context import DoctorContext
 from acp_proxy.doctor.values import CheckStatus
@@ -31,6 +31,7 @@ Examples:
 @click.command(short_help="Check the installation, recordings and editors.", epilog=_EXAMPLES)
 @click.option("--json", is_flag=True, allow_from_autoenv=False, help="Print one JSON object.")
 @unredacted_option
+@with_verdict
 def doctor(json: bool) -> None:
     """Check what is installed, configured and running, and what is wrong with it.
 

@@ -19,7 +19,7 @@ from acp_proxy.cli.output_files import (
     write_reports,
 )
 from acp_proxy.cli.render import results_reports
-from acp_proxy.cli.render.output import say, say_json, warn
+from acp_proxy.cli.render.output import say, say_json, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.results_markdown import markdown as markdown_report
 from acp_proxy.cli.render.results_rows import versions_remark
@@ -67,6 +67,7 @@ def results() -> None:
 @click.option("--partial", is_flag=True, help="Shards without a file are not missing.")
 @file_option("-o", "--output", text="Write all results into one file.")
 @pages
+@with_verdict
 def merge(
     files: tuple[Path, ...],
     junit: Path | None,

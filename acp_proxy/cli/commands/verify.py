@@ -39,7 +39,7 @@ from acp_proxy.cli.recordings import (
     note_imported,
     open_recording,
 )
-from acp_proxy.cli.render.output import show_status, warn
+from acp_proxy.cli.render.output import show_status, warn, with_verdict
 from acp_proxy.cli.secrets import fill
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.engine.agent.report import STALLED
@@ -114,6 +114,7 @@ Examples:
              " keeps all of them.")  # fmt: skip
 @batch_options
 @click.pass_context
+@with_verdict
 def verify(
     ctx: click.Context,
     recording: str,

@@ -4,11 +4,12 @@ All that the command line prints goes through this module: to stdout through a `
 through `_print_error`. Only click's own help and the bar itself are printed by click.
 """
 
+import functools
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 import click
 
@@ -25,7 +26,42 @@ _RAREST = 4096
 _CLEAR = "\r\x1b[2K\x1b[?25h"
 """Back to the line's start, all of it gone, the cursor visible."""
 
+_VERDICT = "acp_proxy.verdict"
+
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
+    """Makes a command whose exit code says what it found, also if its reader has gone.
+
+    Args:
+        command: the function of the command.
+    """
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        click.get_current_context().meta[_VERDICT] = True
+        return command(*args, **kwargs)
+
+    return run
+
+
+def lose_reader() -> None:
+    """Lets stdout go nowhere, since nobody reads it any more; a verdict is still found.
+
+    Raises:
+        BrokenPipeError: the command has no verdict, and need not go on.
+    """
+    context = click.get_current_context(silent=True)
+    if context is None or _VERDICT not in context.meta:
+        raise BrokenPipeError
+    drop_output()
+
+
+def drop_output() -> None:
+    """Lets stdout go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def use_color() -> bool:
@@ -134,19 +170,28 @@ class Writer:
 
     def all(self, parts: Iterable[bytes]) -> None:
         """Writes many bytes for a program, in blocks."""
-        self._out.writelines(parts)
+        try:
+            self._out.writelines(parts)
+        except BrokenPipeError:
+            lose_reader()
 
     def raw(self, data: bytes) -> None:
         """Writes bytes for a program."""
-        self._out.write(data)
         now = self._clock()
-        if self._watched or now - self._flushed > self._PAUSE_S:
-            self._out.flush()
-            self._flushed = now
+        try:
+            self._out.write(data)
+            if self._watched or now - self._flushed > self._PAUSE_S:
+                self._out.flush()
+                self._flushed = now
+        except BrokenPipeError:
+            lose_reader()
 
     def flush(self) -> None:
         """Lets everything be seen."""
-        self._out.flush()
+        try:
+            self._out.flush()
+        except BrokenPipeError:
+            lose_reader()
 
 
 class Page(Writer):

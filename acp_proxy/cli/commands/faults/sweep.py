@@ -16,7 +16,7 @@ from acp_proxy.cli.options import complete_plan, complete_recording, file_option
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.redaction import output_without_secrets
 from acp_proxy.cli.render.junit import Case, Failure, suite
-from acp_proxy.cli.render.output import say, say_json, warn
+from acp_proxy.cli.render.output import say, say_json, warn, with_verdict
 from acp_proxy.cli.render.styled_text import pad
 from acp_proxy.faults.plan import load_plan, ready_plans
 from acp_proxy.runtime.sweep import BAD, HUNG, PLACE, ClientRun, run_client
@@ -67,6 +67,7 @@ _NO_PLAN = "(no faults)"
 @click.option("--json", is_flag=True, help="One JSON object per run.")
 @batch_options
 @click.pass_context
+@with_verdict
 def sweep(
     ctx: click.Context,
     /,

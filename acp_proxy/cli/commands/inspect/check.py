@@ -24,7 +24,7 @@ from acp_proxy.cli.recordings import file_of, open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render import check_reports
 from acp_proxy.cli.render.check_screen import show_report
-from acp_proxy.cli.render.output import progress, say, say_json, warn
+from acp_proxy.cli.render.output import progress, say, say_json, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.sarif import sarif as sarif_log
 from acp_proxy.conformance.baseline import Baseline, BaselineWriter, read_baseline
@@ -128,6 +128,7 @@ recording cannot be read.
 @batch_options
 @unredacted_option
 @click.pass_context
+@with_verdict
 def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **values: Any) -> None:
     """Check which rules of the protocol were broken, by whom, and at which frame.
 

@@ -18,7 +18,7 @@ from acp_proxy.cli.options import (
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.recordings import file_of, masked_alike, note_imported, open_recording
 from acp_proxy.cli.redaction import unredacted_option
-from acp_proxy.cli.render.output import progress, stdout_screen, warn
+from acp_proxy.cli.render.output import progress, stdout_screen, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import EVERYTHING, parse
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 @file_option("--junit", text="Write the differences as JUnit XML, too.")
 @unredacted_option
 @pages
+@with_verdict
 def diff(
     rec: str,
     other: str,

@@ -10,7 +10,7 @@ from attrs import asdict
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_recording
 from acp_proxy.cli.recordings import STDIN, open_recording
-from acp_proxy.cli.render.output import say, say_json, warn
+from acp_proxy.cli.render.output import say, say_json, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.inspection.secrets import MaskedValue, masked_values
@@ -41,6 +41,7 @@ _MOST_PLACES = 5
               "masked in it.")  # fmt: skip
 @click.option("--json", is_flag=True, help="One JSON object per place.")
 @pages
+@with_verdict
 def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
     """List what is masked in recordings, and where; never a secret itself.
 
