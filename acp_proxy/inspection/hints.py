@@ -8,8 +8,10 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from acp_proxy.inspection.call_spans import CallSpans
 from acp_proxy.inspection.describe.tools import params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
+from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.store.call_queries import updates_of_call
@@ -44,7 +46,13 @@ class HintReader:
     """Looks up hints in a recording, by its indexes and once for each tool call."""
 
     reader: RecordingReader
-    _titles: dict[tuple[str | None, str], str] = field(factory=dict)
+    spans: CallSpans = field(init=False)
+    """Of the tool calls of the recording."""
+    _titles: dict[CallKey, tuple[int, str]] = field(factory=dict)
+    """By the id of a tool call, the first frame and the title of the call that was asked for."""
+
+    def __attrs_post_init__(self) -> None:
+        self.spans = CallSpans(self.reader)
 
     def of(self, frame: Row) -> Hints:
         """Returns hints for a row of `frames`, or for a message of a batch."""
@@ -67,14 +75,16 @@ class HintReader:
         Args:
             session: the session of the tool call.
             tool_call: the id of the tool call.
-            upto: the number of the last frame to search.
+            upto: the number of a frame about the tool call, and of the last one to search.
         """
         key = (session, tool_call)
-        found = self._titles.get(key)
-        if found is None:
-            lines = updates_of_call(self.reader, *key, upto, _SEARCHED)
-            titles = (state_of(line).title for line in lines)
-            found = next(filter(None, titles), "")
-            if found and len(self._titles) < _KEPT:
-                self._titles[key] = found
+        first, _ = self.spans.span(session, tool_call, upto)
+        known = self._titles.get(key)
+        if known is not None and known[0] == first:
+            return known[1]
+        lines = updates_of_call(self.reader, *key, (first, upto), _SEARCHED)
+        titles = (state_of(line).title for line in lines)
+        found = next(filter(None, titles), "")
+        if found and (known is not None or len(self._titles) < _KEPT):
+            self._titles[key] = first, found
         return found

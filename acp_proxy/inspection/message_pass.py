@@ -77,10 +77,15 @@ class MessagePass:
             seq: the number of its frame, which was yielded last.
             session: the session.
         """
-        opening = self.connection.open_requests(Direction.TO_AGENT)
-        if any(one.method in HISTORY and one.session == session for one in opening):
+        if self.history_seq(session) is not None:
             return True
         return seq < self._opened_before and session not in self.connection.state.sessions
+
+    def history_seq(self, session: str | None) -> int | None:
+        """Returns the number of the request that now opens a session again; None if none does."""
+        opening = self.connection.open_requests(Direction.TO_AGENT)
+        asked = (one for one in opening if one.method in HISTORY and one.session == session)
+        return next((one.request_seq for one in asked), None)
 
     def _runs(self, pause_ns: int) -> Iterator[FrameRun]:
         """Reads runs; where the times between frames are not known, no time passes."""

@@ -21,6 +21,9 @@ from attrs import define, field
 from acp_proxy.protocol.dialects import PERMISSION, V2
 from acp_proxy.protocol.updates import FINAL, RUNNING, TOOL_CALLS
 
+CallKey = tuple[str | None, str]
+"""The session and the id of tool calls."""
+
 _ANNOUNCED, _UPDATED = TOOL_CALLS
 
 

@@ -4,15 +4,49 @@ Each takes an open recording, and raises `UnreadableRecording` if the file is da
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from acp_proxy.store.frame_queries import Span
 from acp_proxy.store.rows import Rows
 
 _START = "substr(raw, 1, 65536) AS raw"
+_HELD = 1 << 20
+"""Bytes of the largest line that is read whole."""
+
+
+class CallFrame(NamedTuple):
+    """An update of a tool call, or a request about one."""
+
+    seq: int
+    turn: int | None
+    method: str | None
+    raw: bytes
+    """The line, or the first 64 KiB of a large one."""
+    tail: bytes | None
+    """The last 64 KiB of a large line."""
+
+
+def call_frames(rows: Rows, session: str | None, tool_call: str, after: int) -> Iterator[CallFrame]:
+    """Yields the frames about the tool calls with an id, in order; none of a batch.
+
+    Args:
+        rows: the recording.
+        session: of the tool calls.
+        tool_call: their id.
+        after: the frames up to this number are left out.
+    """
+    sql = (
+        f"SELECT seq, turn, method, CASE WHEN size <= {_HELD} THEN raw"
+        " ELSE substr(raw, 1, 65536) END AS raw,"
+        f" CASE WHEN size > {_HELD} THEN substr(raw, -65536) END AS tail FROM frames"
+        " WHERE tool_call = ? AND session IS ? AND kind IN ('notification', 'request')"
+        " AND seq > ? ORDER BY seq"
+    )
+    return (CallFrame(*row.values()) for row in rows.query(sql, (tool_call, session, after)))
 
 
 def updates_of_call(
-    rows: Rows, session: str | None, tool_call: str, upto: int, most: int
+    rows: Rows, session: str | None, tool_call: str, span: Span, most: int
 ) -> Iterator[bytes]:
     """Yields the first 64 KiB of each of the first updates of a tool call.
 
@@ -20,31 +54,34 @@ def updates_of_call(
         rows: the recording.
         session: of the tool call.
         tool_call: its id.
-        upto: the last number that counts.
+        span: the first and last number that count.
         most: the largest count.
     """
     sql = (
         f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ?"
-        f" AND method = 'session/update' AND seq <= ? ORDER BY seq LIMIT {most}"
+        f" AND method = 'session/update' AND seq BETWEEN ? AND ? ORDER BY seq LIMIT {most}"
     )
-    return (bytes(row["raw"]) for row in rows.query(sql, (tool_call, session, upto)))
+    return (bytes(row["raw"]) for row in rows.query(sql, (tool_call, session, *span)))
 
 
-def edges_of_call(rows: Rows, session: str | None, tool_call: str, most: int) -> list[bytes]:
+def edges_of_call(
+    rows: Rows, session: str | None, tool_call: str, span: Span, most: int
+) -> list[bytes]:
     """Returns the first 64 KiB of the first and of the last lines about a tool call, in order.
 
     Args:
         rows: the recording.
         session: of the tool call.
         tool_call: its id.
+        span: the first and last number that count.
         most: the largest count of either; if there are fewer, some come twice.
     """
     sql = (
-        f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ?"
+        f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
         f" AND kind IN ('notification', 'request') ORDER BY seq {{}} LIMIT {most}"
     )
     first, last = (
-        [row["raw"] for row in rows.query(sql.format(order), (tool_call, session))]
+        [row["raw"] for row in rows.query(sql.format(order), (tool_call, session, *span))]
         for order in ("ASC", "DESC")
     )
     return first + last[::-1]

@@ -8,10 +8,12 @@ before their escapes are decoded, since some agents cut between the two halves o
 
 import re
 
-from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT
+from acp_proxy.protocol.dialects import OPENING, PERMISSION, PROMPT, V2
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.updates import (
     AGENT_TEXT,
+    FINAL,
+    RUNNING,
     THOUGHT_CHUNKS,
     TOOL_CALLS,
     UPDATE,
@@ -21,6 +23,7 @@ from acp_proxy.protocol.updates import (
 )
 from acp_proxy.store.schema import KIND_CODES, LARGE, VIEWS
 
+_ANNOUNCED, _UPDATED = TOOL_CALLS
 _NOTIFICATION, _BATCH = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.BATCH]
 _LONGEST = 1000
 """The most characters that are kept of a title that is not valid text."""
@@ -286,32 +289,62 @@ ORDER BY id
 
 _LATEST = ", ".join(
     f"substr(max(printf('%020d%09d', seq, member) || {column}), 30) AS {column}"
-    for column in ("title", "kind", "status")
+    for column in ("title", "kind", "status", "permission")
 )
 _ABOUT = f"""frame_rows AS f JOIN labels AS c ON c.id = f.tool_call
     LEFT JOIN labels AS m ON m.id = f.method LEFT JOIN labels AS s ON s.id = f.session
   WHERE f.tool_call IS NOT NULL AND f.kind != {_BATCH}"""
 _CALL = _object("params.update", "params.data", "params.toolCall", "params.subject.toolCall")
+_UPDATE_KIND = f"coalesce({_first('params.update.sessionUpdate')}, {_first('params.type')})"
+# An ``opener`` is a message that can begin another call with an id; see `protocol.call_ids`, whose
+# rules these are. Of a session that is opened again, the history repeats the calls of before.
 _TOOL_CALLS = f"""
 WITH line AS ({_members(_ABOUT, "tool_call IS NOT NULL", f"{_CALL} AS place")}
 ), state AS (
   SELECT *, {_within("title", "name", "tool")} AS title, {_within("kind")} AS kind,
     {_within("status")} AS status,
-    first_value(turn) OVER (PARTITION BY session, tool_call ORDER BY seq, member) AS first_turn
+    CASE json_extract(json, '$.method') WHEN '{PERMISSION}' THEN 1 WHEN '{UPDATE}'
+      THEN {_UPDATE_KIND} = '{_ANNOUNCED}' END AS opener,
+    row_number() OVER (PARTITION BY session, tool_call ORDER BY seq, member) AS n
   FROM line
+), opened AS (
+  SELECT *, CASE WHEN opener THEN 1 WHEN status IN {_listed(RUNNING)} THEN
+      (SELECT dialect = '{V2}' FROM recording) AND {_UPDATE_KIND} = '{_UPDATED}' END AS opens
+  FROM state LIMIT -1
+), known AS (
+  SELECT *, max(CASE WHEN opens THEN n END) OVER before AS last_opened,
+    max(CASE WHEN status IN {_listed(tuple(sorted(FINAL)))} THEN n END) OVER before AS last_ended,
+    max(turn) OVER before AS last_turn,
+    first_value(seq) OVER (PARTITION BY session, tool_call ORDER BY n) AS first
+  FROM opened WINDOW before AS (PARTITION BY session, tool_call ORDER BY n
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), numbered AS (
+  SELECT *, sum(opens AND n > 1 AND (last_ended >= coalesce(last_opened, 0)
+      OR opener AND turn IS NOT NULL AND turn IS NOT last_turn)
+    AND NOT (turn IS NULL AND EXISTS (SELECT 1 FROM exchanges AS x
+      WHERE x.method IN {_listed(OPENING[1:])} AND x.session IS known.session
+        AND known.first < x.request_seq AND x.request_seq < known.seq
+        AND coalesce(x.response_seq, known.seq) >= known.seq)))
+    OVER (PARTITION BY session, tool_call ORDER BY n) AS number
+  FROM known
+), placed AS (
+  SELECT *, first_value(turn) OVER (PARTITION BY session, tool_call, number ORDER BY n)
+    AS first_turn
+  FROM numbered
 ), asked AS (
-  SELECT session, tool_call, coalesce(chosen, 'open') AS chosen, max(request_seq) FROM permissions
-  GROUP BY session, tool_call
+  SELECT request_seq, tool_call AS id, coalesce(chosen, 'open') AS permission FROM permissions
+  WHERE tool_call IS NOT NULL GROUP BY request_seq, tool_call
 )
-SELECT c.id, c.session, c.turn, {_valid("title")}, {_word("kind", "status")}, first_seq, last_seq,
-  frames, bytes, seconds, duration_ns, a.chosen AS permission
+SELECT id, session, turn, {_valid("title")}, {_word("kind", "status")}, first_seq, last_seq,
+  frames, bytes, seconds, duration_ns, permission
 FROM (
   SELECT tool_call AS id, session, first_turn AS turn, {_LATEST},
     min(seq) AS first_seq, max(seq) AS last_seq, count(DISTINCT seq) AS frames,
     sum(size) AS bytes, round(min(t_ns) / 1e9, 6) AS seconds,
     max(CASE WHEN turn IS first_turn THEN t_ns END) - min(t_ns) AS duration_ns
-  FROM state GROUP BY session, tool_call
-) AS c LEFT JOIN asked AS a ON a.session IS c.session AND a.tool_call = c.id
+  FROM placed LEFT JOIN asked ON asked.request_seq = placed.seq AND asked.id = placed.tool_call
+  GROUP BY session, tool_call, number
+)
 ORDER BY first_seq
 """.strip()
 

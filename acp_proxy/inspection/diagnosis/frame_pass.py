@@ -5,7 +5,7 @@ when a peer left. The state machine of the connection knows what is open.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
@@ -15,7 +15,8 @@ from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.diagnosis.values import FailedCall, ToolTally
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import OpenWait, WaitTracker
-from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.call_ids import CallKey, LastCalls
+from acp_proxy.protocol.connection_state import Transition, Turn
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.updates import FAILED, RUNNING, UPDATE, kind_and_update
 from acp_proxy.recording import FrameRun, RecordedEvent
@@ -30,31 +31,38 @@ _MOST_FAILED = 100
 _TITLE = 200
 """The most characters of a title that are kept."""
 
-CallKey = tuple[str | None, str]
-"""The session and the id of a tool call."""
-
 
 class CallLog:
     """Tracks the kind, the title and the status of the first 100,000 tool calls."""
 
     def __init__(self) -> None:
-        self.states: dict[CallKey, Value] = {}
-        """What is known of each call: ``kind``, ``title`` and ``status``, the frame ``seq`` that it
-        began with and the frame ``status_seq`` that set its status."""
+        self.states: list[Value] = []
+        """What is known of each call: its ``key``, ``kind``, ``title`` and ``status``, the frame
+        ``seq`` that it began with and the frame ``status_seq`` that set its status."""
+        self._last: dict[CallKey, Value] = {}
+
+    def begin(self, key: CallKey) -> None:
+        """Lets the next update of a call be about another one than the last one.
+
+        Args:
+            key: the session and the id of both.
+        """
+        self._last.pop(key, None)
 
     def add(self, key: CallKey, seq: int, raw: bytes) -> None:
         """Notes an update of a call; values that it omits stay as they were.
 
         Args:
-            key: the call.
+            key: its session and its id.
             seq: the number of the update's frame.
             raw: the message, or its beginning.
         """
-        state = self.states.get(key)
+        state = self._last.get(key)
         if state is None:
             if len(self.states) == _MOST_CALLS:
                 return
-            state = self.states[key] = {"seq": seq}
+            state = self._last[key] = {"key": key, "seq": seq}
+            self.states.append(state)
         _, update = kind_and_update(part(message_of(raw), "params"))
         if kind := word(update, "kind", "tool"):
             state["kind"] = kind
@@ -66,7 +74,7 @@ class CallLog:
     def tallies(self) -> list[ToolTally]:
         """Returns how many calls there are of each kind, the most frequent first."""
         tallies: dict[str, Counter[str]] = {}
-        for state in self.states.values():
+        for state in self.states:
             statuses = tallies.setdefault(state.get("kind") or "other", Counter())
             statuses[state.get("status") or "no status"] += 1
         every = [
@@ -78,8 +86,8 @@ class CallLog:
     def failed(self, reader: RecordingReader) -> list[FailedCall]:
         """Returns the first calls that failed, in the order of the failures."""
         failed = {
-            (state["status_seq"], call): (session, state)
-            for (session, call), state in self.states.items()
+            (state["status_seq"], state["key"][1]): (state["key"][0], state)
+            for state in self.states
             if state.get("status") in FAILED
         }
         first = dict(sorted(failed.items())[:_MOST_FAILED])
@@ -106,6 +114,8 @@ class FrameCounts:
     """Session updates, those of a replayed history included."""
     calls: CallLog = field(factory=CallLog)
     """The tool calls, without those of a replayed history."""
+    calls_of_turns: dict[int, int] = field(factory=dict)
+    """How many tool calls the updates of each turn were about."""
     last_seq: int = 0
     """The number of the last frame that is not a line of stderr."""
     open_at_end: list[OpenWait] | None = None
@@ -164,24 +174,32 @@ class _FramePass:
         while event is not None:
             self._take_event(event)
             event = next(upcoming, None)
+        still_open = self._messages.connection.state.turns.values()
+        self._count_calls(turn for turns in still_open for turn in turns)
         found.end_ns = max(last_ns, *(event.t_ns for event in self._events), 0)
         return found
 
     def _take(self, run: FrameRun, message: Message, done: Transition) -> None:
         self._found.waits.feed(run, message, done)
-        if message.method != UPDATE or message.rpc_id is not None:
-            return
-        self._found.updates += 1
+        if done.ended:
+            self._count_calls(done.ended)
+        is_update = message.method == UPDATE and message.rpc_id is None
+        self._found.updates += is_update
         if done.tool_call is None:
             return
-        # After its turn an update counts only if it is of a known call and no replayed history.
         calls, key = self._found.calls, (done.session, done.tool_call)
-        is_known = key in calls.states and not self._messages.is_history(run.seq, done.session)
-        if done.turn is not None or is_known:
+        if done.turn is None and self._messages.is_history(run.seq, done.session):
+            return
+        if done.begins_call:
+            calls.begin(key)
+        if is_update:
             raw = message.raw
             if raw is None:
                 raw = b"".join(one.raw for one in read_messages(self._reader, [run.seq], HEAD))
             calls.add(key, run.seq, raw)
+
+    def _count_calls(self, turns: Iterable[Turn]) -> None:
+        self._found.calls_of_turns.update((turn.id, turn.tool_calls) for turn in turns)
 
     def _take_event(self, event: RecordedEvent) -> None:
         if self._found.open_at_end is None and is_peer_leaving(event):
@@ -198,8 +216,13 @@ def running_calls(reader: RecordingReader, turn: int, span: Span) -> dict[int, s
         span: the number of the turn's prompt, and that of the frame.
     """
     calls = CallLog()
+    last = LastCalls[CallKey](reader.recording.dialect)
     for message in read_messages(reader, call_updates_of_turn(reader, turn, span), HEAD):
         if message.tool_call is not None and message.turn == turn and message.method == UPDATE:
-            calls.add((message.session, message.tool_call), message.seq, message.raw)
-    running = [state for state in calls.states.values() if state.get("status") in RUNNING]
+            key = message.session, message.tool_call
+            kind, update = kind_and_update(message.part("params"))
+            if last.begins(key, turn, UPDATE, kind, word(update, "status")):
+                calls.begin(key)
+            calls.add(key, message.seq, message.raw)
+    running = [state for state in calls.states if state.get("status") in RUNNING]
     return {state["seq"]: plain(state.get("title") or "")[:80] for state in running}

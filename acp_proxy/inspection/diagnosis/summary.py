@@ -65,7 +65,14 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         kinds=dict(kinds),
         sessions=[session.id for session in sessions],
         opened=sessions,
-        turns=with_prompts(context.turns, context.prompts),
+        turns=with_prompts(
+            [
+                # The recorder of an earlier version counted the ids of the tool calls.
+                turn._replace(tool_calls=counts.calls_of_turns.get(turn.id, turn.tool_calls))
+                for turn in context.turns
+            ],
+            context.prompts,
+        ),
         updates=counts.updates,
         tool_calls=counts.calls.tallies(),
         failed_calls=counts.calls.failed(reader),

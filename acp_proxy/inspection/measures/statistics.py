@@ -15,6 +15,7 @@ from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import CallState, params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
+from acp_proxy.inspection.measures.repeated_calls import RepeatedCalls
 from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics, Traffic
 from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import (
@@ -34,6 +35,7 @@ from acp_proxy.store import frame_queries
 from acp_proxy.store.call_queries import edges_of_call
 from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, client_requests, exchanges
 from acp_proxy.store.exchange_queries import turns as read_turns
+from acp_proxy.store.frame_queries import Span
 from acp_proxy.store.reader import RecordingReader
 
 _PROMPT = 200
@@ -70,7 +72,7 @@ class Statistics:
 def gather(
     reader: RecordingReader, chosen: Filter = EVERYTHING, *, top: int = 10, watch: Watch = iter
 ) -> Statistics:
-    """Counts a recording in two passes: over the frames that are counted, and over all turns.
+    """Counts a recording in two passes: over all turns, and over the frames that are counted.
 
     Turns come without their prompts and first chunks, see `with_texts`; nor is there a waterfall.
 
@@ -81,13 +83,17 @@ def gather(
         watch: is given the heads of all frames that are counted, and passes them on.
     """
     end_ns = _end_ns(reader)
-    traffic = Traffic(end_ns)
-    for head in watch(reader.heads(chosen)):
-        traffic.feed(head)
     times = TurnIntervals()
-    for run, message, done in MessagePass(reader).read(PAUSE_NS):
+    messages = MessagePass(reader)
+    repeated = RepeatedCalls(messages)
+    for run, message, done in messages.read(PAUSE_NS):
         for one, its_done in messages_of(message, done):
             times.feed(run, one, its_done)
+            if its_done.tool_call is not None:
+                repeated.feed(run.seq, its_done)
+    traffic = Traffic(end_ns, repeated.finish())
+    for head in watch(reader.heads(chosen)):
+        traffic.feed(head)
     for exchange in exchanges(reader):
         if chosen is EVERYTHING or traffic.includes(exchange):
             traffic.take(exchange)
@@ -103,7 +109,7 @@ def gather(
         methods,
         [turn for turn in turns if chosen is EVERYTHING or turn.id in traffic.turns],
         traffic.calls,
-        [_named(reader, call) for call in traffic.heaviest_calls(top)],
+        [_named(reader, call, span) for call, span in traffic.heaviest_calls(top)],
     )
 
 
@@ -210,8 +216,8 @@ def _first_chunk_ns(reader: RecordingReader, turn: TurnTime) -> int | None:
     return None
 
 
-def _named(reader: RecordingReader, call: CallStatistics) -> CallStatistics:
+def _named(reader: RecordingReader, call: CallStatistics, span: Span) -> CallStatistics:
     state = CallState()
-    for line in edges_of_call(reader, call.session, call.tool_call, _READ):
+    for line in edges_of_call(reader, call.session, call.tool_call, span, _READ):
         state = state.updated(state_of(line))
     return evolve(call, title=state.title, kind=state.kind, status=state.status)

@@ -9,13 +9,17 @@ not exceed, always one that really occurred.
 
 import heapq
 from array import array
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from attrs import define, field, frozen
 
+from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.recording import FrameHead
-from acp_proxy.store.exchange_queries import ExchangeRow
+from acp_proxy.store.exchange_queries import LAST_SEQ, ExchangeRow
+from acp_proxy.store.frame_queries import Span
 
 BUCKETS = 24
 """Into how many parts of equal length the time of a recording is divided."""
@@ -136,17 +140,21 @@ class Traffic:
 
     Args:
         end_ns: the end of the time that is divided into parts.
+        repeated: the frames that begin another tool call with an id that was used before.
     """
 
-    def __init__(self, end_ns: int) -> None:
+    def __init__(
+        self, end_ns: int, repeated: "Mapping[CallKey, array[int]]" = MappingProxyType({})
+    ) -> None:
         self.turns: set[int] = set()
         """Those that frames belonged to."""
         self._exchanges: set[int] = set()
         self._batches: set[int] = set()
+        self._repeated = repeated
         self._span = max(1, end_ns)
         self._bucket = self._from = self._to = 0
         self._counts: dict[tuple[str, str, str | None], _Count] = {}
-        self._calls: dict[tuple[str | None, str], list[Any]] = {}
+        self._calls: dict[tuple[str | None, str, int], list[Any]] = {}
         self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
 
     def feed(self, head: FrameHead) -> None:
@@ -167,7 +175,9 @@ class Traffic:
         elif exchange is not None and kind != "notification":
             self._exchanges.add(exchange)
         if call is not None:
-            self._call((session, call), t_ns, turn, size)
+            repeated = self._repeated.get((session, call))
+            number = 0 if repeated is None else bisect_right(repeated, seq)
+            self._call((session, call, number), t_ns, turn, size)
 
     def take(self, exchange: ExchangeRow) -> None:
         """Counts an exchange."""
@@ -198,13 +208,23 @@ class Traffic:
         found = (method.statistics(*key) for key, method in self._methods.items())
         return sorted(found, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
 
-    def heaviest_calls(self, most: int) -> list[CallStatistics]:
-        """The tool calls of most bytes."""
+    def heaviest_calls(self, most: int) -> list[tuple[CallStatistics, Span]]:
+        """The tool calls of most bytes, each with the span in which frames with its id are its."""
         heaviest = heapq.nlargest(most, self._calls.items(), key=lambda item: item[1][2])
         return [
-            CallStatistics(session, call, None, None, None, turn, frames, size, start, end - start)
-            for (session, call), (turn, frames, size, start, end) in heaviest
+            (
+                CallStatistics(
+                    session, call, None, None, None, turn, frames, size, start, end - start
+                ),
+                self._span_of((session, call), number),
+            )
+            for (session, call, number), (turn, frames, size, start, end) in heaviest
         ]
+
+    def _span_of(self, key: CallKey, number: int) -> Span:
+        repeated = self._repeated.get(key) or array("q")
+        first = repeated[number - 1] if number else 0
+        return first, repeated[number] - 1 if number < len(repeated) else LAST_SEQ
 
     @property
     def calls(self) -> int:
@@ -217,7 +237,9 @@ class Traffic:
         self._from = -(-self._bucket * self._span // BUCKETS)
         self._to = -(-(self._bucket + 1) * self._span // BUCKETS)
 
-    def _call(self, key: tuple[str | None, str], t_ns: int, turn: int | None, size: int) -> None:
+    def _call(
+        self, key: tuple[str | None, str, int], t_ns: int, turn: int | None, size: int
+    ) -> None:
         call = self._calls.get(key)
         if call is None:
             self._calls[key] = [turn, 1, size, t_ns, t_ns]

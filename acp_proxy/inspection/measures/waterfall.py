@@ -160,6 +160,8 @@ class Waterfalls:
                 asking = self._of(self._intervals.waits_for(asked))
                 if asking is not None:
                     asking.ask(run, asked)
+            if its_done.begins_call and (waterfall := self._of(its_done.turn)) is not None:
+                waterfall.begin_call(its_done.tool_call or "")
         if run.last_seq != run.seq:
             self._say_pieces(run, done)
         for turn_id, waterfall in self._open.items():
@@ -321,6 +323,16 @@ class _Waterfall:
         if run is not None:
             text = plain(run.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
             self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:_TITLE], frames=run.frames)
+
+    def begin_call(self, name: str) -> None:
+        """Ends the last tool call with an id, since the next message about it begins another one.
+
+        Args:
+            name: the id of the tool calls.
+        """
+        if name in self._calls:
+            self._end_call(name)
+            self._unfinished.pop(name, None)
 
     def update_call(self, name: str, frame: FrameRun) -> None:
         """Takes an update of a tool call.

@@ -19,7 +19,7 @@ from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.store.call_queries import frames_of_call, frames_of_terminal
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.exchange_queries import LAST_SEQ
-from acp_proxy.store.frame_queries import batches_within
+from acp_proxy.store.frame_queries import Span, batches_within
 from acp_proxy.store.reader import RecordingReader
 
 
@@ -37,15 +37,17 @@ class MessageLookup:
         self._has_batches = bool(reader.first_of_kind("batch"))
         self.hints = HintReader(reader)
 
-    def call(self, row: Row, section: TranscriptSection) -> TranscriptEntry:
+    def call(self, row: Row, section: TranscriptSection, its: Span) -> TranscriptEntry:
         """Returns the entry of a tool call, from all messages about it in a section.
 
         Args:
             row: the first frame about the tool call in the section.
             section: the section.
+            its: the span of the tool call.
         """
         key = (row["session"], row["tool_call"])
-        span = (section.seq, LAST_SEQ if section.last_seq is None else section.last_seq)
+        last = LAST_SEQ if section.last_seq is None else section.last_seq
+        span = max(section.seq, its[0]), min(last, its[1])
         numbers: Iterable[int] = frames_of_call(self._reader, *key, span)
         if self._has_batches:
             numbers = merge(numbers, batches_within(self._reader, span))

@@ -88,7 +88,7 @@ class TranscriptReader:
         self._hints = self._lookup.hints
         self._part: SectionFrames
         self._run: MessageRun | None = None
-        self._calls: set[tuple[str | None, str]] = set()
+        self._calls: set[tuple[str | None, str, int]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
         self._loading: dict[str | None, float] = {}
         """By session, the number of the answer to the request that loads it; the frames before that
@@ -250,12 +250,14 @@ class TranscriptReader:
             yield _entry(what, row, "", blocks, by=by)
 
     def _call(self, row: Row) -> Iterator[TranscriptEntry]:
-        key = (row["session"], row["tool_call"])
+        session, tool_call = row["session"], row["tool_call"]
+        span = self._hints.spans.span(session, tool_call, row["seq"])
+        key = (session, tool_call, span[0])
         if key in self._calls:
             return
         self._calls.add(key)
         section = self._part.section
-        entry = self._lookup.call(row, section)
+        entry = self._lookup.call(row, section, span)
         if section.turn is None:
             session = row["session"]
             upto = 0 if session in self._opened else self._opened_before

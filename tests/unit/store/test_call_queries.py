@@ -18,5 +18,5 @@ def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> No
         for title in "abcd":
             recorder.to_client(update("s", "tool_call_update", toolCallId="c", title=title))
     with RecordingReader(recorder.path) as reader:
-        edges = call_queries.edges_of_call(reader, "s", "c", 1)
+        edges = call_queries.edges_of_call(reader, "s", "c", (0, 9), 1)
     assert [b'"a"' in edges[0], b'"d"' in edges[1], len(edges)] == [True, True, 2]

@@ -95,14 +95,14 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
 def assert_tool_calls(found: list[Row], reader: RecordingReader, *, is_large: bool) -> None:
     """Asserts that tool calls agree with `inspect stats`."""
     assert {
-        (row["session"], row["id"]): (
-            row["turn"], row["frames"], row["bytes"], row["seconds"], row["duration_ns"],
+        (row["session"], row["id"], row["seconds"]): (
+            row["turn"], row["frames"], row["bytes"], row["duration_ns"],
             *(() if is_large else (plain(row["title"][:200]), row["kind"], row["status"])),
         )
         for row in found
     } == {
-        (call.session, call.tool_call): (
-            call.turn, call.frames, call.bytes, round(call.start_ns / 1e9, 6), call.duration_ns,
+        (call.session, call.tool_call, round(call.start_ns / 1e9, 6)): (
+            call.turn, call.frames, call.bytes, call.duration_ns,
             *(() if is_large else (call.title, call.kind, call.status)),
         )
         for call in gather(reader, top=1000).tool_calls
@@ -271,7 +271,7 @@ def test_messages_of_a_batch_count_one_by_one() -> None:
         7, "session/request_permission", sessionId="s", title="May I?",
         options=[{"optionId": "y", "kind": "allow_always"}], toolCall={"toolCallId": "c"},
     )  # fmt: skip
-    talk.to_client([update, notification("session/update", sessionId="s", update=call), 3, ask])
+    talk.to_client([update, ask, 3, notification("session/update", sessionId="s", update=call)])
     talk.to_client([update, "x"])
     talk.to_agent([
         result(7, outcome={"outcome": "selected", "optionId": "y"}),

@@ -1,0 +1,81 @@
+"""Finds the frames of one tool call among those of its id, which may be used again.
+
+The frames of an id are read once, when it is asked for; of a recording that still grows, what has
+come since then. `protocol.call_ids` decides where another call begins.
+"""
+
+from array import array
+from bisect import bisect_right
+
+from attrs import define, field
+
+from acp_proxy.protocol.call_ids import CallKey, LastCalls
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.outline import read_outline
+from acp_proxy.store.call_queries import CallFrame, call_frames
+from acp_proxy.store.exchange_queries import LAST_SEQ
+from acp_proxy.store.frame_queries import Span
+from acp_proxy.store.reader import RecordingReader
+
+_KEPT = 10_000
+"""Ids whose calls are remembered."""
+
+
+@define
+class _Calls:
+    """The tool calls with one id."""
+
+    calls: LastCalls[None]
+    first_seqs: "array[int]" = field(factory=lambda: array("q"))
+    """The first frame of each call, in order."""
+    upto: int = 0
+    """The number of the last frame that was read; `LAST_SEQ` if no more can come."""
+
+    def take(self, frame: CallFrame) -> None:
+        """Takes the next frame with the id."""
+        raw, tail = frame.raw, frame.tail
+        message = read(raw) if tail is None else read_outline(raw, tail)
+        if self.calls.begins(None, frame.turn, frame.method, message.update, message.status):
+            self.first_seqs.append(frame.seq)
+        self.upto = frame.seq
+
+
+@define
+class CallSpans:
+    """Finds the frames of tool calls in a recording."""
+
+    reader: RecordingReader
+    _found: dict[CallKey, _Calls] = field(factory=dict)
+
+    def span(self, session: str | None, tool_call: str, seq: int) -> Span:
+        """Returns the span of the tool call that a frame is about.
+
+        Args:
+            session: the session of the tool call.
+            tool_call: its id.
+            seq: the number of the frame.
+
+        Returns:
+            The first and the last number of a frame with this id that is about the call; 0 for the
+            first one of the first call with this id, and `LAST_SEQ` for the last one of the last
+            call. Messages of batches begin no calls.
+        """
+        key = (session, tool_call)
+        found = self._found.get(key)
+        if found is None or seq > found.upto:
+            found = self._read(key, found, seq)
+        first_seqs = found.first_seqs
+        at = bisect_right(first_seqs, seq)
+        at = max(at, 1)
+        first = first_seqs[at - 1] if at > 1 else 0
+        return first, first_seqs[at] - 1 if at < len(first_seqs) else LAST_SEQ
+
+    def _read(self, key: CallKey, found: _Calls | None, seq: int) -> _Calls:
+        if found is None:
+            found = self._found[key] = _Calls(LastCalls(self.reader.recording.dialect))
+            if len(self._found) > _KEPT:
+                del self._found[next(iter(self._found))]
+        for frame in call_frames(self.reader, *key, found.upto):
+            found.take(frame)
+        found.upto = max(found.upto, seq) if self.reader.is_open else LAST_SEQ
+        return found
