@@ -7,8 +7,8 @@ before it is opened.
 import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from acp_proxy import system
 
@@ -66,7 +66,7 @@ def is_plain(path: Path) -> bool:
     return isinstance(mode, int) and stat.S_ISREG(mode)
 
 
-def open_plain(path: Path) -> BinaryIO:
+def open_plain(path: Path) -> BufferedReader:
     """Opens a plain file for reading; never waits.
 
     Raises:

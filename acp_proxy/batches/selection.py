@@ -12,6 +12,7 @@ from attrs import frozen
 from acp_proxy.batches.results_file import is_results_file
 from acp_proxy.batches.words import is_url, names_several
 from acp_proxy.errors import NoSuchRecording
+from acp_proxy.plain_files import open_plain
 
 SUFFIXES = (".db", ".jsonl")
 T = TypeVar("T")
@@ -149,7 +150,7 @@ def sha256_of(path: str) -> str:
     """Returns the SHA-256 of a file.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: it cannot be read, or is no plain file.
     """
-    with open(path, "rb") as file:  # noqa: PTH123
+    with open_plain(Path(path)) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

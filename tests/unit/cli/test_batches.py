@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
 import shutil
 import signal
 import sys
@@ -133,6 +134,25 @@ def test_a_changed_recording_is_checked_anew(here: Path) -> None:
     assert last.stdout.startswith("2 recordings (1 done before): 2 clean; ")
     assert last.exit_code == 0
     assert set(verdicts(here / "r.jsonl")) == {"some/crash.db", "some/tour.db"}
+
+
+def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
+    """A pipe would never end; it is named, and the others have their verdicts."""
+    (here / "some").mkdir()
+    shutil.copy(RECORDINGS / "hello.db", here / "some")
+    os.mkfifo(here / "some" / "pipe.jsonl")
+    os.mkfifo(here / "some" / "pipe.db")
+    for _ in range(2):
+        found = run("check", "some", "--results", "r.jsonl")
+        assert (found.exit_code, found.stderr) == (2, "")
+        kinds = {name: one["kind"] for name, one in verdicts(here / "r.jsonl").items()}
+        assert kinds == {
+            "some/hello.db": "clean",
+            "some/pipe.db": "unreadable",
+            "some/pipe.jsonl": "unreadable",
+        }
+    found = run("check", "some/*.db", "--retries", "0")
+    assert "unreadable    some/pipe.db  cannot read some/pipe.db: it is a pipe" in found.stdout
 
 
 def test_verdicts_of_recordings_that_are_not_named_are_kept(here: Path) -> None:
