@@ -14,6 +14,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import NoReturn
 
@@ -36,14 +37,20 @@ def serve(fd: int, perform: Perform) -> NoReturn:
         fd: the channel, a stream socket.
         perform: runs a job in a worker; it may change whatever a process has.
     """
-    channel = socket.socket(fileno=fd)
-    channel.sendall(_number(os.getpid()))  # everything is imported
-    gc.collect()
-    gc.freeze()
+    # Whoever has asked may be gone before the answer.
+    with suppress(ConnectionError), socket.socket(fileno=fd) as channel:
+        channel.sendall(_number(os.getpid()))  # everything is imported
+        gc.collect()
+        gc.freeze()
+        _fork_workers(channel, perform)
+    os._exit(0)
+
+
+def _fork_workers(channel: socket.socket, perform: Perform) -> None:
     while True:
         request, fds, _, _ = socket.recv_fds(channel, 1 + NUMBER, 1)
         if not request:
-            os._exit(0)
+            return
         if request[:1] == WAIT:
             channel.sendall(_number(_exit_code(int.from_bytes(request[1:], "big"))))
         elif pid := os.fork():
