@@ -45,6 +45,14 @@ def signals(*names: str) -> tuple[signal.Signals, ...]:
     return tuple(getattr(signal, name) for name in names if hasattr(signal, name))
 
 
+def signal_name(number: int) -> str:
+    """Returns the name of a signal, or its number if it has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 SIGKILL: int = getattr(signal, "SIGKILL", _KILL)
 SIGSTOP: int = getattr(signal, "SIGSTOP", _STOP)
 SIGCONT: int = getattr(signal, "SIGCONT", _CONTINUE)

@@ -32,6 +32,7 @@ VERIFIED: Kinds = {
     "killed": ("killed", 1),
     "137": ("killed", 1),
     "lost": ("lost", 3),
+    "unrecorded": ("lost", 3),
     "recovers": ("clean", 0),
     "incomplete": ("incomplete", 3),
     "refused": ("refused", 2),

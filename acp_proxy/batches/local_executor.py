@@ -6,7 +6,6 @@ workers' channels are closed, and they end their agents.
 
 import os
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from acp_proxy.batches.batch import lost
 from acp_proxy.batches.job import Job
 from acp_proxy.batches.job_server import FORK, NUMBER, WAIT, line_of_job
 from acp_proxy.batches.results import JobVerdict, verdict_of
+from acp_proxy.system import signal_name
 
 _CHUNK = 1 << 16
 _LASTING = {"check"}
@@ -202,9 +202,7 @@ class _ForkedWorker:
             code = self._server.exit_code(self._pid)
         if code is None or code >= 0:
             return "" if code is None else f" (exit code {code})"
-        with suppress(ValueError):
-            return f" ({signal.Signals(-code).name})"
-        return f" (signal {-code})"
+        return f" ({signal_name(-code)})"
 
 
 class _Pool:

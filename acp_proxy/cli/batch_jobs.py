@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import evolve
 
+from acp_proxy.batches.batch import lost
 from acp_proxy.batches.job import Job
 from acp_proxy.batches.results import MOST_FINDINGS, FirstDivergence, JobVerdict, VerdictKind
 from acp_proxy.batches.selection import sha256_of
@@ -102,14 +103,15 @@ def perform(job: Job) -> JobVerdict:
     return evolve(
         found,
         seconds=round(time.monotonic() - start, 3),
-        sha256=hashed,
+        sha256=None if found.kind is VerdictKind.LOST else hashed,
         node=platform.node(),
         attempt=job.attempt,
     )
 
 
 def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
-    from acp_proxy.cli.commands.verify import new_path, verify
+    from acp_proxy.cli.commands.verify import RecorderKilled, new_path, verify
+    from acp_proxy.store.directory import recording_at
     from acp_proxy.store.library import delete
 
     reports: list[Any] = []
@@ -121,6 +123,9 @@ def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
         except SystemExit:
             delete(output)  # it has no verdict; whoever goes on runs it again
             raise
+        except RecorderKilled as e:
+            left = None if recording_at(output) is None else str(output)
+            return evolve(lost(job, e.cause, 0.0), new_recording=left)
     if not reports:
         kind = VerdictKind.STALLED if code == _STALLED else VerdictKind.CANNOT_START
         return evolve(verdict, exit=code, kind=kind, error=_reason(printed))

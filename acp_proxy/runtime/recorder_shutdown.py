@@ -55,6 +55,12 @@ class RecorderShutdown:
         self._grace = grace
         self._patience = 2 * grace + _MORE_S
 
+    @property
+    def killed_by(self) -> int | None:
+        """The signal that has ended the recorder, unless it got one of us; else None."""
+        code = self._process.returncode
+        return None if self.was_stopped or code is None or code >= 0 else -code
+
     async def cancel_on_signal(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
         """Stops the conversation when a signal comes.
 

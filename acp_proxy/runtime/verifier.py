@@ -68,6 +68,7 @@ class VerifyOutcome:
     Attributes:
         signum: the signal that stopped us, or None.
         was_stopped: whether the agent got a signal to stop, and has not ended by itself.
+        recorder_signal: the signal that ended the recorder, if it was none of ours; else None.
         left_behind: what the agent had started where its recorder could not see it; it was ended.
         pauses: when a message was held back for what never came, in nanoseconds of the monotonic
             clock.
@@ -75,6 +76,7 @@ class VerifyOutcome:
 
     signum: int | None
     was_stopped: bool
+    recorder_signal: int | None
     left_behind: list[str]
     pauses: tuple[tuple[int, int], ...] = ()
 
@@ -172,7 +174,9 @@ async def _verify(
                     left = await orphans.end(grace, shutdown.hurried)
                     nursery.cancel_scope.cancel()
         pauses = tuple((start - ahead, end - ahead) for start, end in engine.state.patience.pauses)
-        return VerifyOutcome(shutdown.signum, shutdown.was_stopped, left, pauses)
+        return VerifyOutcome(
+            shutdown.signum, shutdown.was_stopped, shutdown.killed_by, left, pauses
+        )
 
 
 class Verifier:

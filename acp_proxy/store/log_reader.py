@@ -5,7 +5,6 @@ are.
 """
 
 import os
-import signal
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
@@ -38,6 +37,7 @@ from acp_proxy.errors import LogMoved
 from acp_proxy.plain_files import open_plain
 from acp_proxy.protocol.framing import Segment
 from acp_proxy.protocol.peers import Stream
+from acp_proxy.system import signal_name
 
 _BLOCK = 1 << 18
 EVENT_KINDS = {
@@ -267,7 +267,7 @@ def event_data(record: LogRecord) -> dict[str, Any]:
         else:
             data[key] = _storable(values[0])
     if isinstance(number := data.get("signal"), int):
-        data["name"] = _signal_name(number)
+        data["name"] = signal_name(number)
     return data
 
 
@@ -286,10 +286,3 @@ def number(data: dict[str, Any], key: str, default: _Default) -> int | _Default:
 def _storable(text: str) -> str:
     """Text that a database can hold: bytes that are not UTF-8 are written as escapes."""
     return os.fsencode(text).decode("utf-8", "backslashreplace")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

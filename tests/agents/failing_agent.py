@@ -34,6 +34,9 @@ def answer(rpc_id: object, params: dict) -> None:  # type: ignore[type-arg]
         case "lost":
             os.kill(parent_of(os.getppid()), 9)
             return
+        case "unrecorded":
+            os.kill(os.getppid(), 9)
+            return
         case "recovers":
             try:
                 os.close(os.open(os.path.join(sys.argv[1], name), os.O_CREAT | os.O_EXCL))

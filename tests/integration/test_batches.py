@@ -114,19 +114,20 @@ def test_each_failure_is_found_and_told(
     verdicts = batches.verdicts("whole.jsonl")
     assert found_in(verdicts) == expected
     assert whole[-1].startswith(
-        "17 recordings: 2 clean, 3 differ, 1 broke rules, 1 incomplete, 1 stalled, 2 killed,"
-        " 1 lost, 5 unreadable, 1 refused; "
+        "18 recordings: 2 clean, 3 differ, 1 broke rules, 1 incomplete, 1 stalled, 2 killed,"
+        " 2 lost, 5 unreadable, 1 refused; "
     )
     told = {line.split()[1]: line.split()[0] for line in whole[:-1]}
     assert told == {n: one["kind"] for n, one in verdicts.items() if one["kind"] != "clean"}
     attempts = {one["recording"] for one in verdicts.values() if one["attempt"] == 2}
     assert {name.rpartition("-")[2] for name in attempts} == {
         "stalls.jsonl", "killed.jsonl", "137.jsonl", "lost.jsonl", "recovers.jsonl",
+        "unrecorded.jsonl",
     }  # fmt: skip
     lines = (batches.directory / "whole.jsonl").read_bytes().splitlines()[1:]
     named = {one["new_recording"] for one in map(json.loads, lines)} - {None}
     assert {str(path).removesuffix(".log") for path in batches.home.iterdir()} == named
-    assert len(named) == 9
+    assert len(named) == 10
     (broken,) = (one for one in verdicts.values() if one["kind"] == "broken-rules")
     assert broken["findings"][0]["rule"] == "prompt.stop-reason"
 

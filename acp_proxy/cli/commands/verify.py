@@ -49,9 +49,11 @@ from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import NS_PER_S, Pacing
 from acp_proxy.runtime.event_loop import handled
+from acp_proxy.store.directory import recording_at
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from acp_proxy.store.text_export import write_text_form
+from acp_proxy.system import signal_name
 
 if TYPE_CHECKING:
     from acp_proxy.runtime.verifier import VerifyOutcome
@@ -60,7 +62,7 @@ _TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
 """How many times as long as the recorded conversation a run may take, or as this at least."""
 _EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
 agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
---timeout, or if the recording is incomplete and was played to its end.
+--timeout, if the recording is incomplete and was played to its end, or if our recorder was killed.
 
 \b
 Examples:
@@ -70,6 +72,22 @@ Examples:
   acp-proxy verify run.db --cwd ./fixture -- ./my-agent
   acp-proxy verify run.jsonl --report report.json --junit report.xml -- ./my-agent
 """
+
+
+class RecorderKilled(Refusal):
+    """Raised if the recorder of a new run was killed: what the run lacks is not the agent's fault.
+
+    Attributes:
+        cause: what has happened, without the path of the run.
+    """
+
+    exit_code = STALLED
+
+    def __init__(self, signum: int, new: Path) -> None:
+        self.cause = f"our recorder was killed ({signal_name(signum)}), so nothing was compared"
+        is_there = recording_at(new) is not None
+        until = f"; the run until then is recorded as {new}" if is_there else ""
+        super().__init__(f"{self.cause}{until}")
 
 
 @click.command(
@@ -254,6 +272,8 @@ def _play(
     if outcome.signum is not None:
         warn(f"stopped; the run until then is recorded as {new}")
         sys.exit(128 + outcome.signum)
+    if outcome.recorder_signal is not None:
+        raise RecorderKilled(outcome.recorder_signal, new)
     if not new.exists() and not Path(f"{new}{LOG_SUFFIX}").exists():
         if engine.is_hopeless:
             warn("the agent did not start in time, and nothing was recorded; raise --stall-timeout"
