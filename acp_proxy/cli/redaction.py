@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from acp_proxy.inspection.secrets import MaskedValue
     from acp_proxy.redaction.redactor import Redactor
 
-_LONGEST_LINE = 300
+_LONGEST_LINE, _KEPT_END = 300, 100
 """Characters."""
 unredacted_option = UNREDACTED.option
 is_unredacted = UNREDACTED.is_given
@@ -47,9 +47,14 @@ def without_secrets(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Returns a message as a short printable line without its secrets, as verdicts have it."""
+    """Returns a message as a short printable line without its secrets, as verdicts have it.
+
+    What is cut is in the middle, since a message may end with the reason, after a long path.
+    """
     text = plain(" ".join(without_secrets(text).split()))
-    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}..."
+    if len(text) <= _LONGEST_LINE:
+        return text
+    return f"{text[: _LONGEST_LINE - _KEPT_END - 3]}...{text[-_KEPT_END:]}"
 
 
 def output_without_secrets(text: str, known: Mapping[str, str]) -> str:

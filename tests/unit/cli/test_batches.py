@@ -155,6 +155,20 @@ def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
     assert "unreadable    some/pipe.db  cannot read some/pipe.db: it is a pipe" in found.stdout
 
 
+def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
+    """Whatever is cut of a message, its end says what is wrong."""
+    name = f"{'n' * 250}.db"
+    (here / "some").mkdir()
+    shutil.copy(RECORDINGS / "hello.db", here / "some" / name)
+    found = run("check", "some", "--results", "r.jsonl")
+    assert found.exit_code == 2
+    (one,) = verdicts(here / "r.jsonl").values()
+    assert one["kind"] == "unreadable"
+    assert one["error"].startswith("cannot read some/nnn")
+    assert one["error"].endswith("nnn.db as a recording: file name too long")
+    assert len(one["error"]) == 300
+
+
 def test_verdicts_of_recordings_that_are_not_named_are_kept(here: Path) -> None:
     """They may be hours of work: the file is refused, and is as it was."""
     for name in ("hello", "crash"):
