@@ -51,7 +51,7 @@ def give_way(
     """
     problem = f"cannot run beside the agent: {shortage}"
     if options.require_recording:
-        reason = f"{problem}; the agent was not started, as --require-recording asks"
+        reason = f"{problem}; the agent was not started, since it must be recorded"
     else:
         reason = f"{problem}; the agent runs in our place, unrecorded"
     log.event(NOTE, {"action": "unrecorded", "reason": reason})

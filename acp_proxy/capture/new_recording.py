@@ -104,7 +104,7 @@ def open_log(options: RecordOptions, identity: Identity) -> Log:
         where = wanted + LOG_SUFFIX
         problem = f"cannot record into {where}: {e.strerror}"
         if options.require_recording:
-            warn(f"{problem}; the agent was not started, as --require-recording asks")
+            warn(f"{problem}; the agent was not started, since it must be recorded")
             os._exit(1)
         warn(f"{problem}; the conversation goes on unrecorded")
         return Log()

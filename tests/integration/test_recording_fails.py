@@ -325,7 +325,7 @@ def test_a_recording_can_be_required(acp_proxy: Path, tmp_path: Path, make: Any)
     assert outcome.received == b""
     (line,) = outcome.stderr.splitlines()
     assert line.startswith(f"acp-proxy: cannot record into {path}.log: ")
-    assert line.endswith("; the agent was not started, as --require-recording asks")
+    assert line.endswith("; the agent was not started, since it must be recorded")
     assert not trace.exists()
 
 

@@ -59,7 +59,7 @@ def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
     talk = record(["cat"], "--require-recording", wrapper=limited("-n 9"))
     assert talk.read_all() == b""
     assert talk.wait() == 1
-    assert b"the agent was not started, as --require-recording asks" in talk.stderr
+    assert b"the agent was not started, since it must be recorded" in talk.stderr
 
 
 def test_a_missing_agent_is_named(record: Recorder) -> None:
