@@ -295,6 +295,8 @@ _ABOUT = f"""frame_rows AS f JOIN labels AS c ON c.id = f.tool_call
     LEFT JOIN labels AS m ON m.id = f.method LEFT JOIN labels AS s ON s.id = f.session
   WHERE f.tool_call IS NOT NULL AND f.kind != {_BATCH}"""
 _CALL = _object("params.update", "params.data", "params.toolCall", "params.subject.toolCall")
+_LAST_MEMBER = 999_999_999
+"""Puts what is known of a permission request after all messages of its frame."""
 _UPDATE_KIND = f"coalesce({_first('params.update.sessionUpdate')}, {_first('params.type')})"
 # An ``opener`` is a message that can begin another call with an id; see `protocol.call_ids`, whose
 # rules these are. Of a session that is opened again, the history repeats the calls of before.
@@ -304,19 +306,27 @@ WITH line AS ({_members(_ABOUT, "tool_call IS NOT NULL", f"{_CALL} AS place")}
   SELECT *, {_within("title", "name", "tool")} AS title, {_within("kind")} AS kind,
     {_within("status")} AS status,
     CASE json_extract(json, '$.method') WHEN '{PERMISSION}' THEN 1 WHEN '{UPDATE}'
-      THEN {_UPDATE_KIND} = '{_ANNOUNCED}' END AS opener,
-    row_number() OVER (PARTITION BY session, tool_call ORDER BY seq, member) AS n
+      THEN {_UPDATE_KIND} = '{_ANNOUNCED}' END AS opener
   FROM line
 ), opened AS (
-  SELECT *, CASE WHEN opener THEN 1 WHEN status IN {_listed(RUNNING)} THEN
-      (SELECT dialect = '{V2}' FROM recording) AND {_UPDATE_KIND} = '{_UPDATED}' END AS opens
-  FROM state LIMIT -1
+  SELECT seq, member, t_ns, session, turn, tool_call, size, title, kind, status, opener,
+    CASE WHEN opener THEN 1 WHEN status IN {_listed(RUNNING)} THEN
+      (SELECT dialect = '{V2}' FROM recording) AND {_UPDATE_KIND} = '{_UPDATED}' END AS opens,
+    NULL AS permission
+  FROM state
+  UNION ALL
+  SELECT request_seq, {_LAST_MEMBER}, NULL, session, turn, tool_call, 0, NULL, NULL, NULL, 0, 0,
+    coalesce(chosen, 'open')
+  FROM permissions WHERE tool_call IS NOT NULL
+), ordered AS (
+  SELECT *, row_number() OVER (PARTITION BY session, tool_call ORDER BY seq, member) AS n
+  FROM opened
 ), known AS (
   SELECT *, max(CASE WHEN opens THEN n END) OVER before AS last_opened,
     max(CASE WHEN status IN {_listed(tuple(sorted(FINAL)))} THEN n END) OVER before AS last_ended,
     max(turn) OVER before AS last_turn,
     first_value(seq) OVER (PARTITION BY session, tool_call ORDER BY n) AS first
-  FROM opened WINDOW before AS (PARTITION BY session, tool_call ORDER BY n
+  FROM ordered WINDOW before AS (PARTITION BY session, tool_call ORDER BY n
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), numbered AS (
   SELECT *, sum(opens AND n > 1 AND (last_ended >= coalesce(last_opened, 0)
@@ -331,9 +341,6 @@ WITH line AS ({_members(_ABOUT, "tool_call IS NOT NULL", f"{_CALL} AS place")}
   SELECT *, first_value(turn) OVER (PARTITION BY session, tool_call, number ORDER BY n)
     AS first_turn
   FROM numbered
-), asked AS (
-  SELECT request_seq, tool_call AS id, coalesce(chosen, 'open') AS permission FROM permissions
-  WHERE tool_call IS NOT NULL GROUP BY request_seq, tool_call
 )
 SELECT id, session, turn, {_valid("title")}, {_word("kind", "status")}, first_seq, last_seq,
   frames, bytes, seconds, duration_ns, permission
@@ -342,8 +349,7 @@ FROM (
     min(seq) AS first_seq, max(seq) AS last_seq, count(DISTINCT seq) AS frames,
     sum(size) AS bytes, round(min(t_ns) / 1e9, 6) AS seconds,
     max(CASE WHEN turn IS first_turn THEN t_ns END) - min(t_ns) AS duration_ns
-  FROM placed LEFT JOIN asked ON asked.request_seq = placed.seq AND asked.id = placed.tool_call
-  GROUP BY session, tool_call, number
+  FROM placed GROUP BY session, tool_call, number HAVING count(t_ns) > 0
 )
 ORDER BY first_seq
 """.strip()
