@@ -19,12 +19,12 @@ from typing import Generic, TypeVar
 from attrs import define, field
 
 from acp_proxy.protocol.dialects import PERMISSION, V2
-from acp_proxy.protocol.updates import FINAL, RUNNING, TOOL_CALLS
+from acp_proxy.protocol.updates import FINAL, NEW_CALL, RUNNING, TOOL_CALLS
 
 CallKey = tuple[str | None, str]
 """The session and the id of tool calls."""
 
-_ANNOUNCED, _UPDATED = TOOL_CALLS
+_UPDATED = TOOL_CALLS[1]
 
 
 class Beginning(Enum):
@@ -47,7 +47,7 @@ def beginning(
         status: the status that it names.
         dialect: the dialect of the connection.
     """
-    if update == _ANNOUNCED or method == PERMISSION:
+    if update == NEW_CALL or method == PERMISSION:
         return Beginning.ANNOUNCED
     if update == _UPDATED and dialect == V2 and status in RUNNING:
         return Beginning.RUNNING

@@ -16,9 +16,10 @@ from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.measures.turn_times import Part, waiting_part
 from acp_proxy.inspection.preview import one_line
 from acp_proxy.inspection.timeline import TimelineLine, began_ns, event_line, frame_line
+from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.chunks import ChunkSplitter
 from acp_proxy.protocol.jsonrpc import Kind
-from acp_proxy.protocol.updates import NEW_CALL, UPDATE
+from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.report.delivery_times import delivery_delays
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.plain_updates import PlainUpdate
@@ -110,8 +111,8 @@ class RowReader:
     _has_sizes: bool = field(init=False)
     _runs: RunFinder = field(factory=RunFinder)
     _streams: dict[str | None, _TextStream] = field(factory=dict)
-    _calls: dict[tuple[str | None, str], tuple[int, int | None]] = field(factory=dict)
-    """The first frame of each tool call and its turn, by session and id."""
+    _calls: dict[CallKey, tuple[int, int]] = field(factory=dict)
+    """The start of the span of the last tool call with each id, and its first frame."""
 
     def __attrs_post_init__(self) -> None:
         self._hints = HintReader(self.reader)
@@ -130,7 +131,7 @@ class RowReader:
         known = size if self._has_sizes else None
         return ReportRow(
             (row["seq"], row["t_ns"], row["t_ns"] - row["t_first_ns"], known, size),
-            (*shared, self._first_of_call(row, shared[_UPDATE]), self._delays.get(row["seq"])),
+            (*shared, self._first_of_call(row), self._delays.get(row["seq"])),
             self._cells(row, line),
             None if is_excerpt(row) else row["raw"],
             is_joined,
@@ -163,23 +164,19 @@ class RowReader:
         values = own, pattern.shared, [shown], raw, is_joined, _NO_MEMBERS
         return tuple.__new__(ReportRow, values)  # in half the time
 
-    def _first_of_call(self, row: Row, update: str | None) -> int | None:
-        """Returns the first frame about the tool call of a frame; None if it is about none.
-
-        Another turn may use an id again, and a history that is replayed does so outside of turns.
-        What comes after the end of a turn belongs to the call in it.
-        """
-        call, turn, seq = row["tool_call"], row["turn"], row["seq"]
+    def _first_of_call(self, row: Row) -> int | None:
+        """Returns the first frame about the tool call of a frame; None if it is about none."""
+        call, seq = row["tool_call"], row["seq"]
         if call is None:
             return None
-        first, its_turn = self._calls.get((row["session"], call), (seq, turn))
-        is_replayed = turn is None and its_turn is not None and update == NEW_CALL
-        if is_replayed or turn not in (None, its_turn):
-            first, its_turn = seq, turn
-        self._calls[row["session"], call] = first, its_turn
-        if len(self._calls) > _MOST_CALLS:
-            del self._calls[next(iter(self._calls))]
-        return first
+        key = (row["session"], call)
+        start, _ = self._hints.spans.span(*key, seq)
+        known = self._calls.get(key)
+        if known is None or known[0] != start:  # an agent may use an id again
+            known = self._calls[key] = start, seq
+            if len(self._calls) > _MOST_CALLS:
+                del self._calls[next(iter(self._calls))]
+        return known[1]
 
     def _line(self, row: Row) -> TimelineLine:
         return frame_line(row, live=self._is_open, hints=self._hints.of(row))

@@ -99,7 +99,7 @@ def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
             recorder.to_agent(request(turn, "session/prompt", sessionId="s"))
             recorder.to_client(update("s", "tool_call", toolCallId="c"))
             recorder.to_client(result(turn, stopReason="end_turn"))
-            recorder.to_client(update("s", "tool_call_update", toolCallId="c"))
+            recorder.to_client(update("s", "tool_call_update", toolCallId="c", status="completed"))
         for kind in ("tool_call", "tool_call_update"):
             recorder.to_client(update("s", kind, toolCallId="c"))
         recorder.end()
