@@ -243,7 +243,7 @@ function mountCalls(container, state) {
     listed = among;
     const rows = callsAmong(state.recording, among);
     const others = rows.filter((row) => Number.isNaN(turns[row])).length;
-    const also = others > 0 ? `, ${others} more outside of turns, as in a replayed history` : "";
+    const also = others > 0 ? `, ${others} more outside of turns` : "";
     clear(box, h("p", { class: "note" }, `${countInWords(rows.length - others, "tool call")}${also}`));
     addInParts(box, async (add) => {
       add(...(await Promise.all(rows.splice(0, CARDS_AT_ONCE).map((row) => closedCard(state, row)))));
