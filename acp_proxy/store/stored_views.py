@@ -13,6 +13,7 @@ from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.updates import (
     AGENT_TEXT,
     FINAL,
+    NEW_CALL,
     RUNNING,
     THOUGHT_CHUNKS,
     TOOL_CALLS,
@@ -23,7 +24,7 @@ from acp_proxy.protocol.updates import (
 )
 from acp_proxy.store.schema import KIND_CODES, LARGE, VIEWS
 
-_ANNOUNCED, _UPDATED = TOOL_CALLS
+_UPDATED = TOOL_CALLS[1]
 _NOTIFICATION, _BATCH = KIND_CODES[Kind.NOTIFICATION], KIND_CODES[Kind.BATCH]
 _LONGEST = 1000
 """The most characters that are kept of a title that is not valid text."""
@@ -221,6 +222,7 @@ WITH line AS ({_members(_SAID, f"method IN {_SAYING}", _KIND_AND_PLACE)}
   SELECT *, CASE WHEN role IS NULL OR opens THEN seq || '.' || member
     ELSE role || ' ' || coalesce(turn, '') || ' ' || coalesce(message_id, '') END AS name
   FROM piece WHERE opens OR role IS NOT NULL AND spelled IS NOT NULL
+    OR tool_call IS NOT NULL AND kind = '{NEW_CALL}'
     OR tool_call IS NOT NULL AND kind IN {_listed(TOOL_CALLS)} AND seq = (
       SELECT coalesce(min(f.seq), piece.seq) FROM labels AS c JOIN frame_rows AS f
       ON f.tool_call = c.id
@@ -306,7 +308,7 @@ WITH line AS ({_members(_ABOUT, "tool_call IS NOT NULL", f"{_CALL} AS place")}
   SELECT *, {_within("title", "name", "tool")} AS title, {_within("kind")} AS kind,
     {_within("status")} AS status,
     CASE json_extract(json, '$.method') WHEN '{PERMISSION}' THEN 1 WHEN '{UPDATE}'
-      THEN {_UPDATE_KIND} = '{_ANNOUNCED}' END AS opener
+      THEN {_UPDATE_KIND} = '{NEW_CALL}' END AS opener
   FROM line
 ), opened AS (
   SELECT seq, member, t_ns, session, turn, tool_call, size, title, kind, status, opener,

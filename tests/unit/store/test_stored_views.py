@@ -360,3 +360,19 @@ def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> 
         frames = rows(connection, "frames")
     for frame in frames:
         assert frame["json"] is None or json.loads(frame["json"]) == json.loads(frame["raw"])
+
+
+def test_a_tool_call_whose_id_is_used_again_ends_a_message() -> None:
+    """Also in the same turn; updates of the call do not."""
+    talk = Talk()
+    for title in ("Read a", "Write a"):
+        talk.update("agent_message_chunk", content=text(f"{title}: "))
+        talk.call("c", title=title)
+        talk.update("agent_message_chunk", content=text("it is "))
+        talk.ends("c")
+        talk.update("agent_message_chunk", content=text("done. "))
+    with rows_of(talk.text_form()) as connection:
+        messages = rows(connection, "messages")
+    assert [one["text"] for one in messages] == [
+        "x", "Read a: ", "it is done. Write a: ", "it is done. ",
+    ]  # fmt: skip

@@ -98,9 +98,9 @@ def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
     talk = Talk()
     talk.call("toolu_01XyZ", title="Read a.py")
     talk.call("b", title="pytest -q")
+    talk.permission(REJECT, {"toolCallId": "b"})
     talk.ends("b", "failed", rawOutput="command not found")
     talk.ends("toolu_01XyZ")
-    talk.permission(REJECT, {"toolCallId": "b"})
     talk.asks_in_vain("fs/read_text_file", path="/c")
     talk.to_client(error(3, -32603, "overloaded"))
     shown = run("inspect", "transcript", write(talk, tmp_path / "x.jsonl")).stdout
