@@ -33,6 +33,7 @@ VERIFIED: Kinds = {
     "137": ("killed", 1),
     "lost": ("lost", 3),
     "unrecorded": ("lost", 3),
+    "full": ("lost", 3),
     "recovers": ("clean", 0),
     "incomplete": ("incomplete", 3),
     "refused": ("refused", 2),

@@ -110,11 +110,17 @@ def perform(job: Job) -> JobVerdict:
 
 
 def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
-    from acp_proxy.cli.commands.verify import RecorderKilled, new_path, verify
+    from acp_proxy.cli.commands.verify import (
+        NothingRecorded,
+        RunNotRecorded,
+        new_path,
+        verify,
+    )
     from acp_proxy.store.directory import recording_at
     from acp_proxy.store.library import delete
 
     reports: list[Any] = []
+    refusal: NothingRecorded | None = None
     output = new_path(job.words, Path(job.output or ""))
     words = [*job.options, f"--output={output}", _operand(job.path), "--", *job.words]
     with _captured() as printed:
@@ -123,9 +129,13 @@ def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
         except SystemExit:
             delete(output)  # it has no verdict; whoever goes on runs it again
             raise
-        except RecorderKilled as e:
+        except RunNotRecorded as e:
             left = None if recording_at(output) is None else str(output)
             return evolve(lost(job, e.cause, 0.0), new_recording=left)
+        except NothingRecorded as e:
+            refusal = e
+    if refusal is not None:
+        return evolve(verdict, error=_reason(printed) or one_line(str(refusal)))
     if not reports:
         kind = VerdictKind.STALLED if code == _STALLED else VerdictKind.CANNOT_START
         return evolve(verdict, exit=code, kind=kind, error=_reason(printed))

@@ -114,20 +114,20 @@ def test_each_failure_is_found_and_told(
     verdicts = batches.verdicts("whole.jsonl")
     assert found_in(verdicts) == expected
     assert whole[-1].startswith(
-        "18 recordings: 2 clean, 3 differ, 1 broke rules, 1 incomplete, 1 stalled, 2 killed,"
-        " 2 lost, 5 unreadable, 1 refused; "
+        "19 recordings: 2 clean, 3 differ, 1 broke rules, 1 incomplete, 1 stalled, 2 killed,"
+        " 3 lost, 5 unreadable, 1 refused; "
     )
     told = {line.split()[1]: line.split()[0] for line in whole[:-1]}
     assert told == {n: one["kind"] for n, one in verdicts.items() if one["kind"] != "clean"}
     attempts = {one["recording"] for one in verdicts.values() if one["attempt"] == 2}
     assert {name.rpartition("-")[2] for name in attempts} == {
         "stalls.jsonl", "killed.jsonl", "137.jsonl", "lost.jsonl", "recovers.jsonl",
-        "unrecorded.jsonl",
+        "unrecorded.jsonl", "full.jsonl",
     }  # fmt: skip
     lines = (batches.directory / "whole.jsonl").read_bytes().splitlines()[1:]
     named = {one["new_recording"] for one in map(json.loads, lines)} - {None}
     assert {str(path).removesuffix(".log") for path in batches.home.iterdir()} == named
-    assert len(named) == 10
+    assert len(named) == 11
     (broken,) = (one for one in verdicts.values() if one["kind"] == "broken-rules")
     assert broken["findings"][0]["rule"] == "prompt.stop-reason"
 
@@ -148,7 +148,7 @@ def test_shards_are_equal_to_one_run_also_if_one_is_killed(
     batches.expect_nothing_left()
     _, lines = batches.end("verify", *words)
     assert results.read_bytes().splitlines()[: len(kept) + 1] == [header, *kept]
-    assert f"9 recordings ({len(kept)} done before): " in lines[-1]
+    assert f"10 recordings ({len(kept)} done before): " in lines[-1]
     batches.end("verify", "recs", "--shard=2/2", "--results=2.jsonl", *MANNER)
     once = batches.verdicts("whole.jsonl")
     twice = batches.verdicts("1.jsonl", "2.jsonl")
@@ -174,6 +174,16 @@ def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
     (done,) = batches.verdicts("stopped.jsonl")
     kept = [path.name for path in (batches.directory / "stopped").iterdir()]
     assert kept == [f"{Path(done).stem}.db"]
+
+
+def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> None:
+    """The verdict has the reason, which the recorder alone knows."""
+    name = next(name for name in expected if "clean" in name)
+    code, lines = batches.end("verify", f"recs/{name}", "--results=no.jsonl", "-o", "/proc")
+    assert (code, len(lines)) == (2, 2)
+    assert lines[0].endswith(
+        ".db.log: No such file or directory; the agent was not started, since it must be recorded"
+    )
 
 
 def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:

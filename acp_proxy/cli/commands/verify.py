@@ -48,9 +48,12 @@ from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import NS_PER_S, Pacing
+from acp_proxy.protocol.peers import Stream
 from acp_proxy.runtime.event_loop import handled
+from acp_proxy.safe_text import plain
 from acp_proxy.store.directory import recording_at
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_events import events
 from acp_proxy.store.recorded_steps import RecordedSteps
 from acp_proxy.store.text_export import write_text_form
 from acp_proxy.system import signal_name
@@ -62,7 +65,8 @@ _TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
 """How many times as long as the recorded conversation a run may take, or as this at least."""
 _EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
 agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
---timeout, if the recording is incomplete and was played to its end, or if our recorder was killed.
+--timeout, if the recording is incomplete and was played to its end, or if the new run was
+not recorded to its end.
 
 \b
 Examples:
@@ -74,8 +78,8 @@ Examples:
 """
 
 
-class RecorderKilled(Refusal):
-    """Raised if the recorder of a new run was killed: what the run lacks is not the agent's fault.
+class RunNotRecorded(Refusal):
+    """Raised if a new run was not recorded to its end: what it lacks is not the agent's fault.
 
     Attributes:
         cause: what has happened, without the path of the run.
@@ -83,11 +87,15 @@ class RecorderKilled(Refusal):
 
     exit_code = STALLED
 
-    def __init__(self, signum: int, new: Path) -> None:
-        self.cause = f"our recorder was killed ({signal_name(signum)}), so nothing was compared"
+    def __init__(self, why: str, new: Path) -> None:
+        self.cause = f"{why}, so nothing was compared"
         is_there = recording_at(new) is not None
         until = f"; the run until then is recorded as {new}" if is_there else ""
         super().__init__(f"{self.cause}{until}")
+
+
+class NothingRecorded(Refusal):
+    """Raised if there is no new run; the recorder has printed why."""
 
 
 @click.command(
@@ -199,6 +207,8 @@ def verify(
             fresh.close()
             new.unlink(missing_ok=True)
             sys.exit(2)  # the recorder has printed the reason
+        if not outcome.was_stopped and (why := _unrecorded(fresh)) is not None:
+            raise RunNotRecorded(why, new)
         from acp_proxy.cli.render.verify_screen import ComparisonSettings, conclude
 
         settings = ComparisonSettings(
@@ -273,14 +283,24 @@ def _play(
         warn(f"stopped; the run until then is recorded as {new}")
         sys.exit(128 + outcome.signum)
     if outcome.recorder_signal is not None:
-        raise RecorderKilled(outcome.recorder_signal, new)
+        why = f"our recorder was killed ({signal_name(outcome.recorder_signal)})"
+        raise RunNotRecorded(why, new)
     if not new.exists() and not Path(f"{new}{LOG_SUFFIX}").exists():
         if engine.is_hopeless:
             warn("the agent did not start in time, and nothing was recorded; raise --stall-timeout"
                  " or --timeout")  # fmt: skip
             sys.exit(STALLED)
-        raise Refusal("nothing was recorded, so there is nothing to compare")
+        raise NothingRecorded("nothing was recorded, so there is nothing to compare")
     return outcome
+
+
+def _unrecorded(new: RecordingReader) -> str | None:
+    """Returns why a part of a conversation is missing from its recording; None if it has all."""
+    what = "the new run was not recorded to its end"
+    for gap in events(new, "gap"):
+        if gap.data.get(Stream.TO_AGENT) or gap.data.get(Stream.TO_CLIENT):
+            return f"{what} ({plain(str(gap.data.get('reason', '')))})"
+    return what if new.recording.state == "incomplete" else None
 
 
 def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> int | None:
