@@ -9,9 +9,12 @@ from bisect import bisect_right
 
 from attrs import define, field
 
+from acp_proxy.inspection.describe.tools import state_of
+from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.outline import read_outline
+from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.store.call_queries import CallFrame, call_frames
 from acp_proxy.store.exchange_queries import LAST_SEQ
 from acp_proxy.store.frame_queries import Span
@@ -19,6 +22,10 @@ from acp_proxy.store.reader import RecordingReader
 
 _KEPT = 10_000
 """Ids whose calls are remembered."""
+_TITLED = 100
+"""The calls of an id whose titles are remembered."""
+_SEARCHED = 20
+"""The most updates of a tool call that are searched for its title."""
 
 
 @define
@@ -28,6 +35,10 @@ class _Calls:
     calls: LastCalls[None]
     first_seqs: "array[int]" = field(factory=lambda: array("q"))
     """The first frame of each call, in order."""
+    titles: dict[int, tuple[int, str]] = field(factory=dict)
+    """The titles of the first calls, and the frame that had each, by the number of the call."""
+    untitled: int = _SEARCHED
+    """In how many more updates of the last call its title is searched."""
     upto: int = 0
     """The number of the last frame that was read; `LAST_SEQ` if no more can come."""
 
@@ -37,6 +48,12 @@ class _Calls:
         message = read(raw) if tail is None else read_outline(raw, tail)
         if self.calls.begins(None, frame.turn, frame.method, message.update, message.status):
             self.first_seqs.append(frame.seq)
+            self.untitled = _SEARCHED
+        if self.untitled and frame.method == UPDATE and len(self.first_seqs) <= _TITLED:
+            self.untitled -= 1
+            if title := state_of(raw[:HEAD]).title:
+                self.titles[len(self.first_seqs)] = frame.seq, title
+                self.untitled = 0
         self.upto = frame.seq
 
 
@@ -60,15 +77,35 @@ class CallSpans:
             first one of the first call with this id, and `LAST_SEQ` for the last one of the last
             call. Messages of batches begin no calls.
         """
+        found, at = self._at(session, tool_call, seq)
+        first_seqs = found.first_seqs
+        first = first_seqs[at - 1] if at > 1 else 0
+        return first, first_seqs[at] - 1 if at < len(first_seqs) else LAST_SEQ
+
+    def title(self, session: str | None, tool_call: str, seq: int) -> str | None:
+        """Returns the title of the tool call that a frame is about, if it was announced till then.
+
+        Args:
+            session: the session of the tool call.
+            tool_call: its id.
+            seq: the number of the frame.
+
+        Returns:
+            It is empty if there is none, and None if it is not known for want of space.
+        """
+        found, at = self._at(session, tool_call, seq)
+        if at > _TITLED:
+            return None
+        title_seq, title = found.titles.get(at, (0, ""))
+        return title if title_seq <= seq else ""
+
+    def _at(self, session: str | None, tool_call: str, seq: int) -> tuple[_Calls, int]:
+        """Returns the calls with an id, and the number of the one that a frame is about."""
         key = (session, tool_call)
         found = self._found.get(key)
         if found is None or seq > found.upto:
             found = self._read(key, found, seq)
-        first_seqs = found.first_seqs
-        at = bisect_right(first_seqs, seq)
-        at = max(at, 1)
-        first = first_seqs[at - 1] if at > 1 else 0
-        return first, first_seqs[at] - 1 if at < len(first_seqs) else LAST_SEQ
+        return found, bisect_right(found.first_seqs, seq) or 1
 
     def _read(self, key: CallKey, found: _Calls | None, seq: int) -> _Calls:
         if found is None:

@@ -49,7 +49,7 @@ class HintReader:
     spans: CallSpans = field(init=False)
     """Of the tool calls of the recording."""
     _titles: dict[CallKey, tuple[int, str]] = field(factory=dict)
-    """By the id of a tool call, the first frame and the title of the call that was asked for."""
+    """By an id of many tool calls, the first frame and the title of the last call asked for."""
 
     def __attrs_post_init__(self) -> None:
         self.spans = CallSpans(self.reader)
@@ -77,6 +77,9 @@ class HintReader:
             tool_call: the id of the tool call.
             upto: the number of a frame about the tool call, and of the last one to search.
         """
+        known_title = self.spans.title(session, tool_call, upto)
+        if known_title is not None:
+            return known_title
         key = (session, tool_call)
         first, _ = self.spans.span(session, tool_call, upto)
         known = self._titles.get(key)

@@ -201,3 +201,17 @@ def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
             )
     with RecordingReader(recorder.path) as reader:
         assert CallSpans(reader).span("s", "c", 3) == (3, LAST_SEQ)
+
+
+def test_titles_of_very_many_calls_with_one_id() -> None:
+    """Those that are not remembered are looked up."""
+    talk = Talk()
+    for n in range(120):
+        talk.call("c", title=f"Read {n}")
+        talk.ends("c")
+    with talk.reader() as reader:
+        hints = HintReader(reader)
+        titles = [hints.title_of("s", "c", seq) for seq in range(7, 6 + 240, 2)]
+        assert hints.spans.title("s", "c", 7) == "Read 0"
+        assert hints.spans.title("s", "c", 245) is None
+    assert titles == [f"Read {n}" for n in range(120)]
