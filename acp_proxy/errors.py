@@ -4,6 +4,7 @@ Bad traffic is data and raises nothing. These are for bad use and for recordings
 read; the message is one line: what was expected, what came, and what to do.
 """
 
+import shlex
 from pathlib import Path
 
 
@@ -31,7 +32,8 @@ class DamagedRecording(UnreadableRecording):
     """Raised when a recording is damaged; it is never shown as an empty one."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, f"it is damaged ({reason}); try `sqlite3 {path} .recover`")
+        quoted = shlex.quote(str(path))
+        super().__init__(path, f"it is damaged ({reason}); try `sqlite3 {quoted} .recover`")
 
 
 class NewerRecording(UnreadableRecording):

@@ -12,6 +12,8 @@ from acp_proxy.plain_files import reason
 class HeadedInput:
     """An input, and its beginning; it may be a pipe, which cannot be read twice.
 
+    Nothing is read after its end, since a terminal would wait for more.
+
     Args:
         source: the input.
         size: bytes of the beginning.
@@ -28,15 +30,17 @@ class HeadedInput:
         self._source = source
         self._path = path
         self._held = self.head = b""
+        self._has_ended = False
         self.head = self.beginning(size)
 
     def beginning(self, size: int) -> bytes:
         """Returns so much of its beginning; all of it if it has no more."""
-        if size > len(self._held):
+        if size > len(self._held) and not self._has_ended:
             try:
                 self._held += self._source.read(size - len(self._held))
             except OSError as e:
                 raise NotARecording(self._path, reason(e)) from None
+            self._has_ended = len(self._held) < size
         return self._held[:size]
 
     def lines(self, longest: int = -1) -> Iterator[bytes]:
@@ -54,7 +58,11 @@ class HeadedInput:
             yield line
 
     def _line(self, longest: int) -> bytes:
+        if self._has_ended:
+            return b""
         try:
-            return self._source.readline(longest)
+            line = self._source.readline(longest)
         except OSError as e:
             raise NotARecording(self._path, reason(e)) from None
+        self._has_ended = not line.endswith(b"\n") and len(line) != longest
+        return line

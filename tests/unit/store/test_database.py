@@ -136,13 +136,17 @@ def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
 
 
 def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
-    """A database whose list of tables cannot be read is damaged, and the advice is to recover."""
-    path = record_conversation(tmp_path / "x.db")
+    """A database whose list of tables cannot be read is damaged, and the advice is to recover.
+
+    Its name stands in that command as a shell reads it.
+    """
+    path = record_conversation(tmp_path / "$(x y).db")
     content = bytearray(path.read_bytes())
     content[100:110] = bytes(10)
     path.write_bytes(content)
-    with pytest.raises(DamagedRecording, match=r"it is damaged .*; try `sqlite3 \S+ \.recover`"):
+    with pytest.raises(DamagedRecording, match="it is damaged") as caught:
         _read(path)
+    assert str(caught.value).endswith(f"; try `sqlite3 '{path}' .recover`")
 
 
 def test_a_locked_file_is_not_called_damaged(tmp_path: Path) -> None:
