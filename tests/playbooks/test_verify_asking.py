@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.engine.shared.divergence import DivergenceReporter
 from tests.permission_playbook import (
     ALLOW,
     END,
@@ -242,7 +243,7 @@ def test_near_misses_list_ids_last(
 def test_a_directory_is_moved_once(
     record: Callable[..., RecordedTranscript], was: str, now: str, transcript: str, came: str
 ) -> None:
-    """It may be moved below itself; near misses have the live paths."""
+    """It may be moved below itself; near misses have the live paths, and the recorded ones."""
     start = START.replace('"/p"', f'"{was}"')
     recorded = record(f'{start}\n<- {read(transcript)}\n-> #0 result {{"content": "A"}}\n<- {END}')
     live = verify(recorded, roots={was: now})
@@ -251,6 +252,10 @@ def test_a_directory_is_moved_once(
     ((miss,),) = [one.near_misses for one in live.divergences]
     (difference,) = miss.differences
     assert (difference.recorded, difference.live) == (f'"{now}/a"', f'"{came}"')
+    assert difference.recorded_as == f'"{transcript}"'
+    assert [*DivergenceReporter("agent").lines_of(live.divergences[0])][-1] == (
+        f'    /params/path: expected "{now}/a" (recorded as "{transcript}"), came "{came}"'
+    )
 
 
 def test_near_misses_of_any_params_are_found(

@@ -5,8 +5,6 @@ Without them a client would wait for an answer that was not recorded.
 
 import json
 
-from attrs import asdict
-
 from acp_proxy.commands import Send
 from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence
 from acp_proxy.engine.shared.line_rewriter import reply
@@ -64,7 +62,10 @@ def _error(token: str | None, code: int, message: str, divergence: Divergence) -
         "divergence": divergence.kind,
         "recorded": divergence.seq,
         "lane": divergence.lane,
-        "differences": [asdict(difference) for difference in divergence.closest],
+        "differences": [
+            {"pointer": one.pointer, "recorded": one.recorded, "live": one.live}
+            for one in divergence.closest
+        ],
     }
     error = {"code": code, "message": f"replay: {message}", "data": data}
     return reply(token, error, "error")

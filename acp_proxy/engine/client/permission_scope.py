@@ -11,13 +11,15 @@ request names nothing that could be compared: two equal ones may be about differ
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from attrs import evolve
 
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Difference, Mask, shown
 from acp_proxy.protocol.dialects import PERMISSION
-from acp_proxy.protocol.json_text import member, params_of
+from acp_proxy.protocol.json_text import member, params_of, parts_of
 from acp_proxy.protocol.typed_places import places_of
 
 _ENVELOPE = frozenset(
@@ -80,7 +82,8 @@ def differences(
     except RecursionError:
         return deep
     places = places_of("request", PERMISSION)
-    return _differences(comparer.after_rewriting, written, live, places)
+    found = _differences(comparer.after_rewriting, written, live, places)
+    return tuple(as_recorded(found, recorded, written))
 
 
 def names_something(found: Any) -> bool:
@@ -125,6 +128,32 @@ def moved(value: Any, bindings: Bindings) -> Any:
         RecursionError: it is nested too deeply.
     """
     return json.loads(bindings.rewritten(json.dumps(value, ensure_ascii=False)))
+
+
+def as_recorded(found: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
+    """Yields differences with what was recorded literally, where that is something else.
+
+    Args:
+        found: from a value that was rewritten for this run.
+        recorded: the value before that.
+        written: the value after it.
+    """
+    for one in found:
+        now, was = (_shown_at(value, one.pointer) for value in (written, recorded))
+        # What is masked in a difference is not what stands there.
+        is_literal = now is not None and now == (one.recorded_as or one.recorded)
+        yield evolve(one, recorded_as=was) if is_literal and was != one.recorded else one
+
+
+def _shown_at(value: Any, pointer: str) -> str | None:
+    for key in parts_of(pointer):
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return None
+    return shown(value)
 
 
 def _differences(

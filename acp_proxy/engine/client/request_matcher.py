@@ -20,7 +20,7 @@ from attrs import field, frozen
 from acp_proxy.engine.client.known_files import READ, WRITE
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.permission_match import PermissionMatch
-from acp_proxy.engine.client.permission_scope import moved
+from acp_proxy.engine.client.permission_scope import as_recorded, moved
 from acp_proxy.engine.client.recorded_requests import (
     Key,
     Keys,
@@ -166,14 +166,14 @@ class RequestMatcher:
     def _differences(self, request: RecordedRequest, live: AgentRequest) -> list[Difference]:
         """Returns the differences; a recorded directory equals the live one that stands for it."""
         places, comparer = places_of("request", live.method), self._state.comparer.after_rewriting
-        recorded = self._masked(request)
+        recorded = written = self._masked(request)
         try:
-            recorded = moved(recorded, self._state.bindings)
+            written = moved(recorded, self._state.bindings)
         except RecursionError:
             comparer = self._state.comparer
-        found = comparer.params(live.method, recorded, live.masked, places)
+        found = comparer.params(live.method, written, live.masked, places)
         live.hidden[request.step.seq] = found.hidden
-        return [*found.all_differences]
+        return [*as_recorded(found.all_differences, recorded, written)]
 
     def _candidates(self, live: AgentRequest) -> Iterator[RecordedRequest]:
         return filter(self._is_of_turn, self._requests(live.lane).of(live.method))

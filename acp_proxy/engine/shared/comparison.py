@@ -40,8 +40,10 @@ class Difference:
     pointer: str
     """A JSON pointer (RFC 6901) from the message's root."""
     recorded: str
-    """JSON, or ``(nothing)``."""
+    """JSON, or ``(nothing)``; with the directories and ids of this run."""
     live: str
+    recorded_as: str | None = field(default=None, metadata={"optional": True})
+    """What was recorded literally, if it is not that."""
 
 
 @define
@@ -166,10 +168,10 @@ class Comparer:
             was, now = ({**{name: {} for name in present}, **params} for params in (was, now))
         found = self._compared(("params",), was, now, None)
         found.differences = [
-            Difference(
-                one.pointer,
-                one.recorded if one.recorded != _NOTHING else shown(_at(old, one.pointer)),
-                one.live if one.live != _NOTHING else shown(_at(new, one.pointer)),
+            evolve(
+                one,
+                recorded=one.recorded if one.recorded != _NOTHING else shown(_at(old, one.pointer)),
+                live=one.live if one.live != _NOTHING else shown(_at(new, one.pointer)),
             )
             for one in found.differences
         ]
@@ -218,15 +220,19 @@ class Comparer:
             self._note_difference(found, path, *parts)
 
     def _note_difference(
-        self, found: Comparison, path: tuple[str, ...], old: Any, new: Any
+        self, found: Comparison, path: tuple[str, ...], old: Any, new: Any, was: str | None = None
     ) -> None:
-        """Adds a difference, masked as in reports."""
+        """Adds a difference, masked as in reports; ``was`` is the recorded form of ``old``."""
+        expected = old
         if self._mask is not None:
             old, new = self._mask(path, old), self._mask(path, new)
         both = beside_markers(old, new)
         if both[1] is not new:
             found.hidden.append(path)
-        found.differences.append(Difference(pointer(path), *map(shown, both)))
+        is_moved = was is not None and was != expected == both[0]
+        recorded, live = map(shown, both)
+        recorded_as = shown(was) if is_moved else None
+        found.differences.append(Difference(pointer(path), recorded, live, recorded_as))
 
     def _pair_secrets(self, found: Comparison, path: tuple[str, ...], old: Any, new: Any) -> bool:
         """Compares two texts of which the recorded one has secrets, but for these."""
@@ -280,7 +286,7 @@ class Comparer:
         expected = self._bindings.live(place, old)
         is_same = expected == new or (place is Place.URI and _meant(expected) == _meant(new))
         if not (is_same or self._pair_secrets(found, path, expected, new)):
-            self._note_difference(found, path, expected, new)
+            self._note_difference(found, path, expected, new, old)
         return True
 
     def _settle_choice(

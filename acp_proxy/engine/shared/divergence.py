@@ -242,7 +242,13 @@ class DivergenceLog:
         assert self._masking is not None
         shown = self._masking.shown
         return tuple(
-            evolve(one, recorded=shown(one.recorded), live=shown(one.live)) for one in found
+            evolve(
+                one,
+                recorded=shown(one.recorded),
+                live=shown(one.live),
+                recorded_as=None if one.recorded_as is None else shown(one.recorded_as),
+            )
+            for one in found
         )
 
     def note_masked(self, pairs: Iterable[SecretPair], lane: DivergingLane, seq: int) -> None:
@@ -325,6 +331,9 @@ class DivergenceReporter:
 
 def _differing(differences: tuple[Difference, ...], indent: str) -> Iterator[str]:
     for one in differences[:_SHOWN_FIELDS]:
-        yield f"{indent}{one.pointer}: recorded {one.recorded}, came {one.live}"
+        was = f"recorded {one.recorded}"
+        if one.recorded_as is not None:
+            was = f"expected {one.recorded} (recorded as {one.recorded_as})"
+        yield f"{indent}{one.pointer}: {was}, came {one.live}"
     if len(differences) > _SHOWN_FIELDS:
         yield f"{indent}... and {len(differences) - _SHOWN_FIELDS} more"

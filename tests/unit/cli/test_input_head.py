@@ -2,7 +2,7 @@
 
 import os
 import pty
-import tty
+import termios
 from pathlib import Path
 
 import pytest
@@ -16,11 +16,11 @@ _ENOUGH = 1 << 10
 def test_nothing_is_read_after_the_end_of_what_a_terminal_sends(head: int) -> None:
     """One Ctrl-D ends what a person pastes, whoever meets it: the head, more of it, or a line."""
     keys, terminal = pty.openpty()
-    attributes = tty.tcgetattr(terminal)
-    attributes[tty.LFLAG] &= ~tty.ECHO
-    tty.tcsetattr(terminal, tty.TCSANOW, attributes)
+    attributes = termios.tcgetattr(terminal)
+    attributes[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, attributes)
     os.write(keys, b"one\nsecond\n\x04later\n\x04")
-    with open(terminal, "rb") as pasted:
+    with os.fdopen(terminal, "rb") as pasted:
         found = HeadedInput(pasted, head, Path("-"))
         assert list(found.lines()) == [b"one\n", b"second\n"]
         assert list(found.lines())[:1] == [b"one\n"]

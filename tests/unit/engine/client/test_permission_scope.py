@@ -97,7 +97,9 @@ def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
     )
     assert differences(recorded, live, bindings) == ()
     place = "/params/toolCall/rawInput/path"
-    assert differences(recorded, other, bindings) == (Difference(place, '"/new/f"', '"/new/g"'),)
+    assert differences(recorded, other, bindings) == (
+        Difference(place, '"/new/f"', '"/new/g"', '"/old/f"'),
+    )
     assert moved(recorded, bindings) == live
 
 
