@@ -1,7 +1,7 @@
 """The values of a recording: the recording itself, its frames and its events."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple, TypeGuard, get_args
 
 from attrs import asdict, field, frozen
@@ -23,6 +23,19 @@ def read_time(text: str) -> datetime:
     if time.tzinfo is None or time.year not in _YEARS:
         raise ValueError(f"{text!r} is no time at which anything was recorded")
     return time
+
+
+def clock(started_at: str, t_ns: int = 0, *, has_zone: bool = True) -> datetime:
+    """Returns the date and time of day that people are shown.
+
+    Args:
+        started_at: when a recording began.
+        t_ns: nanoseconds since then.
+        has_zone: whether it is known in which zone that was. If so, the time is in the reader's
+            zone; otherwise it is as in the log, and has no zone.
+    """
+    time = datetime.fromisoformat(started_at) + timedelta(microseconds=t_ns // 1000)
+    return time.astimezone() if has_zone else time.astimezone(UTC).replace(tzinfo=None)
 
 
 Lost = Literal[
@@ -190,6 +203,19 @@ class Recording:
     def has_date(self) -> bool:
         """Whether it is known when it began; otherwise that is when it was imported."""
         return self.has_times and not self.lost("date")
+
+    @property
+    def has_zone(self) -> bool:
+        """Whether its times are moments; otherwise they are what a clock somewhere showed."""
+        return not (self.has_date and self.lost("zone"))
+
+    def clock(self, t_ns: int = 0) -> datetime:
+        """Returns the date and time of day that people are shown, as of the function `clock`.
+
+        Args:
+            t_ns: nanoseconds since it began.
+        """
+        return clock(self.started_at, t_ns, has_zone=self.has_zone)
 
     @property
     def has_durations(self) -> bool:

@@ -271,6 +271,7 @@ def _side(reader: RecordingReader, frames: int) -> Side:
         frames=frames,
         agent=recording.agent_title,
         client=recording.client_title,
+        has_zone=recording.has_zone,
     )
 
 

@@ -100,6 +100,8 @@ class Side:
     agent: str
     """Name and version, as far as they are known."""
     client: str
+    has_zone: bool = field(default=True, metadata={"optional": True})
+    """Whether the zone of ``started_at`` is known; otherwise it is read as UTC."""
 
 
 @frozen

@@ -3,7 +3,6 @@
 import base64
 import json
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -85,9 +84,8 @@ def facts(row: Row, recording: Recording, *, live: bool = False) -> Iterator[tup
         live: whether an answer may still come.
     """
     if recording.has_times:
-        started_at = datetime.fromisoformat(recording.started_at)
-        at = (started_at + timedelta(microseconds=row["t_ns"] // 1000)).astimezone()
-        clock = f"{at:%Y-%m-%d %H:%M:%S.%f %z}, " if recording.has_date else ""
+        at = f"{recording.clock(row['t_ns']):%Y-%m-%d %H:%M:%S.%f %z}".rstrip()
+        clock = f"{at}, " if recording.has_date else ""
         yield "time", f"{clock}{row['t_ns'] / 1e9:.6f} s after the start"
     if "raw" not in row:
         yield "event", row["kind"]

@@ -26,6 +26,7 @@ from acp_proxy.difference.result import (
     verdict,
 )
 from acp_proxy.difference.word_diff import Piece, excerpts, word_diff
+from acp_proxy.recording import clock
 from acp_proxy.report.facts import Shortened
 from acp_proxy.store.exchange_queries import latencies_of_answers
 from acp_proxy.store.frame_queries import frame_times
@@ -181,8 +182,8 @@ def read_comparison(
     ending = _numbered(found.ending, counts.total - counts.ending + 1)
     a, b, latency = found.a, found.b, found.latency[:_MOST_PLACES]
     return ComparisonFacts(
-        a=a,
-        b=b,
+        a=_with_clock(a),
+        b=_with_clock(b),
         names=_names(a, b),
         counts=counts,
         is_equal=found.is_equal,
@@ -197,6 +198,13 @@ def read_comparison(
         is_unmasked=is_unmasked,
         step_ns=max(found.steps_ns),
     )
+
+
+def _with_clock(side: Side) -> Side:
+    """A side with the time of its log, if that has no zone."""
+    if side.has_zone or side.started_at is None:
+        return side
+    return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())
 
 
 def _names(a: Side, b: Side) -> tuple[str, str]:

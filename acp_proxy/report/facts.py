@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, by_rule
 from acp_proxy.inspection.diagnosis.values import (
@@ -25,6 +25,7 @@ from acp_proxy.inspection.measures.traffic import CallStatistics
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
 from acp_proxy.inspection.origins import known_value, origin_rows, why_no_times
 from acp_proxy.protocol.updates import FAILED
+from acp_proxy.recording import Recording
 from acp_proxy.report.model import ReportData
 from acp_proxy.report.verdict import PairOf, Verdict, ended_by_itself, find_verdict
 
@@ -176,7 +177,7 @@ def head_facts(
     calls = [known_value(recording, call) for call in statistics.tool_calls]
     return HeadFacts(
         contents=contents,
-        summary=summary,
+        summary=evolve(summary, recording=_with_clock(recording)),
         statistics=statistics,
         checked=checked,
         verdict=find_verdict(summary, checked, pair_of),
@@ -226,6 +227,13 @@ def bar(spent: Mapping[Part, int], longest_ns: int) -> list[Segment]:
             at_ns += ns
             segments.append(Segment(part.value, x, max(1, at_ns * BAR // longest_ns - x), ns))
     return segments
+
+
+def _with_clock(recording: Recording) -> Recording:
+    """The recording with the time of its log, if that has no zone."""
+    if recording.has_zone:
+        return recording
+    return evolve(recording, started_at=recording.clock().isoformat())
 
 
 def _problems(summary: Summary) -> list[Shortened[Problem]]:

@@ -199,10 +199,15 @@ def _command(command: str) -> str:
 
 
 def _time(text: str | None) -> str:
-    """A time in one zone, so that a report is the same wherever it is made; empty for None."""
+    """A time in one zone, so that a report is the same wherever it is made; empty for None.
+
+    A time without a zone is that of a log, and stays so.
+    """
     if text is None:
         return ""
-    return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    time = datetime.fromisoformat(text)
+    zone = "" if time.tzinfo is None else " UTC"
+    return f"{time.astimezone(UTC) if zone else time:%Y-%m-%d %H:%M:%S}{zone}"
 
 
 def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | None]]:

@@ -41,7 +41,7 @@ def markdown(audit: Audit) -> Iterator[str]:
 def _facts(audit: Audit) -> Iterator[str]:
     recording = audit.recording
     state = "running" if audit.live else recording.shown_state
-    started = escaped(recording.started_at)
+    started = escaped(recording.started_at if recording.has_zone else str(recording.clock()))
     where = "" if recording.lost("command") else f" in {code(recording.cwd)}"
     facts = [
         ("recording", f"{code(recording.id)}, {escaped(state)}"),

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Sequence
-from datetime import datetime
 
 from acp_proxy.cli.render import audit_rows as rows
 from acp_proxy.cli.render.output import stdout_screen
@@ -11,7 +10,7 @@ from acp_proxy.cli.render.styled_text import Ink, Piece, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.inspection.audit.values import Action, ActionStatus, Audit, Source
 from acp_proxy.inspection.diagnosis.values import PROBLEM
-from acp_proxy.recording import Recording
+from acp_proxy.recording import Recording, clock
 
 _MOST_ROWS = 20
 """Rows of each table that a terminal gets."""
@@ -70,7 +69,8 @@ def _about(page: RecordingPage, audit: Audit) -> None:
     page.row("started in", recording.cwd)
     page.origin(recording)
     if recording.has_date:
-        page.row("started at", f"{started_at(recording)}; the times below are of that zone")
+        zone = "of that zone" if recording.has_zone else "those of the log"
+        page.row("started at", f"{started_at(recording)}; the times below are {zone}")
     for number, one in enumerate(audit.sessions[:_MOST]):
         many = f"{shortened(one.id)}  " if len(audit.sessions) > 1 else ""
         page.row("" if number else "works in", f"{many}{rows.session(one)}")
@@ -99,7 +99,7 @@ def _columns(audit: Audit, group: rows.Group, actions: Sequence[Action]) -> list
     seqs = {action.id: action.seq for action in audit.actions}
     many = len({action.session for action in audit.actions}) > 1
     sessions = [cell(shortened(action.session or "") if many else "") for action in actions]
-    times = [cell(_time(action), Ink.FAINT) for action in actions]
+    times = [cell(_time(action, recording), Ink.FAINT) for action in actions]
     return [
         Column("at", times, rank=3),
         Column("seq", [cell(f"#{action.seq}", Ink.FAINT) for action in actions], right=True),
@@ -141,10 +141,10 @@ def _permission(action: Action, recording: Recording) -> Cell:
     return cell(text, Ink.FAINT if action.kind in rows.QUIET else Ink.STDERR)
 
 
-def _time(action: Action) -> str:
+def _time(action: Action, recording: Recording) -> str:
     if action.at is None:
         return ""
-    return f"{datetime.fromisoformat(action.at).astimezone():%H:%M:%S}"
+    return f"{clock(action.at, has_zone=recording.has_zone):%H:%M:%S}"
 
 
 def _more(page: RecordingPage, count: int) -> None:

@@ -5,7 +5,6 @@ A terminal gets lines of its width; a pipe gets each as long as it is.
 
 import signal
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 
 from acp_proxy.cli.render.diff_lines import MARKS, DiffLines
 from acp_proxy.cli.render.diff_reports import DiffReporter
@@ -21,6 +20,7 @@ from acp_proxy.difference.result import (
     Side,
     verdict,
 )
+from acp_proxy.recording import clock
 from acp_proxy.wording import counted, duration
 
 _MANY = 25
@@ -125,7 +125,7 @@ def _sides(a: Side, b: Side, screen: Screen) -> Iterator[str]:
         [
             Column("", [cell("A", Ink.TROUBLE), cell("B", Ink.TO_CLIENT)]),
             Column("name", [cell(name) for name in names], least=10),
-            Column("when", [cell(_when(s.started_at), Ink.FAINT) for s in sides], rank=1),
+            Column("when", [cell(_when(s), Ink.FAINT) for s in sides], rank=1),
             Column("agent", [cell(s.agent) for s in sides], least=8),
             Column("client", [cell(s.client) for s in sides], least=8, rank=2),
             Column("frames", [cell(counted(s.frames, "frame")) for s in sides], right=True),
@@ -137,10 +137,10 @@ def _sides(a: Side, b: Side, screen: Screen) -> Iterator[str]:
     yield from lines
 
 
-def _when(started_at: str | None) -> str:
-    if started_at is None:
+def _when(side: Side) -> str:
+    if side.started_at is None:
         return "imported"
-    return f"{datetime.fromisoformat(started_at).astimezone():%Y-%m-%d %H:%M}"
+    return f"{clock(side.started_at, has_zone=side.has_zone):%Y-%m-%d %H:%M}"
 
 
 def _legend(found: Diff) -> Iterator[Piece]:

@@ -142,6 +142,8 @@ class _ScreenPrinter(MatchPrinter):
         started = datetime.fromisoformat(recording.started_at)
         imported = "" if recording.has_date else "imported "
         ago = f"{imported}{when(started, datetime.now(started.tzinfo))}"
+        if not recording.has_zone:
+            ago = f"{recording.clock():%Y-%m-%d}"  # in another zone it may be another day
         self._page.print(piece(self._name, bold=True), piece(f"  {ago}"))
 
     def _hit(self, recording: Recording, hit: SearchHit) -> None:

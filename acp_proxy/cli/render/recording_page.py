@@ -1,7 +1,5 @@
 """The page of a screen about one recording: a headline, rows with labels, and marked findings."""
 
-from datetime import datetime
-
 from acp_proxy.cli.render.output import Page
 from acp_proxy.cli.render.styled_text import Ink, Piece, piece, text_of
 from acp_proxy.inspection.diagnosis.values import PROBLEM
@@ -64,9 +62,9 @@ class RecordingPage(Page):
 
 
 def started_at(recording: Recording) -> str:
-    """Returns the local time at which a recording began; empty if that is not known."""
-    started = datetime.fromisoformat(recording.started_at).astimezone()
-    return f"{started:%Y-%m-%d %H:%M:%S %z}" if recording.has_date else ""
+    """Returns the time of day at which a recording began; empty if that is not known."""
+    started = f"{recording.clock():%Y-%m-%d %H:%M:%S %z}".rstrip()
+    return started if recording.has_date else ""
 
 
 def shortened(text: str, most: int | None = SHORT_ID) -> str:

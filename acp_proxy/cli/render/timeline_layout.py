@@ -1,7 +1,6 @@
 """Lays the timeline out: columns that fit the terminal, colours, turns, silences and marks."""
 
 from collections.abc import Callable, Container, Iterator
-from datetime import datetime, timedelta
 from enum import StrEnum
 
 from attrs import evolve
@@ -81,9 +80,6 @@ class TimelineLayout:
         """
         self._times = times
         self._recording = recording
-        self._started_at = (
-            None if recording is None else datetime.fromisoformat(recording.started_at)
-        )
         self._step_ns = 0 if recording is None else recording.step_ns
         self._has_durations = recording is None or recording.has_durations
         self._has_silences = recording is None or recording.has_silences
@@ -157,9 +153,8 @@ class TimelineLayout:
         return member_lines(row, live=self.live, hints_of=self.hints_of, step_ns=self._step_ns)
 
     def _time_of(self, t_ns: int) -> str:
-        if self._times is TimeForm.CLOCK and self._started_at is not None:
-            at = self._started_at + timedelta(microseconds=t_ns // 1000)
-            return f"{at.astimezone():%H:%M:%S.%f}"[:-3]
+        if self._times is TimeForm.CLOCK and self._recording is not None:
+            return f"{self._recording.clock(t_ns):%H:%M:%S.%f}"[:-3]
         before_ns = t_ns if self._before is None else self._before[1]
         return f"{(t_ns - before_ns) / 1e9:.6f}"
 

@@ -70,11 +70,11 @@ def markdown(
 def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -> Iterator[str]:
     yield f"# Conversation {code_span(recording.name)}"
     yield ""
-    started = datetime.fromisoformat(recording.started_at).astimezone(UTC)
     state = "running" if live else recording.shown_state
     maker = "recorded by" if recording.origin is None else "imported by"
     tool = f"acp-proxy {recording.tool_version}"
-    at = f"{started:%Y-%m-%d %H:%M:%S} UTC"
+    started = datetime.fromisoformat(recording.started_at).astimezone(UTC)
+    at = f"{started:%Y-%m-%d %H:%M:%S}{' UTC' if recording.has_zone else ''}"
     where = "" if recording.lost("command") else f" in {code(recording.cwd)}"
     dialect = recording.dialect or "unknown"
     if recording.protocol_version:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
@@ -188,6 +189,42 @@ def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str
     assert "the time zone of its times, which are read as UTC" in shown
     assert "started     2025-" in shown
     assert output_of(origin, "list").count("imported") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("inspect", *COMMANDS[name]) for name in (
+            "list", "show", "frame", "clock", "transcript", "audit", "audit.md")),
+        ("inspect", "diff", "REC", "REC"),
+        ("inspect", "report", "REC", "-o", "PAGE"),
+        ("inspect", "report", "REC", "--against", "REC", "-o", "PAGE"),
+    ],
+)  # fmt: skip
+def test_times_without_a_zone_stay_those_of_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Nobody knows how far they are from the reader's, whose zone moves only other times."""
+    seen = []
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "<-05>5")
+        time.tzset()
+        for number, lost in enumerate(("zone", "stderr")):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            text_form(folder / "roof.jsonl", log_of("jetbrains", lost))
+            page = folder / "page.html"
+            places = {"REC": folder / "roof.jsonl", "DIR": folder, "PAGE": page}
+            done = run(*(places.get(word, word) for word in words))
+            assert done.exit_code == 0, done.output
+            text = page.read_text(encoding="utf-8") if page.exists() else done.stdout
+            seen.append({*re.findall(r"\b(?:10|15):06\S*(?: [+-]\d{4}| UTC)?", text)})
+    time.tzset()
+    log, ours = seen
+    assert log
+    assert not {one for one in log if not one.startswith("15:") or re.search("UTC|[+-]", one)}
+    assert ours
+    assert not ours & log or words[1] == "audit"  # for documents it has times in UTC
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,9 @@ def _cells(
     if recording.ended_at and recording.has_durations:
         ended = datetime.fromisoformat(recording.ended_at)
         took = duration(int((ended - started).total_seconds() * 1e9), recording.step_ns)
-    begun = f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now)
+    begun = f"{recording.clock():%Y-%m-%d %H:%M:%S}"
+    if now is not None:
+        begun = when(started, now) if recording.has_zone else f"{recording.clock():%Y-%m-%d}"
     state = "running" if entry.live else recording.shown_state
     code = str(recording.exit_code) if recording.exit_code is not None else ""
     if recording.exit_signal is not None:
