@@ -303,7 +303,7 @@ def _unclear(happened: Iterable[Action]) -> Iterator[AuditFinding]:
     if found:
         yield _of_several(
             "place-unknown", REMARK, found,
-            "in places that the recording does not tell from the session's directory",
+            "in places that may or may not be in the session's directory",
         )  # fmt: skip
 
 

@@ -41,8 +41,8 @@ from acp_proxy.wording import listed
 _TEXT = "text"
 _GROUPS = ("direction", "time", "message")
 _PIECE = 1 << 20
-_TEXT_START = re.compile(rb'\s*(?:\{[ \t]*"(?:acp_|recording|stream|event|fired|after_)|\Z)')
-"""How a text form begins whose header is wrong or missing."""
+_TEXT_START = re.compile(rb'\s*(?:\{[ \t]*"(?:acp_|recording|stream|event|fired|after_))')
+"""How a text form begins whose header is wrong."""
 _NOT_FOUND = (
     f"no ACP message was found in its first {SEARCHED >> 20} MiB; --from NAME reads all of it as"
     " such a log"
