@@ -275,8 +275,7 @@ def test_a_directory_that_is_not_in_the_recording() -> None:
     talk.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
     assert talk.findings() == {
         "place-unknown": (
-            "1 read in places that may or may not be in the session's directory:"
-            " /etc/hosts (#7)"
+            "1 read in places that may or may not be in the session's directory: /etc/hosts (#7)"
         )
     }
 
