@@ -12,6 +12,7 @@ from acp_proxy.cli.render.styled_text import (
     Screen,
     columns_of,
     fit,
+    fit_end,
     pad,
     piece,
 )
@@ -36,6 +37,8 @@ from acp_proxy.wording import duration
 
 _METHOD = {True: 28, False: 21}
 _ID = {True: 5, False: 3}
+_LONG_ID, _END_OF_ID = 15, {True: 8, False: 6}
+"""The most columns of an id that is whole on a terminal, and how much of a longer one is shown."""
 _TONES = {Tone.PERMISSION: Ink.PERMISSION, Tone.TROUBLE: Ink.TROUBLE}
 _PACES = {Pace.QUICK: None, Pace.SLOW: Ink.STDERR, Pace.STUCK: Ink.TROUBLE}
 
@@ -91,6 +94,7 @@ class TimelineLayout:
         digits = len(str(newest))
         self._number = max(6, digits * 2 + 1) if columns is None else max(5, digits + 3)
         self._time = 9 if self._wide else 7
+        self._id = _ID[self._wide]
         self._before: tuple[int, int] | None = None
         self._marks: dict[int, str] = {}
 
@@ -195,7 +199,9 @@ class TimelineLayout:
 
     def _head(self, line: TimelineLine, ink: int | None, *, bold: bool) -> Iterator[Piece]:
         """The method and the id; a method without an id gets the room of both."""
-        cells, method, rpc_id = line.cells, _METHOD[self._wide], _ID[self._wide]
+        cells, method = line.cells, _METHOD[self._wide]
+        shown_id = self._id_of(cells)
+        rpc_id = self._id
         if not cells.rpc_id:
             method += rpc_id + 1
         name = visible(cells.method)
@@ -203,7 +209,18 @@ class TimelineLayout:
             name = _fitted(name, method)
         yield f"{cells.arrow} {pad(name, method)} ", ink, bold
         if cells.rpc_id:
-            yield f"{pad(visible(cells.rpc_id), rpc_id)} ", None, False
+            yield f"{pad(shown_id, rpc_id)} ", None, False
+
+    def _id_of(self, cells: Cells) -> str:
+        """Returns the id, of a long one on a terminal only the end; its column grows for those."""
+        text = visible(cells.rpc_id)
+        if self.screen.columns is None or columns_of(text) <= _LONG_ID:
+            return text
+        mark = '#"' if text.startswith('#"') else "#"
+        end = text.removeprefix(mark)
+        text = mark + fit_end(end, _END_OF_ID[self._wide] + len(mark))
+        self._id = max(self._id, columns_of(text))
+        return text
 
     def _more(self, line: TimelineLine) -> Iterator[Piece]:
         cells = line.cells

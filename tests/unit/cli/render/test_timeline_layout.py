@@ -73,6 +73,24 @@ def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
         assert len(places) == 1
 
 
+def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
+    """A prompt has room beside the ids that some clients use; a pipe gets all of an id."""
+    ids = [f"cd613e30-d8f1-4adf-91b7-584a2265b1f{n}" for n in range(2)]
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for id_ in (*ids, 7):
+            recorder.to_agent(request(id_, "_a", x="HERE"))
+        recorder.close()
+    for columns, ends in (
+        (80, '"…65b1f{}"'),
+        (120, '"…2265b1f{}"'),
+        (None, f'"{ids[0][:-1]}{{}}"'),
+    ):
+        lines = screen(recorder.path, columns, color=False).splitlines()[1:]
+        assert [ends.format(n) in lines[n] for n in range(2)] == [True, True]
+        if columns is not None:
+            assert len({line.index("x=HERE") for line in lines[1:3]}) == 1
+
+
 def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
     """Rules and silences are for a terminal; elsewhere a line is a row, a run or in a batch."""
     path = record_odd(tmp_path / "x.db")
