@@ -41,6 +41,11 @@ class Group:
     title: str
     kinds: tuple[ActionKind, ...]
 
+    @property
+    def has_paths(self) -> bool:
+        """Whether they are about files, and not what a command or a tool does."""
+        return ActionKind.READ in self.kinds or ActionKind.WRITE in self.kinds
+
 
 GROUPS = (
     Group("changed", (ActionKind.WRITE, ActionKind.DELETE, ActionKind.MOVE)),

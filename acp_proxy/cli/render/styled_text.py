@@ -181,6 +181,20 @@ def fit_end(text: str, columns: int) -> str:
     return f"…{text}"
 
 
+def fit_middle(text: str, columns: int) -> str:
+    """Cuts a text that is too wide in its middle, so that as much of its end is left as before it.
+
+    Args:
+        text: without control characters.
+        columns: the room.
+    """
+    if columns_of(text) <= columns:
+        return text
+    end = fit_end(text, max(0, columns - columns // 2))
+    head = fit(text, columns - columns_of(end) + 1).removesuffix("…")
+    return f"{head}{end}"
+
+
 def pad(text: str, columns: int) -> str:
     """Fills text up to a number of columns.
 

@@ -14,6 +14,7 @@ from acp_proxy.cli.render.styled_text import (
     columns_of,
     cut,
     fit_end,
+    fit_middle,
     pad,
     piece,
     text_of,
@@ -22,6 +23,8 @@ from acp_proxy.cli.render.styled_text import (
 
 _GAP = 2
 """Blanks between two columns."""
+_LEAST_MIDDLE = 6
+"""Columns that a text which is cut in its middle needs to be of use."""
 _LEAST_LAST = 20
 """Columns that the last cell of an aligned row has in any case."""
 WIDE = 110
@@ -53,6 +56,8 @@ class Column:
     """Columns beyond which it only takes room that no other column needs."""
     keeps_end: bool = field(default=False, kw_only=True)
     """Whether its cells are cut at their beginning."""
+    keeps_ends: bool = field(default=False, kw_only=True)
+    """Whether the longest text of a cell is cut in its middle."""
     right: bool = field(default=False, kw_only=True)
     """Whether its cells stand at its right edge."""
 
@@ -121,8 +126,21 @@ def _padded(found: Cell, column: Column, taken: int) -> list[Piece]:
     shown = cut(found, taken)
     if column.keeps_end:
         shown = [(fit_end(text_of(found), taken), *found[0][1:])]
+    elif column.keeps_ends:
+        shown = cut(_with_shorter_middle(found, taken), taken)
     space = piece(" " * max(0, taken - columns_of(text_of(shown))))
     return [space, *shown] if column.right else [*shown, space]
+
+
+def _with_shorter_middle(found: Cell, columns: int) -> Cell:
+    """Cuts the longest text of a cell in its middle, as far as the others leave room."""
+    widths = [columns_of(one[0]) for one in found]
+    if sum(widths) <= columns:
+        return found
+    longest = widths.index(max(widths))
+    room = columns - sum(widths) + widths[longest]
+    shorter = (fit_middle(found[longest][0], room), *found[longest][1:])
+    return [*found[:longest], shorter, *found[longest + 1 :]] if room >= _LEAST_MIDDLE else found
 
 
 def aligned(

@@ -12,6 +12,7 @@ from acp_proxy.cli.render.styled_text import (
     columns_of,
     fit,
     fit_end,
+    fit_middle,
     pad,
     piece,
 )
@@ -146,6 +147,19 @@ def test_a_text_is_cut_at_its_beginning() -> None:
         "…好",
         "…好",
         "…",
+        "…",
+        "",
+    ]
+
+
+def test_a_text_is_cut_in_its_middle() -> None:
+    """Its beginning and its end are left, and wide characters count for two."""
+    assert [fit_middle("/a/你好/bcde", n) for n in (12, 11, 8, 3, 2, 1, 0)] == [
+        "/a/你好/bcde",
+        "/a/你…/bcde",
+        "/a/…cde",
+        "/…e",
+        "/…",
         "…",
         "",
     ]
