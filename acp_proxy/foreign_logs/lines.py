@@ -364,7 +364,7 @@ def _recognizes(head: bytes) -> bool:
 
 SOURCE = LogFormat(
     name="lines",
-    title="a log with messages in its lines",
+    title="a plain log",
     lost=("bytes", "command", "ending", "stderr"),
     has_preamble=True,
     recognizes=_recognizes,

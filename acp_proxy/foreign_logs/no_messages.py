@@ -16,7 +16,7 @@ _UTF_16 = "it is UTF-16: `iconv -f UTF-16 -t UTF-8 FILE | acp-proxy inspect impo
 _BINARY = (
     (b"\x1f\x8b", "it is compressed with gzip: `zcat FILE | acp-proxy inspect import -` reads it"),
     (b"PK\x03\x04",
-     "it is a ZIP archive: `unzip -p FILE NAME | acp-proxy inspect import -` reads one of its files"),
+     "it is a ZIP archive: `unzip -p FILE NAME | acp-proxy inspect import -` reads a file of it"),
     (b"\x28\xb5\x2f\xfd",
      "it is compressed with zstd: `zstdcat FILE | acp-proxy inspect import -` reads it"),
     (b"%PDF-", "it is a PDF; expected text"),

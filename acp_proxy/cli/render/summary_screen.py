@@ -103,7 +103,10 @@ def _about(page: RecordingPage, summary: Summary) -> None:
     page.origin(recording)
     took = duration(summary.duration_ns, recording.step_ns)
     took = f"last heard of after {took}" if summary.live else took
-    page.row("started", ", ".join(filter(None, (started_at(recording), took))))
+    page.row(
+        "started" if recording.has_date else "took",
+        ", ".join(filter(None, (started_at(recording), took))),
+    )
     page.row("ended", "" if recording.lost("ending") else summary.ending)
     page.row("signals", "; ".join(_first(summary.signals, "more")))
     if recording.dialect:

@@ -188,6 +188,7 @@ def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str
     assert "imported    from jetbrains, times in steps of 1 ms, 2 lines left out" in shown
     assert "the time zone of its times, which are read as UTC" in shown
     assert "started     2025-" in shown
+    assert re.search(r"\ntook        \d", output_of(log_of("lines", "date"), "show"))
     assert output_of(origin, "list").count("imported") == 1
 
 

@@ -311,6 +311,11 @@ def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
     ("text", "arguments", "expected"),
     [
         ("", (), "cannot read standard input as a recording: it is empty"),
+        ("\n \n", (), "none of its lines is an ACP message"),
+        ('{"a": 1}', (), "none of its lines is an ACP message"),
+        ("{" * 3000, (), "none of its lines is an ACP message"),
+        ("{ jsonrpc: '2.0', id: 1, result: [Object] }", (), "none of its lines is an ACP message"),
+        ("(\xb5/\xfd", (), "it is compressed with zstd: `zstdcat FILE | acp-proxy inspect"),
         ("\x1f\x8b", (), "it is compressed with gzip: `zcat FILE | acp-proxy inspect import -`"),
         ("%PDF-1.4", (), "it is a PDF; expected text"),
         ("a FINE b\n", ("--line", "FINE"), "--line finds no message in it"),
