@@ -126,6 +126,7 @@ def _diff(
         aliases=_aliases(side_a, side_b, pairing),
         sequences_of=lambda: comparison.steps(sequences),
         steps_ns=(a.recording.step_ns, b.recording.step_ns),
+        has_zones=(a.recording.has_zone, b.recording.has_zone),
     )
 
 
@@ -271,7 +272,6 @@ def _side(reader: RecordingReader, frames: int) -> Side:
         frames=frames,
         agent=recording.agent_title,
         client=recording.client_title,
-        has_zone=recording.has_zone,
     )
 
 

@@ -100,8 +100,6 @@ class Side:
     agent: str
     """Name and version, as far as they are known."""
     client: str
-    has_zone: bool = field(default=True, metadata={"optional": True})
-    """Whether the zone of ``started_at`` is known; otherwise it is read as UTC."""
 
 
 @frozen
@@ -134,6 +132,7 @@ class Diff:
             None where it is missing.
         latency: by method, in the order of their first request in A.
         steps_ns: the steps in which the times of A and of B are known; see `duration`.
+        has_zones: whether it is known in which zones they began; otherwise that is read as UTC.
     """
 
     a: Side
@@ -146,6 +145,7 @@ class Diff:
     aliases: dict[str, tuple[str | None, str | None]]
     sequences_of: Callable[[], Iterator[DiffSequence]] = field(repr=False, eq=False)
     steps_ns: tuple[int, int] = (0, 0)
+    has_zones: tuple[bool, bool] = (True, True)
 
     @property
     def is_equal(self) -> bool:

@@ -182,8 +182,8 @@ def read_comparison(
     ending = _numbered(found.ending, counts.total - counts.ending + 1)
     a, b, latency = found.a, found.b, found.latency[:_MOST_PLACES]
     return ComparisonFacts(
-        a=_with_clock(a),
-        b=_with_clock(b),
+        a=_with_clock(a, has_zone=found.has_zones[0]),
+        b=_with_clock(b, has_zone=found.has_zones[1]),
         names=_names(a, b),
         counts=counts,
         is_equal=found.is_equal,
@@ -200,9 +200,9 @@ def read_comparison(
     )
 
 
-def _with_clock(side: Side) -> Side:
+def _with_clock(side: Side, *, has_zone: bool) -> Side:
     """A side with the time of its log, if that has no zone."""
-    if side.has_zone or side.started_at is None:
+    if has_zone or side.started_at is None:
         return side
     return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())
 

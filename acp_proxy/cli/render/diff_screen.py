@@ -17,7 +17,6 @@ from acp_proxy.difference.result import (
     DiffEntry,
     Field,
     MethodLatency,
-    Side,
     verdict,
 )
 from acp_proxy.recording import clock
@@ -56,7 +55,7 @@ class DiffScreen(DiffReporter):
         newest = max(found.a.frames, found.b.frames)
         self._lines = DiffLines(self._page.screen, newest)
         self._aliases = found.aliases
-        self._page.lines(_sides(found.a, found.b, self._page.screen))
+        self._page.lines(_sides(found, self._page.screen))
         if found.is_equal:
             return
         self._page.print()
@@ -117,15 +116,20 @@ class DiffScreen(DiffReporter):
             yield piece(f"  {' / '.join(ids)}", Ink.FAINT)
 
 
-def _sides(a: Side, b: Side, screen: Screen) -> Iterator[str]:
-    sides = (a, b)
+def _sides(found: Diff, screen: Screen) -> Iterator[str]:
+    a, b = sides = (found.a, found.b)
     names = [s.name for s in sides] if a.name != b.name else [s.path for s in sides]
+    begun = [
+        "imported" if one.started_at is None
+        else f"{clock(one.started_at, has_zone=has_zone):%Y-%m-%d %H:%M}"
+        for one, has_zone in zip(sides, found.has_zones, strict=True)
+    ]  # fmt: skip
     states = ["" if s.state == "complete" else s.state for s in sides]
     lines = table(
         [
             Column("", [cell("A", Ink.TROUBLE), cell("B", Ink.TO_CLIENT)]),
             Column("name", [cell(name) for name in names], least=10),
-            Column("when", [cell(_when(s), Ink.FAINT) for s in sides], rank=1),
+            Column("when", [cell(one, Ink.FAINT) for one in begun], rank=1),
             Column("agent", [cell(s.agent) for s in sides], least=8),
             Column("client", [cell(s.client) for s in sides], least=8, rank=2),
             Column("frames", [cell(counted(s.frames, "frame")) for s in sides], right=True),
@@ -135,12 +139,6 @@ def _sides(a: Side, b: Side, screen: Screen) -> Iterator[str]:
     )
     next(lines)  # without titles
     yield from lines
-
-
-def _when(side: Side) -> str:
-    if side.started_at is None:
-        return "imported"
-    return f"{clock(side.started_at, has_zone=side.has_zone):%Y-%m-%d %H:%M}"
 
 
 def _legend(found: Diff) -> Iterator[Piece]:
