@@ -54,7 +54,7 @@ LOST: dict[Lost, str] = {
     "stderr": "what the agent wrote to stderr",
     "times": "when messages were sent",
     "values": "some values, which the source writes alike",
-    "zone": "the time zone of its times, which are read as UTC",
+    "zone": "the time zone of its times",
 }
 """What the source of an imported recording may not have, and what that means."""
 _SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")

@@ -186,7 +186,7 @@ def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str
     origin = log_of("jetbrains", "zone", "ending", resolution_ns=1_000_000, skipped=2)
     shown = output_of(origin, "show")
     assert "imported    from jetbrains, times in steps of 1 ms, 2 lines left out" in shown
-    assert "the time zone of its times, which are read as UTC" in shown
+    assert "the time zone of its times" in shown
     assert "started     2025-" in shown
     assert re.search(r"\ntook        \d", output_of(log_of("lines", "date"), "show"))
     assert output_of(origin, "list").count("imported") == 1
