@@ -17,6 +17,7 @@ from acp_proxy.inspection.measures.statistics import Statistics, gather, waterfa
 from acp_proxy.inspection.measures.turn_times import waiting_part
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 from acp_proxy.inspection.typed_filter import chosen_in
+from acp_proxy.recording import Recording, clock
 from acp_proxy.store.exchange_queries import last_turn
 from acp_proxy.store.fired_faults import count_faulted_frames
 from acp_proxy.store.reader import RecordingReader
@@ -141,6 +142,13 @@ def parties(methods: Iterable[str]) -> dict[str, str]:
     return {method: waiting_part(method).value for method in sorted(methods)}
 
 
+def _beginning(recording: Recording) -> str:
+    """When a recording began; without a zone if that is not known."""
+    if recording.has_zone:
+        return recording.started_at
+    return clock(recording.started_at, has_zone=False).isoformat()
+
+
 def described(data: ReportData) -> dict[str, Any]:
     """Returns the members of ``meta`` that are about the whole recording, as plain values."""
     from acp_proxy.inspection.origins import known_json, why_no_times
@@ -155,7 +163,7 @@ def described(data: ReportData) -> dict[str, Any]:
         "rows_in_recording": data.rows_in_recording,
         "masked": data.is_masked,
         "unredacted": data.is_unredacted,
-        "started_at": recording.started_at if has_clock else None,
+        "started_at": _beginning(recording) if has_clock else None,
         "summary": data.summary,
         "stats": data.statistics,
         "waterfalls": data.waterfalls,

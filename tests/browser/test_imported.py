@@ -63,7 +63,9 @@ def test_no_time_is_shown_that_nobody_knows(window: Visit, tmp_path: Path) -> No
 
 def test_no_time_is_shown_more_exactly_than_the_log_has_it(window: Visit, tmp_path: Path) -> None:
     """Neither in the head nor by the script, where the log has seconds."""
-    words = words_of(window, tmp_path, log_of("zed", "ending", "stderr", resolution_ns=10**9))
+    origin = log_of("zed", "ending", "stderr", "zone", resolution_ns=10**9)
+    words = words_of(window, tmp_path, origin)
     assert "<1 s" in words
+    assert "2025-06-15 15:06:40, 0.00" in words  # wherever the page is read
     found = re.search(r"\b[1-9]\d* (us|ms)\b|\d\.\d s\b", words)
     assert found is None, words[max(0, found.start() - 100) : found.end() + 50]

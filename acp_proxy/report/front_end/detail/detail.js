@@ -49,10 +49,13 @@ const isReplaced = (recording, row) => (recording.numbers("flags")[row] & 4) !==
 async function factsOf(recording, row) {
   const { t_ns, t_first_ns, size, newline, ...frame } = await recording.frame(row);
   const spread = Number(t_ns) - Number(t_first_ns);
-  const startedAt = Date.parse(recording.meta.started_at ?? "");
+  const { started_at } = recording.meta;
+  const date = new Date(Date.parse(started_at ?? "") + Number(t_ns) / 1e6);
+  // A log without a zone has the same numbers wherever it is read.
+  const clock = /Z|[+-]\d\d:\d\d$/.test(started_at) ? () => date.toISOString() : () => date.toLocaleString("sv");
   const facts = Object.entries({
     ...frame,
-    time: startedAt > 0 && `${new Date(startedAt + Number(t_ns) / 1e6).toISOString()}, ${(Number(t_ns) / 1e9).toFixed(6)} s after the start`,
+    time: date.getTime() > 0 && `${clock()}, ${(Number(t_ns) / 1e9).toFixed(6)} s after the start`,
     arrived: spread > 0 && durationInWords(spread, "over "),
     size: typeof size === "number" && countInWords(size, "byte"),
     newline: typeof newline === "string" && (JSON.stringify(newline).slice(1, -1) || "none"),
