@@ -21,7 +21,8 @@ WORDS = """async () => {
     + [...document.querySelectorAll("#app [aria-label], #app [title], #app [aria-valuetext]")]
       .map((one) => `${one.ariaLabel} ${one.title} ${one.ariaValueText}`).join(" ");
   const found = [];
-  for (const one of document.querySelectorAll("details")) one.open = true;
+  const open = () => document.querySelectorAll("details").forEach((one) => { one.open = true; });
+  open();
   for (const view of ["list", "sequence", "waterfall", "calls"]) {
     state.setView(view);
     await settle();
@@ -30,6 +31,7 @@ WORDS = """async () => {
   for (const seq of [2, 8, 9, 10, 12, 16]) {
     state.select(state.recording.nearest(seq));
     await settle();
+    open();
     found.push(words());
   }
   return found.join(" ");
@@ -66,6 +68,6 @@ def test_no_time_is_shown_more_exactly_than_the_log_has_it(window: Visit, tmp_pa
     origin = log_of("zed", "ending", "stderr", "zone", resolution_ns=10**9)
     words = words_of(window, tmp_path, origin)
     assert "<1 s" in words
-    assert "2025-06-15 15:06:40, 0.00" in words  # wherever the page is read
+    assert re.search(r"2025-06-15 15:06:4\d, \d\.000000 s after", words), "as in the log"
     found = re.search(r"\b[1-9]\d* (us|ms)\b|\d\.\d s\b", words)
     assert found is None, words[max(0, found.start() - 100) : found.end() + 50]
