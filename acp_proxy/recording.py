@@ -66,7 +66,7 @@ _MOST = 1 << 53
 
 @frozen
 class NamedAnswer:
-    """An answer of which the source names the method, while its request is not in the recording."""
+    """An answer whose request is not in the recording, but whose method the source names."""
 
     seq: int
     method: str
@@ -85,7 +85,7 @@ class Origin:
     inferred_directions: int = 0
     """Frames whose direction was inferred from their content."""
     inferred_times: int = 0
-    """Frames that have the time of the line before: theirs is not known, or goes back."""
+    """Frames with the time of the line before, since their own is unknown or goes back."""
     skipped: int = 0
     """Lines that could not be read and were left out."""
     named_answers: tuple[NamedAnswer, ...] = field(default=(), metadata={"optional": True})
@@ -138,7 +138,7 @@ def _named_answer(value: Any) -> NamedAnswer:
 
 
 def is_method(value: Any) -> TypeGuard[str]:
-    """Whether a log may name a method like that: few characters, none of which is odd."""
+    """Whether a text can be the method of an imported answer: short, without odd characters."""
     return isinstance(value, str) and _METHOD.fullmatch(value) is not None
 
 
@@ -206,7 +206,7 @@ class Recording:
 
     @property
     def has_zone(self) -> bool:
-        """Whether its times are moments; otherwise they are what a clock somewhere showed."""
+        """Whether the time zone of its times is known."""
         return not (self.has_date and self.lost("zone"))
 
     def clock(self, t_ns: int = 0) -> datetime:

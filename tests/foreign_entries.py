@@ -37,7 +37,7 @@ def read_as(name: str, text: str | bytes) -> list[Entry]:
 
 
 def assert_covered(entries: list[Entry], data: bytes) -> None:
-    """Asserts that the entries have every line, in order."""
+    """Asserts that the entries account for every line of the text, in order."""
     covered = 0
     for entry in entries:
         at = entry.line if isinstance(entry, Repaired) else entry

@@ -110,7 +110,7 @@ class ResultsHeader:
     shards: tuple[ShardCount, ...] = ()
     """Of a file that was merged."""
     versions: tuple[str, ...] = ()
-    """Of acp-proxy, that have written it or what was merged, sorted; empty if it is one."""
+    """The versions of acp-proxy that wrote the results, sorted; empty if there is only one."""
     acp_proxy_results: int = FORMAT
 
 

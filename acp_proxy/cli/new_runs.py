@@ -15,7 +15,7 @@ from acp_proxy.plain_files import reason
 
 
 def new_names(command: Sequence[str], output: Path | None) -> Callable[[str], str]:
-    """Returns what names the new runs of recordings, given their paths, no two alike.
+    """Returns a function that chooses a new, unused path for the run of each recording.
 
     Nothing has such a name, so whatever is there later is that run, or a part of it.
 

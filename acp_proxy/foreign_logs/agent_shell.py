@@ -108,7 +108,7 @@ class _Part(NamedTuple):
     first: int
     last: int
     text: bytes | None
-    """None if it is longer than `LONGEST`."""
+    """The text of the expression; None if it is longer than `LONGEST`."""
     is_whole: bool
     """Whether it is a list."""
 

@@ -82,7 +82,7 @@ def _is_flipped(head: bytes, pattern: LinePattern | None) -> bool:
 
 
 def _direction_of(value: Any) -> Stream | None:
-    """Returns which way a message goes by its method; None if it has none that tells."""
+    """Returns the direction that the method of a message implies; None if it implies none."""
     method = value.get("method") if isinstance(value, dict) else None
     return direction_of_method(method) if isinstance(method, str) else None
 
@@ -283,7 +283,7 @@ class _LineReader:
         return line._replace(time_ns=self._clock.time(stamp), has_zone=stamp.has_zone)
 
     def _stream(self, marker: Marker | None, value: Any = None) -> tuple[Stream | None, bool]:
-        """Returns which way a message went, None if it is not known, and whether it is inferred."""
+        """Returns the direction of a message, or None, and whether the direction is inferred."""
         if marker is None:
             return None, True
         if marker.names_peers or self._is_flipped is None:

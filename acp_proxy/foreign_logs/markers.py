@@ -59,7 +59,7 @@ class Marker(NamedTuple):
     names_peers: bool
     """Whether it names who sends; an arrow is seen from the side that wrote the log."""
     is_vague: bool = False
-    """Whether it is a word that may speak of either side, or of something else."""
+    """Whether a word can mean either side, or something else."""
 
 
 def edges(prefix: bytes) -> bytes:

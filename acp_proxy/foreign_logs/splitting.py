@@ -25,7 +25,7 @@ class FoundText(NamedTuple):
     first: int
     last: int
     text: bytes | None
-    """None if it is too long to be held."""
+    """The text so far; None if it is too long to be held."""
 
 
 class FoundObject(NamedTuple):
@@ -34,7 +34,7 @@ class FoundObject(NamedTuple):
     first: int
     last: int
     text: bytes | None
-    """None if it is too long to be held."""
+    """The text so far; None if it is too long to be held."""
     is_whole: bool = True
     """False if the text ended within it."""
 
@@ -63,7 +63,7 @@ class ObjectSplitter:
         self._parts: list[bytes] = []
         self._size = 0
         self._ends_line = False
-        """Whether a newline is the last that was kept."""
+        """Whether the text that was kept ends with a newline."""
         self._first = self._line = 1
 
     def split(self, pieces: Iterable[bytes]) -> Iterator[FoundObject | FoundText]:

@@ -75,13 +75,13 @@ def read_epoch(text: bytes) -> Stamp | None:
 
 
 class Clock:
-    """The times of a log in their order: midnight may pass between two of them."""
+    """Reads the times of a log in order, and notices midnight between two times of day."""
 
     def __init__(self) -> None:
         self._day_ns = 0
         self._last_ns: int | None = None
         self._kind: tuple[bool, bool] | None = None
-        """Whether times have dates and zones, by the first."""
+        """Whether the first time has a date and a zone, as all others then should."""
 
     def time(self, stamp: Stamp) -> int | None:
         """Returns nanoseconds that can be compared with those before.

@@ -118,7 +118,7 @@ class NumberedLine(NamedTuple):
 
     number: int
     text: bytes | None
-    """Without its newline; None if it is longer than `LONGEST`."""
+    """The line without its newline; None if it is longer than `LONGEST`."""
 
 
 def numbered(pieces: Iterable[bytes]) -> Iterator[NumberedLine]:

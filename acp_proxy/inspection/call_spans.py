@@ -25,7 +25,7 @@ _KEPT = 10_000
 _TITLED = 100
 """The calls of an id whose titles are remembered."""
 _SEARCHED = 20
-"""The most updates of a tool call that are searched for its title."""
+"""The number of updates of a tool call in which its title is searched."""
 
 
 @define
@@ -38,7 +38,7 @@ class _Calls:
     titles: dict[int, tuple[int, str]] = field(factory=dict)
     """The titles of the first calls, and the frame that had each, by the number of the call."""
     untitled: int = _SEARCHED
-    """In how many more updates of the last call its title is searched."""
+    """The number of further updates of the last call in which its title is searched."""
     upto: int = 0
     """The number of the last frame that was read; `LAST_SEQ` if no more can come."""
 
@@ -83,7 +83,7 @@ class CallSpans:
         return first, first_seqs[at] - 1 if at < len(first_seqs) else LAST_SEQ
 
     def title(self, session: str | None, tool_call: str, seq: int) -> str | None:
-        """Returns the title of the tool call that a frame is about, if it was announced till then.
+        """Returns the title of a frame's tool call, if the title was announced by then.
 
         Args:
             session: the session of the tool call.
@@ -91,7 +91,7 @@ class CallSpans:
             seq: the number of the frame.
 
         Returns:
-            It is empty if there is none, and None if it is not known for want of space.
+            Empty if there is none; None if it was not kept, since the id has too many calls.
         """
         found, at = self._at(session, tool_call, seq)
         if at > _TITLED:

@@ -22,7 +22,7 @@ from acp_proxy.store.reader import RecordingReader
 _KEPT = 10_000
 """Titles that are remembered."""
 _SEARCHED = 20
-"""The most updates of a tool call that are searched for its title."""
+"""The number of updates of a tool call in which its title is searched."""
 
 
 @frozen

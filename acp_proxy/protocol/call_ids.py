@@ -8,8 +8,8 @@ that is there, also after the end of its turn. Of those that can,
 - an announcement or a permission request in a turn that has not named the call begins another call,
 - any other is about the same call: permission is asked for it, or it is announced a second time.
 
-What an agent streams of the history of a session goes by the same rules. Whoever counts tool calls
-leaves it out, or takes what it repeats for the calls that it repeats.
+The same rules hold for the history that an agent replays when a session is loaded. Code that counts
+tool calls skips this history, or counts a replayed call together with the original one.
 """
 
 from collections.abc import Hashable
@@ -94,7 +94,7 @@ class LastCalls(Generic[Key]):
         update: str | None,
         status: str | None,
     ) -> bool:
-        """Takes the next message about a tool call; whether it begins one, as the first does.
+        """Takes the next message about a tool call; returns whether it begins a call.
 
         Args:
             key: of the id.

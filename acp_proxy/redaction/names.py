@@ -40,7 +40,7 @@ _LAST_PARTS = {"pass": "password", "auth": "credential"}
 _VARIABLE_ENDINGS = {"key": "key", "session": "cookie"}
 """Endings that count for headers and variables only."""
 _VARIABLE_LAST_PARTS = {"sig": "secret"}
-"""Endings that count for them as a separate word: of a signed URL, but not of a `design`."""
+"""Names that count only as a whole word: ``sig`` in a URL, but not within ``design``."""
 _HARMLESS_ENDINGS = (
     # Positions in lists, and ids of the Model Context Protocol.
     "progresstoken", "pagetoken", "nexttoken", "continuationtoken", "synctoken", "synccursor",

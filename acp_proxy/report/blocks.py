@@ -45,7 +45,7 @@ PAYLOAD_ROWS = 1_024
 PAYLOAD_BYTES = 1 << 20
 """Bytes of lines in one block, at most."""
 _LEVEL = 5
-"""Of zlib; with 6, a page of a million frames is a sixth smaller, and takes a tenth longer."""
+"""The level of zlib: 6 makes a page a sixth smaller, and takes a tenth longer."""
 _MOST_MEMBERS = 5_000
 """Messages of batches that are described one by one."""
 

@@ -201,7 +201,7 @@ def read_comparison(
 
 
 def _with_clock(side: Side, *, has_zone: bool) -> Side:
-    """A side with the time of its log, if that has no zone."""
+    """Returns a side whose start is a time without a zone, if its log names no zone."""
     if has_zone or side.started_at is None:
         return side
     return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())

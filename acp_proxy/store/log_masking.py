@@ -22,7 +22,7 @@ class MaskedLine(NamedTuple):
 
     line: bytes
     received: int | None
-    """The size that the line had, if something in it is masked."""
+    """The size of the line before it was masked; None if nothing in it was."""
 
     @property
     def is_masked(self) -> bool:

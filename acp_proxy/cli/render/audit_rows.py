@@ -93,7 +93,7 @@ def what(action: Action) -> list[Mark]:
 
 
 def _different(action: Action) -> list[AuditedPath]:
-    """Returns the paths of an action, a file only once that it names by two of them.
+    """Returns the paths of an action, without a second path of the same file.
 
     A relative path in an unknown place is the end of an absolute one, unless something was moved.
     """

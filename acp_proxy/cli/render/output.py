@@ -33,7 +33,7 @@ P = ParamSpec("P")
 
 
 def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
-    """Makes a command whose exit code says what it found, also if its reader has gone.
+    """Marks a command whose exit code is its verdict, so that it does not stop without a reader.
 
     Args:
         command: the function of the command.
@@ -48,10 +48,10 @@ def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
 
 
 def lose_reader() -> None:
-    """Lets stdout go nowhere, since nobody reads it any more; a verdict is still found.
+    """Discards all further output, since the reader of stdout is gone; the command goes on.
 
     Raises:
-        BrokenPipeError: the command has no verdict, and need not go on.
+        BrokenPipeError: the exit code of the command is no verdict, so it can stop.
     """
     context = click.get_current_context(silent=True)
     if context is None or _VERDICT not in context.meta:
@@ -60,7 +60,7 @@ def lose_reader() -> None:
 
 
 def drop_output() -> None:
-    """Lets stdout go nowhere."""
+    """Discards all that is written to stdout from now on."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

@@ -37,7 +37,7 @@ class SessionSummary:
     failed: list[str] = field(factory=list)
     """How it could not be opened: what was tried and answered with an error, or not at all."""
     open: list[str] = field(factory=list, metadata={"optional": True})
-    """How it may have been opened: the answer may come yet, or is not in what was imported."""
+    """The request that may have opened it; its answer is still to come, or was not imported."""
 
 
 @frozen

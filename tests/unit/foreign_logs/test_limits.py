@@ -219,7 +219,7 @@ def test_methods_tell_who_sends_them() -> None:
 
 @pytest.mark.parametrize("name", ["zed", "acp-devtools"])
 def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
-    """They are not found there; they are no remarks either."""
+    """Messages there are not read, and they are not counted as other text."""
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     entries = read_as(name, f"{message}\nand then [it hung\n{message}\n")
     assert [one.raw for one in messages(entries)] == [SHORT]

@@ -119,7 +119,7 @@ def test_the_view_says_the_same(tmp_path: Path) -> None:
 
 
 def test_a_transcript_shows_each_call() -> None:
-    """At its place, with its own state."""
+    """The second call has a card of its own, with its own status."""
     with used_again().reader() as reader:
         found = [*TranscriptReader(reader).read()]
     entries = [one for one in found if isinstance(one, TranscriptEntry)]
@@ -191,7 +191,7 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
-    """It ends the call, though the line is not read whole."""
+    """A large update with a final status ends the call, though it is not read whole."""
     large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
@@ -204,7 +204,7 @@ def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
 
 
 def test_titles_of_very_many_calls_with_one_id() -> None:
-    """Those that are not remembered are looked up."""
+    """A title that was not kept is read from the recording again."""
     talk = Talk()
     for n in range(120):
         talk.call("c", title=f"Read {n}")

@@ -145,7 +145,7 @@ def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
     ids=["the answer to a prompt", "a session that was opened"],
 )
 def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Path) -> None:
-    """The turn of a prompt that is not there may be running; a new session has no history."""
+    """A turn whose prompt precedes the excerpt may still run; a new session has no history."""
     imported([*more, *HISTORY, LOADED], home)
     assert "rm -rf old" in run("inspect", "audit", "zed", home=home).stdout
 
