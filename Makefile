@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 600
 JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recordings test fast check style types docs bench mutants fuzz soak agents schemas rules dist lock clean
+.PHONY: help demo recordings test fast check style types docs size bench mutants fuzz soak agents schemas rules dist lock clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ types: $(READY) ## mypy, strict; tsc for the scripts of the report
 
 docs: $(READY) ## the manual agrees with the code
 	@$(BIN)/python -m pytest -q tests/unit/test_docs.py
+
+size: ## count the lines of code of the package, room by room
+	@$(PYTHON) -m tests.size
 
 bench: $(COMPILED) ## figures, as ratios to a direct pipe and to a C copier
 	@$(BIN)/python -m bench
