@@ -279,7 +279,7 @@ def open(  # noqa: A001  as `gzip.open`
     """Opens a recording: a database or a text form, finished or still being recorded.
 
     Args:
-        what: a path, a name, the start of a name or of an id, or ``latest``, as on the command
+        what: a path, a name or a part of it, the start of an id, or ``latest``, as on the command
             line.
         unredacted: whether to show the secrets in the file instead of masking them.
 

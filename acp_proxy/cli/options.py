@@ -47,8 +47,29 @@ read_argument = click.argument(
     "rec", default="latest", metavar="[REC]", shell_complete=complete_recording
 )
 """For a command that only reads."""
+
+
+def _no_recordings(ctx: click.Context, _param: object, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuses a recording in the place of a filter; a click callback."""
+    from acp_proxy.store.lookup import is_named
+
+    for word in words:
+        if not ctx.resilient_parsing and is_named(word, recordings()):
+            compare = {"report": "--against {} compares", "diff": "diff compares two"}
+            how = compare.get(ctx.info_name or "", "`acp-proxy diff A {}` compares")
+            raise Refusal(
+                f"{word!r} is a recording; expected a FILTER: {how.format(word)},"
+                f" text:{word} searches for the word"
+            )
+    return words
+
+
 filter_argument = click.argument(
-    "filter_words", metavar="[FILTER]...", nargs=-1, shell_complete=complete_filter
+    "filter_words",
+    metavar="[FILTER]...",
+    nargs=-1,
+    callback=_no_recordings,
+    shell_complete=complete_filter,
 )
 directory_argument = click.argument(
     "directory",

@@ -14,7 +14,13 @@ from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.redaction import is_unredacted
 from acp_proxy.errors import NoSuchRecording
 from acp_proxy.plain_files import open_plain
-from acp_proxy.store.lookup import LatestRecording, latest, latest_running, resolve
+from acp_proxy.store.lookup import (
+    LatestRecording,
+    hidden_by,
+    latest,
+    latest_running,
+    resolve,
+)
 
 if TYPE_CHECKING:
     from acp_proxy.engine.shared.playback_options import Pacing
@@ -46,22 +52,32 @@ def working_directory() -> Path:
 
 
 def find_recording(word: str) -> Path:
-    """Finds a recording by path, name, start of its id, or as the latest.
+    """Finds a recording by path, part of its name, start of its id, or as the latest.
 
-    Warns on stderr if ``latest`` passes over a newer one, which was made in another directory.
+    Warns on stderr if ``latest`` passes over a newer one, which was made in another directory, and
+    if a file in the current directory hides a recording of that name.
 
     Raises:
         NoSuchRecording: no recording matches the word, or several do.
     """
     if word != "latest":
         try:
-            return resolve(word, recordings(), working_directory())
+            named = resolve(word, recordings(), working_directory())
         except NoSuchRecording:
             if asked := _as_filter(word):
                 raise NoSuchRecording(_filter_first(word, asked)) from None
             raise
+        _warn_of_hidden(named, word)
+        return named
     found = latest(recordings(), working_directory())
     return _path_with_warning(found, "the latest of this directory")
+
+
+def _warn_of_hidden(found: Path, word: str) -> None:
+    if (hidden := hidden_by(found, word, recordings())) is not None:
+        from acp_proxy.cli.render.output import warn
+
+        warn(f"{word!r} is the file {found} in this directory; the recording is {hidden}")
 
 
 def _as_filter(word: str) -> str:

@@ -52,6 +52,17 @@ def read_recording(path: Path) -> Recording:
         return rows.recording
 
 
+def was_indexed(path: Path) -> bool:
+    """Whether a recording was made by a recorder, or is a text form, and was not imported."""
+    if has_files_beside(path) or not database.is_sqlite(path):
+        return True
+    with contextlib.closing(database.open_readonly(path)) as connection:
+        try:
+            return any(connection.execute("SELECT 1 FROM indexing LIMIT 1"))
+        except sqlite3.Error as e:
+            raise database.unreadable(path, e) from None
+
+
 def started_at(path: Path) -> str:
     """Returns the start of a recording, for sorting; an empty string if it is unreadable."""
     with contextlib.suppress(UnreadableRecording):

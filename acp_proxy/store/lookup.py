@@ -1,7 +1,8 @@
-"""Finds the recording that a user means: by path, name, start of a name or id, or the latest."""
+"""Finds the recording that a user means: by path, part of a name, start of an id, or the latest."""
 
 import contextlib
 import os
+import re
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +13,7 @@ from acp_proxy.capture.log_format import MAGIC
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.plain_files import is_plain, kind_of, open_plain, trouble_with
 from acp_proxy.recording import Recording
+from acp_proxy.store.database import is_sqlite
 from acp_proxy.store.directory import TEXT_SUFFIX, paths, read_recording, recording_at
 from acp_proxy.store.newest import in_reading_order, may_have, newest_first
 from acp_proxy.store.reader import is_text
@@ -21,6 +23,8 @@ _MOST_NAMED = 3
 """Recordings of a directory that an error message names."""
 _MOST_MATCHES = 5
 """Recordings that an ambiguous word may mean, as an error message lists them."""
+_ID = re.compile("[0-9a-f]{4,12}")
+"""An id, or so much of it that it is likely meant as one."""
 _Known = tuple[Path, Recording]
 
 
@@ -36,7 +40,7 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
     """Finds the recording that a user means.
 
     Args:
-        word: a path, a name, the start of a name or of an id, or ``latest``.
+        word: a path, a name or a part of it, the start of an id, or ``latest``.
         directory: the recordings directory.
         here: the current directory, whose own recordings ``latest`` prefers.
 
@@ -45,15 +49,9 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
     """
     if word == "latest":
         return latest(directory, here).path
-    other = None
-    for place in (Path(word), directory / word):
-        for suffix in ("", ".db", TEXT_SUFFIX):
-            named = Path(f"{place}{suffix}")
-            if (found := recording_at(named)) is None:
-                continue
-            if suffix == ".db" or _is_ours(named, suffix):
-                return found
-            other = other or found
+    found, other = _at_path((Path(word), directory / word))
+    if found is not None:
+        return found
     try:
         if word.endswith((".db", TEXT_SUFFIX)) or "/" in word:
             raise NoSuchRecording(
@@ -65,6 +63,64 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
         if other is None:
             raise
         return other
+
+
+def _at_path(places: Iterable[Path]) -> tuple[Path | None, Path | None]:
+    """Finds the first recording at one of several paths, with a suffix or without.
+
+    Returns:
+        The recording, and the first file that may be of another tool.
+    """
+    other = None
+    for place in places:
+        for suffix in ("", ".db", TEXT_SUFFIX):
+            named = Path(f"{place}{suffix}")
+            if (found := recording_at(named)) is None:
+                continue
+            if suffix == ".db" or _is_ours(named, suffix):
+                return found, other
+            other = other or found
+    return None, other
+
+
+def is_named(word: str, directory: Path) -> bool:
+    """Whether a word is the path, the name or the id of a recording, and not only a part of it.
+
+    Args:
+        word: what may be meant otherwise, such as a filter.
+        directory: the recordings directory.
+    """
+    found, _ = _at_path((Path(word), directory / word))
+    if found is not None:
+        has_log = is_plain(Path(f"{found}{LOG_SUFFIX}"))
+        return found.suffix == ".db" or has_log or is_sqlite(found) or is_text(found)
+    return word == "latest" or (_ID.fullmatch(word) is not None and bool(_ids(word, directory)))
+
+
+def hidden_by(found: Path, word: str, directory: Path) -> Path | None:
+    """Returns the recording of the directory that a word would mean without a file of that name.
+
+    Args:
+        found: the file, which was found by its path.
+        word: what the user wrote.
+        directory: the recordings directory.
+
+    Returns:
+        None if there is no such recording, or it is the one that was found.
+    """
+    if Path(word).name != word or not is_plain(found):
+        return None
+    hidden, _ = _at_path([directory / word])
+    if hidden is None and _ID.fullmatch(word):
+        hidden = next(iter(_ids(word, directory)), None)
+    is_same = hidden is None or (is_plain(hidden) and hidden.samefile(found))
+    return None if is_same else hidden
+
+
+def _ids(start: str, directory: Path) -> list[Path]:
+    """Returns the recordings of a directory whose id begins so."""
+    likely = _readable(path for path in paths(directory) if may_have(path, start))
+    return [path for path, recording in likely if recording.id.startswith(start)]
 
 
 def _is_ours(named: Path, suffix: str) -> bool:
@@ -85,15 +141,16 @@ def _is_ours(named: Path, suffix: str) -> bool:
 
 
 def _by_name_or_id(word: str, directory: Path) -> Path:
-    """Finds the one recording with a name, or the start of an id, a name or a file's name."""
+    """Finds the one recording with a name, the start of an id, or a part of a name."""
     every = paths(directory)
-    likely = (path for path in every if path.name.startswith(word) or may_have(path, word))
+    likely = (path for path in every if word in path.name or may_have(path, word))
     known = _without_texts_of_databases(_readable(likely))
     matches = (
         [one for one in known if one[1].name == word]
         or [one for one in known if one[1].id.startswith(word)]
         or [one for one in known if one[0].name.startswith(word)]
         or [one for one in known if one[1].name.startswith(word)]
+        or [one for one in known if word in one[0].name or word in one[1].name]
     )
     if len(matches) == 1:
         return matches[0][0]
@@ -102,8 +159,8 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
         near = did_you_mean(word, names)
         raise NoSuchRecording(
             _other(word, directory)
-            or f"no recording named {word!r} in {directory}: expected a path, a name, the start of "
-            f"a name or an id, or latest{near}; `acp-proxy inspect list` shows them"
+            or f"no recording named {word!r} in {directory}: expected a path, a part of a "
+            f"name, the start of an id, or latest{near}; `acp-proxy inspect list` shows them"
         )
     named = listed([f"{path.name} ({one.id})" for path, one in matches], _MOST_MATCHES)
     raise NoSuchRecording(
@@ -114,6 +171,8 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
 
 def latest(directory: Path, here: Path) -> LatestRecording:
     """Finds the newest recording that was made in a directory, or else the newest of all.
+
+    One that was imported, or whose directory is not known, counts as made in any.
 
     Args:
         directory: the recordings directory.
@@ -130,10 +189,8 @@ def latest(directory: Path, here: Path) -> LatestRecording:
         )
     if known.cwd == str(here):
         return LatestRecording(newest)
-    for path, recording in newest_first(directory, str(here), order):
-        if recording is not None and recording.cwd == str(here):
-            return _latest((path, recording), (newest, known))
-    return LatestRecording(newest)
+    path, recording = next(newest_first(directory, str(here), order), (newest, None))
+    return _latest(path, (newest, known)) if recording is not None else LatestRecording(newest)
 
 
 def latest_running(directory: Path, here: Path) -> LatestRecording | None:
@@ -150,14 +207,14 @@ def latest_running(directory: Path, here: Path) -> LatestRecording | None:
         return None
     own = [one for one in running if one[1].cwd == str(here)]
     newest = next(iter(newest_first(directory)))
-    return _latest((own or running)[0], newest)
+    return _latest((own or running)[0][0], newest)
 
 
-def _latest(found: _Known, newest: tuple[Path, Recording | None]) -> LatestRecording:
+def _latest(found: Path, newest: tuple[Path, Recording | None]) -> LatestRecording:
     path, recording = newest
-    if recording is None or recording.started_at <= found[1].started_at:
-        return LatestRecording(found[0])
-    return LatestRecording(found[0], (path, recording))
+    if recording is None or path == found:
+        return LatestRecording(found)
+    return LatestRecording(found, (path, recording))
 
 
 def _readable(every: Iterable[Path]) -> list[_Known]:

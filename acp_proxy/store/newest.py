@@ -19,12 +19,14 @@ from acp_proxy.errors import UnreadableRecording
 from acp_proxy.plain_files import open_plain
 from acp_proxy.recording import Recording
 from acp_proxy.store.database import MAGIC
-from acp_proxy.store.directory import paths, read_recording
+from acp_proxy.store.directory import paths, read_recording, was_indexed
 from acp_proxy.store.side_files import has_files_beside
 
 _SLACK_S = 86400.0
 _SMALL = 4 << 20
 """The largest file, in bytes, whose contents are searched."""
+_INDEXED = '"next_seq"'
+"""What the indexer remembers in a recording that was not imported."""
 _UTF_8 = b"\0\0\0\1"
 """The text encoding in the header of a database."""
 _FIRST_S = 1_577_836_800.0
@@ -41,12 +43,12 @@ def newest_first(
 ) -> Iterator[tuple[Path, Recording | None]]:
     """Yields the recordings of a directory, newest first; unreadable ones are last, without rows.
 
-    As few are read as are needed to know the next one.
+    As few are read as are needed to know the next one. One that was imported is as old as its file.
 
     Args:
         directory: where they are.
-        made_in: leaves out recordings of other directories than this one, as far as a look at the
-            file can tell.
+        made_in: leaves out recordings that are known to be made in other directories than this
+            one, and were not imported.
         order: the result of `in_reading_order`, if it was called already.
     """
     known: list[tuple[float, Path, Recording]] = []
@@ -54,15 +56,19 @@ def newest_first(
     for negated_bound, path in in_reading_order(directory) if order is None else order:
         while known and known[0][0] <= negated_bound:
             yield heapq.heappop(known)[1:]
-        if made_in and not may_have(path, made_in, is_directory=True):
+        if made_in and not may_have(path, made_in, is_directory=True) and may_have(path, _INDEXED):
             continue
         try:
             recording = read_recording(path)
+            is_imported = recording.origin is not None or not was_indexed(path)
         except UnreadableRecording:
             unreadable.append(path)
-        else:
-            began = datetime.fromisoformat(recording.started_at).timestamp()
-            heapq.heappush(known, (-began, path, recording))
+            continue
+        if made_in and not is_imported and recording.cwd not in ("", made_in):
+            continue
+        began = datetime.fromisoformat(recording.started_at).timestamp()
+        began = max(began, path.stat().st_mtime) if is_imported else began
+        heapq.heappush(known, (-began, path, recording))
     while known:
         yield heapq.heappop(known)[1:]
     yield from ((path, None) for path in unreadable)

@@ -1,4 +1,4 @@
-"""``latest`` says where it may not be what is meant, and --follow finds or awaits what runs."""
+"""What a word means is told where it may not be what is meant; --follow finds what runs."""
 
 from __future__ import annotations
 
@@ -60,6 +60,56 @@ def test_the_newest_recording_of_all_gives_no_warning(
     """Where nothing is passed over nothing is said."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "latest", home=home).stderr == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report", "old", "newer.db", "-o", "page.html"],
+        ["log", "old", "method:initialize", "newer"],
+        ["transcript", "old", "latest"],
+        ["stats", "old", "bbbb"],
+        ["export", "old", "{home}/newer.db", "-o", "out.jsonl"],
+        ["diff", "old", "newer", "newer"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
+    """Nothing is written, and what compares two recordings is named; a text can be spelled out."""
+    words = [word.format(home=home) for word in words]
+    refused = next(word for word in words[2:] if "newer" in word or word in ("latest", "bbbb"))
+    assert complaint("inspect", *words, home=home).startswith(
+        f"{refused!r} is a recording; expected a FILTER: "
+    )
+    assert [*home.parent.joinpath("a").iterdir()] == []
+    assert run("inspect", "log", "old", "text:newer", home=home).exit_code == 0
+
+
+def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
+    """A conversation is about files, whose names are searched."""
+    home.parent.joinpath("a", "app.py").write_text("")
+    home.parent.joinpath("a", "app.log").write_text("")
+    for word in ("app.py", "app", "failed"):
+        assert run("inspect", "log", "old", word, home=home).exit_code == 0
+
+
+@pytest.mark.parametrize("word", ["newer", "newer.db", "bbbb"])
+def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
+    """The file of the current directory is meant; a line names the recording besides."""
+    here = home.parent / "a"
+    record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
+    assert run("inspect", "show", word, home=home).stderr.startswith(
+        f"acp-proxy: {word!r} is the file {word.removesuffix('.db')}.db in this directory;"
+        f" the recording is {home}/newer.db\n"
+    )
+
+
+def test_a_recording_in_its_own_directory_hides_none(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There, the file and the recording are one."""
+    monkeypatch.chdir(home)
+    assert run("inspect", "show", "newer", home=home).stderr == ""
 
 
 def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:

@@ -34,8 +34,10 @@ def library(tmp_path: Path) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("word", ["second", "second.db", "aabb22", "aab", "sec", "second.d"])
-def test_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None:
+@pytest.mark.parametrize(
+    "word", ["second", "second.db", "aabb22", "aab", "sec", "second.d", "con", "cond"]
+)
+def test_a_part_of_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None:
     """A recording has a name, a file name, and unambiguous starts of its id."""
     assert resolve(word, library, HERE) == library / "second.db"
 
@@ -84,6 +86,22 @@ def test_latest_prefers_recordings_of_this_directory(library: Path) -> None:
     assert resolve("latest", library, HERE) == library / "second.db"
     assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
     assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
+
+
+def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
+    """Whatever directory it was recorded in and whenever that was, since it was imported here."""
+    lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
+    made = import_text_form(lines.splitlines(keepends=True), tmp_path, library, stem="theirs")
+    for when, found in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
+        os.utime(made, (when, when))
+        assert resolve("latest", library, HERE) == found
+
+
+def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None:
+    """Nobody knows that it was made elsewhere."""
+    record_conversation(library / "newest.db", id="ffff11", wall=4 * 10**18, cwd="")
+    os.utime(library / "newest.db", (4 * 10**9, 4 * 10**9))
+    assert resolve("latest", library, HERE) == library / "newest.db"
 
 
 def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
@@ -142,6 +160,18 @@ def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> Non
         resolve("secnod", library, HERE)
 
 
+def test_a_beginning_is_before_a_part(library: Path) -> None:
+    """A part of a name that fits several recordings lists them, newest first."""
+    for number, name in enumerate(("2026-echo-2-ab12", "2026-echo-1-cd34", "echo-3")):
+        record_conversation(library / f"{name}.db", id=f"ee0{number}", wall=(4 + number) * 10**18)
+    assert resolve("echo", library, HERE) == library / "echo-3.db"
+    with pytest.raises(NoSuchRecording) as caught:
+        resolve("cho-", library, HERE)
+    assert str(caught.value).startswith(
+        "'cho-' fits 3 recordings: echo-3.db (ee02), 2026-echo-1-cd34.db (ee01),"
+    )
+
+
 def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
     """A recording can be named as others, or their ids, begin."""
     record_conversation(library / "x.db", id="eeff44", name="aa")
@@ -194,7 +224,7 @@ def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.Monk
     [
         (
             "nope",
-            "no recording named 'nope' in {}: expected a path, a name, the start of a name or an",
+            "no recording named 'nope' in {}: expected a path, a part of a name, the start of an",
         ),
         ("nope.db", "no recording at nope.db; `acp-proxy inspect list` shows them"),
         ("no/where", "no recording at no/where; `acp-proxy inspect list` shows them"),

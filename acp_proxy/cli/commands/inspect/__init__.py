@@ -57,9 +57,9 @@ Examples:
 def inspect(ctx: click.Context) -> None:
     """Look at recordings.
 
-    REC is a recording's path, the start of its name or id, or `latest`: the newest one, of the
-    current directory where there is one. What only reads takes that without REC. `-` is the
-    text form on standard input.
+    REC is a recording's path, a part of its name, the start of its id, or `latest`: the newest
+    one, of the current directory where there is one. What only reads takes that without REC. `-` is
+    the text form on standard input.
     """
     if ctx.invoked_subcommand is None:
         from acp_proxy.cli.commands.inspect.list_ import overview
