@@ -49,6 +49,8 @@ class FoundClient:
     agents: tuple[ConfiguredAgent, ...]
     problems: tuple[str, ...]
     """One sentence for each settings file that cannot be read, which says why."""
+    unreadable: tuple[Path, ...] = ()
+    """These files."""
 
     @property
     def recorded(self) -> tuple[ConfiguredAgent, ...]:
@@ -76,7 +78,7 @@ def look_at(client: AcpClient, machine: Machine) -> FoundClient:
         machine: the machine.
     """
     paths = client.files(machine)
-    files, agents, problems = [], [], []
+    files, agents, problems, unreadable = [], [], [], []
     for path in paths:
         try:
             file = read(path)
@@ -85,9 +87,12 @@ def look_at(client: AcpClient, machine: Machine) -> FoundClient:
                 agents += client.agents(path, file.data)
         except BadSettings as e:
             files.append(path)
+            unreadable.append(path)
             text = str(e)
             problems.append(text if str(path) in text else f"cannot read {path}: {text}")
     is_installed = bool(agents) or any(map(os.path.exists, client.signs(machine)))
     is_installed = is_installed or (bool(files) and client.owns_files)
     where = files[0] if files else paths[0]
-    return FoundClient(client, is_installed, tuple(files), where, tuple(agents), tuple(problems))
+    return FoundClient(
+        client, is_installed, tuple(files), where, tuple(agents), tuple(problems), tuple(unreadable)
+    )

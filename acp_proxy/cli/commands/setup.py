@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from attrs import evolve
 
+from acp_proxy.capture.agent_names import agent_name
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.known_agents import unknown
@@ -26,11 +27,12 @@ from acp_proxy.safe_text import visible
 
 _EXAMPLES = """\b
 Examples:
-  acp-proxy setup                        the clients that were found, and their agents
-  acp-proxy setup zed                    settings for Zed, ready to paste
-  acp-proxy setup zed --agent opencode   for one agent
-  acp-proxy setup zed --write            adds them to the settings, after a question
-  acp-proxy setup zed --undo             takes that back
+  acp-proxy setup                          the clients that were found, and their agents
+  acp-proxy setup zed                      settings for Zed, ready to paste
+  acp-proxy setup zed --agent opencode     for one agent
+  acp-proxy setup zed -- python agent.py   for an agent of your own
+  acp-proxy setup zed --write              adds them to the settings, after a question
+  acp-proxy setup zed --undo               takes that back
 """
 
 
@@ -48,6 +50,7 @@ def _complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
     short_help="Put acp-proxy before an agent in an editor's settings.", epilog=_EXAMPLES
 )
 @click.argument("client", required=False, shell_complete=_complete_client)
+@click.argument("own_agent", metavar="[-- AGENT [ARGS]...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--agent", "name", metavar="NAME", allow_from_autoenv=False,
               shell_complete=_complete_agent,
               help="The agent: its name in the settings, or that of a known agent.")  # fmt: skip
@@ -60,19 +63,27 @@ def _complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
               help="One JSON object for each client.")  # fmt: skip
 @unredacted_option
 def setup(
-    client: str | None, name: str | None, write: bool, yes: bool, undo: bool, json: bool
+    client: str | None,
+    own_agent: tuple[str, ...],
+    name: str | None,
+    write: bool,
+    yes: bool,
+    undo: bool,
+    json: bool,
 ) -> None:
     """Put acp-proxy before an agent in an editor's settings.
 
     Without CLIENT, lists the ACP clients of this machine and the agents that they are configured
     with. With it, prints settings in which acp-proxy records an agent, ready to paste: the agent
-    that is configured now, or a known one. No agent is started.
+    that is configured now, a known one, or the command after `--`. No agent is started.
     """
     machine = this_machine()
     if write and undo:
         raise Refusal("expected --write or --undo, not both")
-    if json and (write or undo or name is not None):
+    if json and (write or undo or name is not None or own_agent):
         raise Refusal("expected --json alone, or with a client")
+    if own_agent and (name is not None or undo):
+        raise Refusal("expected a command alone or with --write, got --agent or --undo with it")
     if yes and not write:
         raise Refusal("expected --write with --yes")
     if client is None:
@@ -91,7 +102,9 @@ def setup(
     own = own_command(machine)
     agents = [
         recorded(agent, own, machine, is_graphical=chosen.is_graphical)
-        for agent in _agents(found, name, machine, is_one=write)
+        for agent in (
+            [_own_agent(own_agent)] if own_agent else _agents(found, name, machine, is_one=write)
+        )
     ]
     for note in dict.fromkeys(note for agent in agents for note in agent.notes):
         warn(note)
@@ -127,12 +140,24 @@ def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
     writer = Writer()
     for line in clients_table(clients, mask, stdout_screen()):
         writer.line(line)
+    for problem in (problem for found in clients for problem in found.problems):
+        warn(problem)
     plain = [one for one in clients if _unrecorded(one, machine)]
     say()
     if not plain and any(one.recorded for one in clients):
         say("Next: use an agent that is recorded, and then: acp-proxy list")
     else:
         say(f"Next: acp-proxy setup {(plain or clients)[0].client.name}")
+
+
+def _own_agent(words: tuple[str, ...]) -> ConfiguredAgent:
+    """Returns the agent that a command starts, whose files the client may start from anywhere."""
+    files = (("/" in word or Path(word).suffix) and Path(word).is_file() for word in words)
+    found = [
+        str(Path(word).absolute()) if is_file else word
+        for word, is_file in zip(words, files, strict=True)
+    ]
+    return ConfiguredAgent(agent_name(words) or words[0], tuple(found), Path())
 
 
 def _agents(
@@ -161,7 +186,8 @@ def _agents(
         ]
     if not agents:
         raise Refusal(f"{title} has no agent that can be recorded, and PATH has no known one;"
-                      " name one, such as --agent opencode")  # fmt: skip
+                      f" name one, such as --agent opencode, or give its command, such as"
+                      f" `acp-proxy setup {found.client.name} -- python agent.py`")  # fmt: skip
     if is_one and len(agents) > 1:
         names = ", ".join(repr(agent.name) for agent in agents)
         raise Refusal(f"several agents could be recorded; expected --agent with one of {names}")
@@ -188,7 +214,8 @@ def _agent_named(found: FoundClient, name: str, machine: Machine) -> ConfiguredA
     if id_ := agent_id(word):
         return known_agent(id_, machine)
     names = [*(agent.name for agent in found.agents), *known_names()]
-    raise Refusal(unknown(name, names, "agent"))
+    own = f"`acp-proxy setup {found.client.name} -- {name}` takes a command"
+    raise Refusal(unknown(name, names, "agent", own))
 
 
 def _identity(agent: ConfiguredAgent) -> tuple[str, ...]:

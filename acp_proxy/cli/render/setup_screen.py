@@ -98,12 +98,13 @@ def clients_table(clients: Sequence[FoundClient], mask: Masker, screen: Screen) 
             names = cell(" ".join([*agent.env, *agent.header_names]))
             rows.append((title, cell(agent.name), how, command, names, cell(str(agent.path))))
             title = cell("")
-        for problem in found.problems:
-            rows.append((title, [piece(problem, Ink.TROUBLE)], *[cell("")] * 4))
+        for path in found.unreadable:
+            broken = [piece("cannot be read", Ink.TROUBLE)]
+            rows.append((title, broken, *[cell("")] * 3, cell(str(path))))
             title = cell("")
         if not found.agents and not found.problems:
-            path = cell(str(found.path) if found.files else "")
-            rows.append((title, [piece("no agent", Ink.FAINT)], *[cell("")] * 3, path))
+            where = cell(str(found.path) if found.files else "")
+            rows.append((title, [piece("no agent", Ink.FAINT)], *[cell("")] * 3, where))
     columns = [*zip(*rows, strict=True)]
     yield from table(
         [

@@ -57,4 +57,5 @@ def test_a_module_has_the_script_beside_its_python(
 def test_a_path_that_goes_away_is_known() -> None:
     """That of uvx, say."""
     assert is_temporary(("/home/me/.cache/uv/archive-v0/abc/bin/acp-proxy",))
+    assert is_temporary(("/tmp/clone/.venv/bin/acp-proxy",))
     assert not is_temporary(("/home/me/.local/bin/acp-proxy",))

@@ -50,8 +50,9 @@ def refusal(home: Path, *words: str) -> str:
 
 @pytest.fixture(autouse=True)
 def linux(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets clients keep their settings where they do on Linux."""
+    """Lets clients keep their settings where they do on Linux, and acp-proxy be there for good."""
     monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(command, "is_temporary", lambda _own: False)
 
 
 def test_it_lists_clients_and_agents(home: Path) -> None:
@@ -137,7 +138,10 @@ def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Pa
         "OpenCode (recorded)"
     ]
     (home / "bin/opencode").unlink()
-    assert refusal(home, "jetbrains").endswith("name one, such as --agent opencode")
+    assert refusal(home, "jetbrains").endswith(
+        "such as --agent opencode, or give its command, such as"
+        " `acp-proxy setup jetbrains -- python agent.py`"
+    )
 
 
 def test_an_entry_is_written_and_taken_back(home: Path) -> None:
@@ -235,6 +239,32 @@ def test_it_asks_on_a_terminal(
     assert ((home / ZED).read_bytes() == before) == (not answer)
 
 
+def test_an_agent_of_ones_own_is_recorded(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files have absolute paths, since a client may start it anywhere; others are words."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").touch()
+    (tmp_path / "acp").touch()
+    words = ["--", "env", "mine.py", "acp", "--flag", "-x"]
+    shown = json.loads(setup(home, "zed", *words).stdout)["agent_servers"]["mine (recorded)"]
+    assert shown["args"][3:] == [f"{tmp_path}/mine.py", "acp", "--flag", "-x"]
+    assert "mine-recorded" in setup(home, "codecompanion", *words).stdout
+    setup(home, "zed", "--write", "--yes", *words)
+    written = value_of((home / ZED).read_bytes())["agent_servers"]["mine (recorded)"]
+    assert written == shown
+
+
+def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
+    """The table has their path, and stderr the reason."""
+    (home / ZED).write_text("{bad")
+    result = setup(home)
+    (line,) = (line for line in result.stdout.splitlines() if line.startswith("zed "))
+    assert line.split(maxsplit=1)[1].startswith("cannot be read")
+    assert line.endswith(f"{home}/{ZED}")
+    assert result.stderr.startswith(f"acp-proxy: cannot read {home}/{ZED}: line 1, column 2: ")
+
+
 def test_it_never_writes_without_being_told_to(home: Path) -> None:
     """Without a terminal and without --yes, setup shows the change and writes nothing."""
     before = (home / ZED).read_bytes()
@@ -253,6 +283,11 @@ def test_it_never_writes_without_being_told_to(home: Path) -> None:
         (["zed", "--write", "--json"], "expected --json alone, or with a client"),
         (["zedd"], "no known client 'zedd'; did you mean zed?"),
         (["emacs"], "no known client 'emacs'; expected one of zed, jetbrains, "),
+        (["zed", "--agent", "go", "--", "a"], "expected a command alone or with --write, got"),
+        (
+            ["zed", "--agent", "my agent"],
+            "no agent 'my agent'; `acp-proxy setup zed -- my agent` takes a command",
+        ),
         (["zed", "--agent", "opncode"], "no agent 'opncode'; did you mean opencode?"),
         (["zed", "--write"], "several agents could be recorded; expected --agent with one of"),
         (["acpx", "--agent", "a", "--write"], "the settings of acpx are yours to change: paste"),
