@@ -41,6 +41,8 @@ _LAST = "last"
 _OWN_STATES = ("unanswered", "failed")
 """States that are also understood without ``is:``."""
 IS = (*_OWN_STATES, *KINDS)
+_SYNONYMS = {"open": "unanswered", "pending": "unanswered", "running": "in_progress"}
+"""What a timeline shows, or people say, for a state or a status."""
 STATUSES = ("pending", "awaiting_permission", "in_progress", "completed", "failed", "cancelled")
 _BOUND = re.compile(r"(<=|>=|<|>|=)?\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)$")
 _INDEX = re.compile("[0-9]{1,9}")
@@ -114,9 +116,9 @@ def _one_of(value: str, words: tuple[str, ...], what: str) -> list[str]:
     chosen = list(dict.fromkeys(value.split("|")))
     for word in chosen:
         if word not in words:
-            raise BadValue(
-                f"{word!r} is no {what}: expected {', '.join(words)}", nearest(word, words)
-            )
+            near = _SYNONYMS.get(word, "")
+            near = near if near in words else nearest(word, words)
+            raise BadValue(f"{word!r} is no {what}: expected {', '.join(words)}", near)
     return chosen
 
 

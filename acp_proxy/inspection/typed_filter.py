@@ -76,7 +76,8 @@ def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[s
 
 
 def _terms_with(word: str) -> list[str]:
-    return [f"{key}:{word}" for key, term in TERMS.items() if word in term.values]
+    # What `is:` accepts is a kind as well, or is understood without the key.
+    return [f"{key}:{word}" for key, term in TERMS.items() if word in term.values and key != "is"]
 
 
 def _count(reader: RecordingReader, tokens: list[str]) -> int:

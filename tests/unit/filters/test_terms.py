@@ -95,6 +95,8 @@ def test_meaning(text: str, expected: list[int]) -> None:
         ("duration:>2s", "unknown key 'duration'; did you mean latency?"),
         ("xyzzy:1", "unknown key 'xyzzy': expected dir, method, session"),
         ("is:eror", "'eror' is no state: expected unanswered, failed, .*; did you mean error?"),
+        ("is:open", "'open' is no state: .*; did you mean unanswered?"),
+        ("status:running", "no status of a tool call: .*; did you mean in_progress?"),
         ("kind:tool_call", "of a frame; of an update it is params.update.sessionUpdate=tool_call"),
         ("status:faild", "no status of a tool call: .*; did you mean failed?"),
         ("turn:last", "column 6: the last turn is that of one recording"),

@@ -131,6 +131,9 @@ def test_a_kind_is_suggested_where_there_is_one(tmp_path: Path) -> None:
             why_nothing(reader, "errors") == "0 of 2 frames match errors; did you mean kind:error?"
         )
         assert why_nothing(reader, "unanswered") == "0 of 2 frames match unanswered"
+        assert why_nothing(reader, "id:2 failed") == (
+            "0 of 2 frames match id:2 failed; 1 frame matches failed"
+        )
 
 
 def test_a_search_asks_each_recording_for_its_last_turn(path: Path) -> None:
