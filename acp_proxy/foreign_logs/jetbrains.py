@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from acp_proxy.foreign_logs.json_text import read_message
+from acp_proxy.foreign_logs.no_messages import broken
 from acp_proxy.foreign_logs.pasted_text import PastedText, remark_kind
 from acp_proxy.foreign_logs.times import Clock, read_stamp
 from acp_proxy.foreign_logs.values import (
-    BROKEN,
     Entry,
     LogFormat,
     LoggedLine,
@@ -50,7 +50,7 @@ def _message(number: int, match: re.Match[bytes], clock: Clock) -> Entry:
     if raw.lstrip()[:1] in (b"{", b"["):
         found = read_message(raw, repairs=True)
         if found is None:
-            return UnreadLines(number, number, BROKEN)
+            return UnreadLines(number, number, broken(raw))
         raw = found.raw
     else:
         found = None

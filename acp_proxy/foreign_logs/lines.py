@@ -30,12 +30,14 @@ from acp_proxy.foreign_logs.message_starts import (
     starts_in,
 )
 from acp_proxy.foreign_logs.messages import is_message
+from acp_proxy.foreign_logs.no_messages import broken
 from acp_proxy.foreign_logs.pasted_text import PastedText, RepeatedText, is_fence, remark_kind
 from acp_proxy.foreign_logs.splitting import Brackets, items_of
-from acp_proxy.foreign_logs.times import Clock, Stamp, read_stamp
+from acp_proxy.foreign_logs.times import STAMP, Clock, Stamp, read_stamp
 from acp_proxy.foreign_logs.values import (
-    BROKEN,
+    CUT_OFF,
     LONGEST,
+    OTHER_JSON,
     Entry,
     LogFormat,
     LoggedLine,
@@ -49,6 +51,13 @@ from acp_proxy.foreign_logs.values import (
 from acp_proxy.protocol.peers import Stream
 
 _BRACELESS = re.compile(rb"""\s*"(?:jsonrpc|id|type|method|params|result|error)"\s*:.*\}\s*\Z""")
+_APART = re.compile(
+    rb"(.*?\bnotif(?:y|ication)?\s*:?\s+)([a-z_$][\w$]*(?:/[\w$]+)+)\s*:?\s*(\{.*\})\s*",
+    re.IGNORECASE,
+)
+"""A notification whose method stands before its params."""
+_STAMP_ALONE = re.compile(rb"[^\w{]*(?:[A-Za-z]{1,8}[^\w{]*)?")
+"""What a line with nothing but a time has beside it."""
 _MOST_REPEATED = 30
 _MOST_ANNOUNCEMENT = 300
 _OPPOSITE = {Stream.TO_AGENT: Stream.TO_CLIENT, Stream.TO_CLIENT: Stream.TO_AGENT}
@@ -141,6 +150,7 @@ class _LineReader:
                 yield from self._continued(number, line)
                 return
             yield from self._given_up()
+        line = self._with_method(line)
         whole = self._with_brace(line)
         first = None
         for start in self._starts(number, whole):
@@ -155,7 +165,8 @@ class _LineReader:
                 self._size = len(first.text)
                 self._indentation = _indentation(line)
             else:
-                yield UnreadLines(number, number, BROKEN)
+                is_json = read_start(first.text)[0] is not None
+                yield UnreadLines(number, number, OTHER_JSON if is_json else broken(first.text))
             return
         if self._pattern is None:
             self._announce(number, line)
@@ -168,6 +179,16 @@ class _LineReader:
         whole = b"{" + line.strip()
         found = read_message(whole)
         return whole if found is not None and is_message(found.value) else line
+
+    def _with_method(self, line: bytes) -> bytes:
+        """Makes one message of the method and the params of a notification."""
+        if self._pattern is not None or b"notif" not in line[:_MOST_ANNOUNCEMENT].lower():
+            return line
+        match = _APART.fullmatch(line)
+        params = read_message(match[3]) if match else None
+        if match is None or params is None or is_message(params.value):
+            return line
+        return match[1] + b'{"jsonrpc":"2.0","method":"%s","params":%s}' % (match[2], params.raw)
 
     def _complaint(self, number: int, line: bytes) -> list[Entry]:
         """Returns what is in a line of who could not read a message, and repeats it.
@@ -208,7 +229,8 @@ class _LineReader:
         """Whether text that is no JSON by itself should be a message."""
         if self._pattern is not None:
             return start.text.lstrip()[:1] in (b"{", b"[")
-        if start.says_so and (start.marker is not None or self._announced is not None):
+        has_mark = any(one is not None and one.marker for one in (start, self._announced))
+        if start.says_so and has_mark:
             return True
         return is_of_message(start.text) or (
             start.says_so and start.text.strip() in (b"{", b"[{", b"[ {")
@@ -227,7 +249,7 @@ class _LineReader:
             if (found := read_message(other.text, repairs=True)) is not None:
                 entries += self._entries(other, number, found) or []
             elif is_of_message(other.text):
-                entries.append(UnreadLines(number, number, BROKEN))
+                entries.append(UnreadLines(number, number, broken(other.text)))
         return entries
 
     def _joined(self, start: MessageStart) -> MessageStart:
@@ -297,9 +319,15 @@ class _LineReader:
         """Keeps what a line says of the JSON that may follow it."""
         if not line.strip() or is_fence(line):
             return
-        self._announced = None
-        if len(line) < _MOST_ANNOUNCEMENT and (marker := read_marker(line)) is not None:
-            self._announced = MessageStart(number, b"", marker, read_stamp(line), says_so=True)
+        said, self._announced = self._announced, None
+        if len(line) >= _MOST_ANNOUNCEMENT:
+            return
+        marker, stamp = read_marker(line), read_stamp(line)
+        if marker is not None:  # its time may be on the line before
+            stamp = stamp or (said.stamp if said is not None else None)
+        elif stamp is None or _STAMP_ALONE.fullmatch(STAMP.sub(b"", line)) is None:
+            return
+        self._announced = MessageStart(number, b"", marker, stamp, says_so=True)
 
     def _is_new(self, number: int, line: bytes) -> bool:
         """Whether a line begins another message, so that the one before was cut off."""
@@ -330,7 +358,7 @@ class _LineReader:
         elif (found is not None and start.marker is None) or not is_of_message(text):
             yield Remark(start.number, number)
         else:
-            yield UnreadLines(start.number, number, BROKEN)
+            yield UnreadLines(start.number, number, broken(text))
         if rest.startswith((b"{", b"[")):
             yield from self._line(number, rest)
 
@@ -340,7 +368,7 @@ class _LineReader:
             first, text, self._begun = self._begun.number, b"\n".join(self._parts), None
             last = max(first, self._last)
             is_meant = is_of_message(text)
-            yield UnreadLines(first, last, BROKEN) if is_meant else Remark(first, last)
+            yield UnreadLines(first, last, CUT_OFF) if is_meant else Remark(first, last)
 
 
 def _indentation(line: bytes) -> int:

@@ -2,6 +2,9 @@
 
 import re
 
+from acp_proxy.foreign_logs.splitting import Brackets
+from acp_proxy.foreign_logs.values import BROKEN, CUT_OFF
+
 _KNOWN = (
     (re.compile(rb"(?m)^[ \t]*(?:-->|<--)[ \t]+\S{1,99}[ \t]+\(id="),
      "it has messages shortened for people to read, as gptme writes them"),
@@ -24,6 +27,18 @@ _BINARY = (
     (b"\xfe\xff", _UTF_16),
 )  # fmt: skip
 """How files begin that are no text in UTF-8."""
+_IN_THE_WAY = (
+    (re.compile(rb"[{\[,:]\s{0,9}&(?:quot|#34|#x22);"),
+     "its quotation marks are HTML entities, such as &quot;; copy the text of the page instead of"
+     " its source"),
+    (re.compile(rb"[{\[,:]\s{0,9}\xe2\x80[\x9c-\x9f]"),
+     "its quotation marks are typographic: `sed 's/[\u201c\u201d]/\"/g' FILE | acp-proxy inspect"
+     " import -` reads it"),
+    (re.compile(rb"[{\[,:]\s{0,9}\xc2\xa0"),
+     r"it has non-breaking spaces: `sed 's/\xc2\xa0/ /g' FILE | acp-proxy inspect import -` reads"
+     " it"),
+)  # fmt: skip
+"""What text editors and web pages make of JSON."""
 _INSTEAD = "; `acp-proxy record` makes a recording of what a client and an agent send"
 
 
@@ -34,9 +49,21 @@ def nothing_in(head: bytes, expected: str = "an ACP message") -> str:
         head: its beginning.
         expected: what none of its lines is.
     """
-    if (found := why_not_text(head)) is not None:
+    if (found := why_not_text(head) or _in_the_way(head)) is not None:
         return found
     return (why_without_messages(head) or f"none of its lines is {expected}") + _INSTEAD
+
+
+def broken(text: bytes) -> str:
+    """Returns what was expected in place of JSON that cannot be read, and what is in the way."""
+    if Brackets().end(text) is None:
+        return CUT_OFF
+    found = _in_the_way(text)
+    return BROKEN if found is None else f"{BROKEN}: {found}"
+
+
+def _in_the_way(text: bytes) -> str | None:
+    return next((what for pattern, what in _IN_THE_WAY if pattern.search(text)), None)
 
 
 def why_not_text(head: bytes) -> str | None:

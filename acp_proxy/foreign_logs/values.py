@@ -70,6 +70,8 @@ class UnreadLines(NamedTuple):
     last: int
     reason: str
     """What was expected and what came, as part of a sentence."""
+    is_end: bool = False
+    """Whether the input ends within a message, and none follows."""
 
 
 class Facts(NamedTuple):
@@ -146,6 +148,8 @@ def _line(number: int, parts: list[bytes]) -> bytes:
 
 
 BROKEN = "expected a message, got JSON that is broken or cut off"
+CUT_OFF = "expected a message, got one that is cut off"
+OTHER_JSON = "expected a message, got other JSON"
 NOT_WHOLE = "expected a message, got a part of one"
 MISPLACED = "expected a message in no other brackets than those of an array"
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"

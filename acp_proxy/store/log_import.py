@@ -21,7 +21,16 @@ from acp_proxy.foreign_logs.connections import ConnectionBegins, Sent, connectio
 from acp_proxy.foreign_logs.no_messages import nothing_in
 from acp_proxy.foreign_logs.sources import source_of
 from acp_proxy.foreign_logs.times import EARLIEST_NS, LATEST_NS, as_iso
-from acp_proxy.foreign_logs.values import Entry, Facts, LogFormat, Remark, RemarkKind, UnreadLines
+from acp_proxy.foreign_logs.values import (
+    CUT_OFF,
+    NOT_WHOLE,
+    Entry,
+    Facts,
+    LogFormat,
+    Remark,
+    RemarkKind,
+    UnreadLines,
+)
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import DIRECTIONS, Stream
 from acp_proxy.recording import MOST_NAMED, Lost, NamedAnswer, Origin, Recording, is_method
@@ -37,6 +46,8 @@ _BATCH, _BATCH_BYTES = 4096, 4 << 20
 """Bytes of the log in which the rest of a text is searched for a secret, as the recorder does."""
 _MOST_CONNECTIONS = 1000
 _MOST_NAMED = 3
+_MOST_HELD = 10_000
+"""Entries after a message that is cut off, until it is not the last."""
 _SKIPPING = "; --skip-bad leaves such lines out"
 _NO_MATCH = "--line finds no message in it"
 _NEWLINE = b"\n"
@@ -132,7 +143,7 @@ def import_log(
     counts = LineCounts()
     skipped: list[UnreadLines] = []
     made: list[_Connection] = []
-    masking = LogMasking(connections(entries), options.redaction)
+    masking = LogMasking(connections(_with_end(entries)), options.redaction)
     command: tuple[str, ...] | None = None
     name = options.name or target.stem
     with ExitStack() as files:
@@ -147,7 +158,7 @@ def import_log(
                 continue
             counts.count(happened)
             if isinstance(happened, UnreadLines):
-                if not options.skips_bad_lines:
+                if not (options.skips_bad_lines or (happened.is_end and current.has_messages)):
                     why = f"line {happened.first}: {happened.reason}{_SKIPPING}"
                     raise UnreadableRecording(path, why)
                 skipped += [happened] if len(skipped) < _MOST_NAMED else []
@@ -160,6 +171,24 @@ def import_log(
         current.finish(_numbered(name, len(made)), command)
         placed = tuple(one.placed(target) for one in made)
     return ImportedLog(source, counts, placed, tuple(skipped))
+
+
+def _with_end(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Marks a message that is cut off as the end of the input if only remarks follow."""
+    held: list[Entry] = []
+    for entry in entries:
+        if held and isinstance(entry, Remark) and len(held) < _MOST_HELD:
+            held.append(entry)
+            continue
+        yield from held
+        held = []
+        if isinstance(entry, UnreadLines) and entry.reason in (CUT_OFF, NOT_WHOLE):
+            held = [entry]
+        else:
+            yield entry
+    if held and isinstance(held[0], UnreadLines):
+        yield held[0]._replace(is_end=True)
+    yield from held[1:]
 
 
 def _numbered(name: str, number: int) -> str:
@@ -272,6 +301,7 @@ class _Connection:
             self._add_frame(happened, raw)
         elif isinstance(happened, UnreadLines):
             self._skipped += happened.last - happened.first + 1
+            self._lost.add("ending" if happened.is_end else "middle")
         elif isinstance(happened, Remark) and happened.kind is RemarkKind.ELISION:
             self._is_elided = True
         elif isinstance(happened, Remark) and happened.kind is RemarkKind.WORDS:
@@ -358,8 +388,6 @@ class _Connection:
         elif (started_at := as_iso(self._start_ns)) is not None:
             ended_at = as_iso(self._start_ns + self._t_ns)
             recording = evolve(recording, started_at=started_at, ended_at=ended_at)
-        if self._skipped:
-            lost.add("middle")
         if "times" in lost or "date" in lost:
             lost.discard("zone")
         words = self._masking.command(command) if command else []

@@ -11,7 +11,7 @@ from acp_proxy.foreign_logs.connections import ConnectionBegins, connections
 from acp_proxy.foreign_logs.sources import SOURCES, source_of
 from acp_proxy.foreign_logs.values import Remark, RemarkKind
 from acp_proxy.protocol.peers import Stream
-from tests.foreign_entries import ANSWER, INITIALIZE, bad, directed, messages, read
+from tests.foreign_entries import ANSWER, INITIALIZE, UPDATE, bad, directed, messages, read, read_as
 from tests.foreign_logs import STDERR, TO_AGENT, TO_CLIENT, WRITERS, Sent, conversation_of
 from tests.shipped import DIRECTORY
 
@@ -119,9 +119,49 @@ def test_streams_without_a_direction_are_inferred() -> None:
         (TO_AGENT, {"method": "session/cancel"}),
     ]
     text = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for _, message in talk)
-    _, entries = read(text, "acpx")
-    found = [one.stream for one in directed(entries)]
+    found = [one.stream for one in directed(read_as("acpx", text))]
     assert found == [stream for stream, _ in talk]
+
+
+def test_the_journal_of_acpx_is_beside_its_messages() -> None:
+    """Its lines are no messages, and only a whole stream is taken for one of acpx."""
+    mark = '{"schema":"acpx.session.journal.v1","type":%s}\n'
+    text = "".join(
+        [
+            mark % '"segment","record_id":"r","sequence":0,"message_sequence":0,"request_id":null',
+            mark % '"turn_started","request_id":"q"',
+            f"{UPDATE.decode()}\n",
+            mark % '"turn_result","request_id":"q","result":{"status":"completed"}',
+        ]
+    )
+    name, entries = read(text)
+    assert (name, len(list(messages(entries))), bad(entries)) == ("acpx", 1, [])
+    assert read(UPDATE + b"\n" + UPDATE + b"\n")[0] == "lines"
+
+
+def test_time_and_mark_may_stand_on_the_lines_before() -> None:
+    """As CodeCompanion writes its messages."""
+    text = "".join(
+        f"[INFO] 2026-01-02 03:04:0{n}\n{mark}:\n{raw.decode()}\n\n"
+        for n, (mark, raw) in enumerate((("Sent", INITIALIZE), ("Received", ANSWER)))
+    )
+    found = [*messages(read(text, "lines")[1])]
+    assert [one.stream for one in found] == [TO_AGENT, TO_CLIENT]
+    first, second = (one.time_ns or 0 for one in found)
+    assert second - first == 10**9
+
+
+def test_the_method_of_a_notification_may_stand_before_its_params() -> None:
+    """Where the message has none; an answer or a request is not told from other JSON so."""
+    text = '\u2190 notif session/update {"sessionId": "s"}\n'
+    (found,) = messages(read(text, "lines")[1])
+    assert json.loads(found.raw) == {
+        "jsonrpc": "2.0",
+        "method": "session/update",
+        "params": {"sessionId": "s"},
+    }
+    assert found.stream is TO_CLIENT
+    assert bad(read(text + '\u2192 res 3 {"a": 1}\n', "lines")[1]) == [(2, 2)]
 
 
 def test_arrows_of_an_agents_log_are_turned_round() -> None:

@@ -134,14 +134,14 @@ def test_an_excerpt_is_pasted(home: Path) -> None:
 def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home: Path) -> None:
     """One line names it, and nothing is made; with --skip-bad the recording says how many."""
     log = tmp_path / "a.log"
-    log.write_bytes(b"OUT: " + INITIALIZE + b'\nIN: {"jsonrpc":"2.0","id":0,"res\n')
+    log.write_bytes(b"OUT: " + INITIALIZE + b'\nIN: {"jsonrpc":"2.0","id":0,"res\nIN: ' + ANSWER)
     assert complaint("inspect", "import", log, home=home) == (
-        f"cannot read {log} as a recording: line 2: expected a message, got JSON that is broken or"
-        " cut off; --skip-bad leaves such lines out"
+        f"cannot read {log} as a recording: line 2: expected a message, got one that is cut off;"
+        " --skip-bad leaves such lines out"
     )
     assert list(home.iterdir()) == []
     result = run("inspect", "import", log, "--skip-bad", home=home)
-    assert "with 1 message; 2 lines: 1 of messages, 1 skipped" in result.stderr
+    assert "with 2 messages; 3 lines: 2 of messages, 1 skipped" in result.stderr
     assert "skipped line 2: expected a message" in result.stderr
     recording, _ = imported(home / "a.db")
     assert recording.origin is not None
@@ -259,6 +259,50 @@ PREAMBLES = {
     "text": "2026-01-02 03:04:05,000 INFO - #a.Service - started {x: 1}\n",
     "json": '{"level":"info","time":1767323045000,"text":"a service started"}\n',
 }
+
+
+@pytest.mark.parametrize("name", ["acpx", "jetbrains", "arrows", "zed"])
+@pytest.mark.parametrize("rest", ["", "\n```\nAnd then it hung.\n"], ids=["end", "words"])
+def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest: str) -> None:
+    """It is counted and named; nothing else is doubted for it."""
+    text = WRITERS[name].write(SENT[:3]).rstrip(']}\n "')[:-9]
+    result = run_with(f"{text}{rest}".encode(), "inspect", "import", "-", "--name", "x", home=home)
+    assert " with 2 messages; " in result.stderr
+    assert ", 1 skipped; " in result.stderr or name == "zed"
+    assert "; skipped line " in result.stderr
+    recording, frames = imported(home / "x.db")
+    assert len(frames) == 2
+    assert recording.origin is not None
+    assert recording.origin.skipped > 0
+    assert "middle" not in recording.origin.lost
+
+
+def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -> None:
+    """There is nothing to be made of it."""
+    found = run_with(INITIALIZE[:-2], "inspect", "import", "-", "--from", "acpx", home=home)
+    assert found.exit_code == 2
+    assert ": expected a message, got one that is cut off" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{&quot;jsonrpc&quot;:&quot;2.0&quot;}", "its quotation marks are HTML entities, such as"),
+        ("> {\u201cjsonrpc\u201d: \u201c2.0\u201d}", "its quotation marks are typographic: `sed "),
+        (
+            '{"jsonrpc":"2.0",\u00a0"id":0,"method":"initialize"}',
+            "it has non-breaking spaces: `sed ",
+        ),
+        ('{\u00a0"jsonrpc":"2.0", "id":0}', "it has non-breaking spaces: `sed "),
+    ],
+)
+def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
+    """What web pages and editors make of JSON, alone and beside a message that can be read."""
+    for before in ("", INITIALIZE.decode() + "\n"):
+        data = f"{before}{text}\n".encode()
+        found = run_with(data, "inspect", "import", "-", home=home)
+        assert found.exit_code == 2 or (before and '{"' not in text)
+        assert says in found.stderr or (before and '{"' not in text)
 
 
 @pytest.mark.parametrize("name", ["jetbrains", "lines"])
