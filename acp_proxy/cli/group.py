@@ -200,8 +200,10 @@ def _refusal(error: click.UsageError) -> Refusal:
     command = error.ctx.command_path if error.ctx else "acp-proxy"
     text = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption):
-        near = error.possibilities or []
-        text = f"no such option {error.option_name!r}{did_you_mean(error.option_name, near)}"
+        near = did_you_mean(error.option_name, error.possibilities or [])
+        if error.option_name == "--html":
+            near = "; did you mean `acp-proxy report A --against B`?"
+        text = f"no such option {error.option_name!r}{near}"
     see = " See" if text.endswith("?") else "; see"
     return Refusal(f"{text[:1].lower()}{text[1:]}{see} `{command} --help`")
 

@@ -72,6 +72,10 @@ class CheckedRecording:
     unchecked: list[UncheckedRules] = field(factory=list)
     """The rules that an imported recording cannot show to be broken."""
 
+    def fails(self, fail_on: str) -> bool:
+        """Whether a finding that is not known is as severe as this."""
+        return any(self.counts[one] and is_failing(one, fail_on) for one in SEVERITIES)
+
 
 @define
 class CheckReport:
@@ -91,8 +95,8 @@ class CheckReport:
         self.known += one.known
         for severity in SEVERITIES:
             self.counts[severity.value] = self.counts.get(severity.value, 0) + one.counts[severity]
-            if one.counts[severity] and is_failing(severity, self.fail_on):
-                self.exit = 1
+        if one.fails(self.fail_on):
+            self.exit = 1
 
 
 def is_failing(severity: Severity, fail_on: str) -> bool:

@@ -202,6 +202,8 @@ class _TextLines:
         """Returns a hint for the error message if the text is another tool's log, else nothing."""
         from acp_proxy.foreign_logs.sources import import_hint
 
+        if self._first.startswith(database.MAGIC):
+            return ""
         return import_hint(b"".join([self._first, *islice(self._source, _MOST_SEEN)]))
 
     @contextmanager
@@ -215,7 +217,7 @@ class _TextLines:
             where = f"line {max(1, self._number)}: {e}"
             if self._has_begun:
                 raise UnreadableRecording(path, where) from None
-            raise NotARecording(path, where + self._import_hint()) from None
+            raise NotARecording(path, self._import_hint().removeprefix("; ") or where) from None
         except OverflowError:
             problem = f"line {self._number}: its time is too far from the others"
             raise UnreadableRecording(path, problem) from None

@@ -41,6 +41,7 @@ def show_report(
     *,
     most: int | None,
     page: RecordingPage | None = None,
+    hides_clean: bool = False,
 ) -> None:
     """Prints what a check found.
 
@@ -49,13 +50,15 @@ def show_report(
         words: how the user named the recordings.
         most: frames of each rule; None for the usual number.
         page: where to, if not on stdout; it has no hint at the next command.
+        hides_clean: whether a recording is only counted in which nothing counts.
     """
     has_hint = page is None
     page = page or RecordingPage(stdout_screen())
     if most is None and page.screen.columns is not None:
         most = MOST
     was_long = False
-    for number, one in enumerate(report.recordings):
+    shown = [one for one in report.recordings if not hides_clean or one.fails(report.fail_on)]
+    for number, one in enumerate(shown):
         is_long = bool(sum(one.counts.values()))
         if number and (is_long or was_long):
             page.print()

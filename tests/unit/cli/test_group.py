@@ -77,6 +77,7 @@ def test_a_gate_names_what_it_checks() -> None:
         (["inspect", "lsit"], "did you mean list?"),
         (["inspect", "replay"], "did you mean `acp-proxy replay`?"),
         (["explain"], "did you mean `acp-proxy faults explain`?"),
+        (["diff", "a", "b", "--html"], "did you mean `acp-proxy report A --against B`? See"),
         (["ls"], "did you mean `acp-proxy list`?"),
         (["show", "tuor"], "did you mean tour?"),
         (["log", "tour", "knid:error"], "did you mean kind?"),

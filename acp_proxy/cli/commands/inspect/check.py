@@ -155,7 +155,7 @@ def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **v
 
         named = (named_by(word) if names_several(word) else [word] for word in recs)
         recs = (*dict.fromkeys(name for names in named for name in names),)
-    _report(recs, **values)
+    _report(recs, hides_clean=several, **values)
 
 
 def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) -> int:
@@ -173,6 +173,7 @@ def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) ->
 def _report(
     recs: tuple[str, ...],
     *,
+    hides_clean: bool,
     dialect: str | None,
     rule: tuple[str, ...],
     ignore_rule: tuple[str, ...],
@@ -243,7 +244,7 @@ def _report(
         for line in check_reports.annotations(report):
             say(line)
     else:
-        show_report(report, words, most=top)
+        show_report(report, words, most=top, hides_clean=hides_clean)
     if written is not None and baseline is not None:
         warn(f"{counted(written.count, 'finding')} written to {baseline}")
     elif update_baseline:

@@ -114,9 +114,10 @@ def export(
     `inspect redact`.
     """
     if format == "pytest":
-        if filter_words or dir is not None or output is None or str(output) == "-":
-            raise Refusal("expected a directory in --output, no FILTER and no --dir with "
-                          "--format pytest")  # fmt: skip
+        if output is None or str(output) == "-":
+            raise Refusal("expected -o DIR with --format pytest, which writes several files")
+        if filter_words or dir is not None:
+            raise Refusal("expected --turn N..M with --format pytest, got a FILTER or --dir")
         with open_recording(rec) as reader:
             for path in export_test(reader, output, turn, force=force):
                 say(str(path))

@@ -50,6 +50,19 @@ def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
     assert run("check", path).stdout == found.stdout
 
 
+def test_a_report_of_a_directory_prints_what_counts(tmp_path: Path) -> None:
+    """Whatever is written besides: a clean recording is only counted, as without a report."""
+    (tmp_path / "recordings").mkdir()
+    written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
+    written(tmp_path / "recordings" / "b.jsonl", REUSED)
+    found = run("check", tmp_path / "recordings", "--junit", tmp_path / "c.xml")
+    assert found.exit_code == 1
+    assert "no rule is broken" not in found.stdout
+    assert found.stdout.count("rpc.id-reused") == 1
+    assert found.stdout.splitlines()[-1].startswith("2 recordings: ")
+    assert (tmp_path / "c.xml").exists()
+
+
 def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
     """How many rules looked at how many frames."""
     found = run("check", written(tmp_path / "x.jsonl", HANDSHAKE))

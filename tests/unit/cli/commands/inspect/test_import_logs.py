@@ -305,6 +305,15 @@ def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
         assert says in found.stderr or (before and '{"' not in text)
 
 
+def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
+    """Where a recording is expected, in place of what its first line is not as a text form."""
+    found = run_with(b"OUT: " + INITIALIZE + b"\n", "show", "-", home=home)
+    assert found.stderr == (
+        "acp-proxy: cannot read standard input as a recording: it looks like a plain log:"
+        " `acp-proxy inspect import` makes a recording of it\n"
+    )
+
+
 @pytest.mark.parametrize("name", ["jetbrains", "lines"])
 @pytest.mark.parametrize("kind", PREAMBLES)
 def test_messages_may_begin_late(home: Path, kind: str, name: str) -> None:
@@ -383,7 +392,7 @@ def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
         log = tmp_path / name
         log.write_text(WRITERS["jetbrains"].write(SENT[:3]))
         said = complaint("inspect", "show", log, home=home)
-        assert said.endswith("; it looks like a transport log of a JetBrains IDE: "
+        assert said.endswith(" it looks like a transport log of a JetBrains IDE: "
                              "`acp-proxy inspect import` makes a recording of it")  # fmt: skip
 
 

@@ -105,9 +105,10 @@ def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
 
 def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
     """No directory, a filter, turns that are not there or that are none."""
-    expected = "expected a directory in --output, no FILTER and no --dir with --format pytest"
+    expected = "expected -o DIR with --format pytest, which writes several files"
     assert complaint(*EXPORT, turns, "--format", "pytest") == expected
     assert complaint(*EXPORT, turns, *PYTEST, "-") == expected
+    expected = "expected --turn N..M with --format pytest, got a FILTER or --dir"
     assert complaint(*EXPORT, turns, "kind:error", *PYTEST, tmp_path) == expected
     assert complaint(*EXPORT, turns, "--dir", "to-agent", *PYTEST, tmp_path) == expected
     assert "no turn 7 in" in complaint(*EXPORT, turns, "--turn", "7", *PYTEST, tmp_path)
