@@ -1,5 +1,7 @@
 """Shared by all tests: Hypothesis draws the same examples in every run, and CI skips no test.
 
+Elsewhere a run ends with how many tests were skipped for what the machine lacks.
+
 ``--hypothesis-profile thorough`` draws many more, and others each time.
 """
 
@@ -18,7 +20,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
 
     Report = pytest.CollectReport | pytest.TestReport
 
@@ -42,6 +44,16 @@ _MAY_LACK_ELSEWHERE = (
     "expected chromium on the PATH",
 )
 """What other systems do not have."""
+_PACKAGES = {
+    "jq": "jq",
+    "node": "nodejs npm",
+    "chromium": "chromium",
+    "bash": "bash",
+    "make": "make",
+    "prlimit": "util-linux",
+    "chattr failed: it is not there": "e2fsprogs",
+}
+"""Of Debian and its like, by what is in the reason of a skipped test."""
 
 
 def pytest_configure() -> None:
@@ -101,11 +113,41 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     return report
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None]:
+    """Says at last how many tests were skipped for what the machine lacks, and what installs it."""
+    yield
+    if line := lacking(map(_reason, terminalreporter.stats.get("skipped", []))):
+        terminalreporter.write_line(line)
+
+
+def lacking(reasons: Iterable[str]) -> str:
+    """Returns how many tests were skipped for missing programs; empty if none was.
+
+    Args:
+        reasons: why tests were skipped, one for each.
+    """
+    needed = [
+        packages
+        for reason in reasons
+        if (packages := next((p for what, p in _PACKAGES.items() if what in reason), None))
+    ]
+    if not needed:
+        return ""
+    words = " ".join(dict.fromkeys(sorted(needed)))
+    tests = "1 test was" if len(needed) == 1 else f"{len(needed)} tests were"
+    return f"{tests} skipped for what this machine lacks: apt-get install {words}"
+
+
+def _reason(report: Report) -> str:
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return reason.removeprefix("Skipped: ")
+
+
 def _refuse_to_skip(report: Report) -> None:
     if report.outcome != "skipped" or os.environ.get("CI") != "true":
         return
-    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-    reason = reason.removeprefix("Skipped: ")
+    reason = _reason(report)
     good = _MAY_LACK if sys.platform == "linux" else (*_MAY_LACK, *_MAY_LACK_ELSEWHERE)
     if not reason.startswith(good):
         report.outcome = "failed"
