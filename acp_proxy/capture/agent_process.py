@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from _signal import SIGKILL
+from _signal import SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM
 
 from acp_proxy.capture.latch import Latch
 from acp_proxy.capture.process_groups import OwnGroup, Program, has_terminal
@@ -16,6 +16,10 @@ OUTPUT_PIPE = 1 << 18
 A larger pipe would take more than 512 KB from an agent whose client does not read."""
 
 
+STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
+"""The signals on which we stop; all others are only passed on."""
+
+
 class AgentProcess:
     """One spawned agent with its three pipes; signals go to all of its processes in its group.
 
@@ -24,6 +28,7 @@ class AgentProcess:
         signal: the number of the signal that ended it.
         exited: set once its end is known and logged.
         appears_as: the exit code with which a fault makes it appear.
+        was_stopped: whether we have sent it a signal to stop, our own or one that we passed on.
     """
 
     def __init__(self, pid: int, group: OwnGroup, stdin: int, stdout: int, stderr: int) -> None:
@@ -36,6 +41,8 @@ class AgentProcess:
         self.signal: int | None = None
         self.exited = Latch()
         self.appears_as: int | None = None
+        self.was_stopped = False
+        self._outputs: tuple[str, ...] = ()
 
     @classmethod
     def spawn(cls, command: "list[str]", env: "dict[str, str]", mask: "set[int]") -> "AgentProcess":
@@ -60,7 +67,9 @@ class AgentProcess:
             raise
         for fd in program.descriptors:
             os.close(fd)
-        return cls(pid, group, stdin, stdout, stderr)
+        agent = cls(pid, group, stdin, stdout, stderr)
+        agent._outputs = tuple(f"pipe:[{os.fstat(fd).st_ino}]" for fd in (stdout, stderr))
+        return agent
 
     def wait(self, note_stop: "Callable[[int], object]") -> None:
         """Blocks until the agent has exited, then knows how.
@@ -84,6 +93,7 @@ class AgentProcess:
 
     def send_signal(self, signum: int) -> None:
         """Sends a signal to all of the agent's group, and to its own if it has made one."""
+        self.was_stopped |= signum == SIGKILL or signum in STOPPING
         self.group.send(signum)
         self._send_to_own_group(signum)
 
@@ -91,6 +101,18 @@ class AgentProcess:
         """Kills whatever is left of the agent, and ends its guardian."""
         self._send_to_own_group(SIGKILL)
         self.group.end()
+
+    def let_go(self) -> "list[str]":
+        """Ends the guardian, and leaves what an agent that has exited has left behind.
+
+        Returns:
+            The names of the programs that live on in its group.
+        """
+        return self.group.let_go()
+
+    def kill_holders(self) -> None:
+        """Kills the processes of an exited agent's group that hold its stdout or its stderr."""
+        self.group.kill_holders(self._outputs)
 
     def _send_to_own_group(self, signum: int) -> None:
         """Signals a group that the agent leads, as under setsid(1), or we would wait for it."""

@@ -1,7 +1,17 @@
-"""Replaces our process by the agent, or ends it, where both cannot run."""
+"""Replaces our process by the agent, or ends it: where both cannot run, or as the agent ended."""
 
 import os
-from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
+from _signal import (
+    SIG_DFL,
+    SIG_SETMASK,
+    SIG_UNBLOCK,
+    SIGPIPE,
+    SIGXFSZ,
+    pthread_kill,
+    pthread_sigmask,
+    signal,
+)
+from _thread import get_ident
 
 from acp_proxy.capture.log import CaptureLog
 from acp_proxy.capture.log_format import CLOSE, EXIT, NOTE, Log
@@ -15,6 +25,8 @@ if TYPE_CHECKING:
     from acp_proxy.capture.options import RecordOptions
 
     Mask = Callable[[str], str]
+
+_SET_DUMPABLE = 4
 
 
 def become(command: "list[str]", mask_text: "Mask") -> "NoReturn":
@@ -80,6 +92,25 @@ def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask
     log.event(EXIT, {"code": _status(error), "reason": reason})
     log.event(CLOSE, {"reason": reason})
     os._exit(_status(error))
+
+
+def die_of(signum: int) -> None:
+    """Ends the process by a signal; returns where that cannot be, as in process 1 of a container.
+
+    No core is written: it would be ours, with all that passed in it. A limit of 0 would not stop
+    one that the system pipes to a program.
+    """
+    try:
+        import ctypes
+
+        libc = ctypes.CDLL(None)
+        if hasattr(libc, "prctl"):  # only Linux has it
+            libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+        libc.signal(signum, None)  # SIG_DFL; `signal.signal` works in the first thread only
+        pthread_sigmask(SIG_UNBLOCK, (signum,))
+        pthread_kill(get_ident(), signum)  # another thread may wait for it
+    except (ImportError, OSError, AttributeError, ValueError, MemoryError):
+        pass
 
 
 def cannot_start(program: str, error: OSError, mask_text: "Mask | None" = None) -> str:

@@ -4,7 +4,8 @@ A parent-death signal follows the thread that spawned and reaches only the direc
 agents are launchers with native children. So a guardian, a tiny ``/bin/sh``, is started first as
 the leader of a new process group, and the agent joins that group. The guardian's standard input is
 a pipe whose other end only we hold: when we are gone, even by SIGKILL, its ``read`` returns, and
-it kills the group. The signals that we pass on to the group are ignored by the guardian.
+it kills the group. The signals that we pass on to the group are ignored by the guardian. When the
+agent has ended by itself, we end the guardian alone: what is left lives on as it would without us.
 
 On a terminal a group of its own is a background group: the system stops a process in it that reads
 the terminal, as ssh and sudo do for a password. There `capture.shared_group` is used instead.
@@ -18,7 +19,9 @@ from _signal import SIGCONT, SIGKILL, SIGPIPE, SIGSTOP, SIGTTIN, SIGTTOU, SIGXFS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
+
+    from acp_proxy.capture.process_table import Process
 
 SHELL = "/bin/sh"
 _GUARDIAN = "trap '' HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU; cd /; read -r _; kill -KILL 0"
@@ -147,6 +150,45 @@ class OwnGroup:
         self.send(SIGKILL)
         if self._guardian is not None:
             reap(self._guardian)
+
+    def let_go(self) -> "list[str]":
+        """Ends the guardian alone; returns the names of the programs that live on in the group."""
+        if self._guardian is not None:
+            os.kill(self._guardian, SIGKILL)
+            reap(self._guardian)
+            self._guardian = None
+        from acp_proxy.capture.process_table import program_name
+
+        return [program_name(process) for process in self.find()]
+
+    def kill_holders(self, pipes: "Collection[str]") -> None:
+        """Kills what holds one of these pipes; where that cannot be seen, all of the group.
+
+        Args:
+            pipes: their names, as descriptors have them.
+        """
+        from acp_proxy.capture.process_table import holds, kill_all, look_up
+
+        if look_up("self") is None:
+            self.send(SIGKILL)
+        else:
+            kill_all(lambda: [process for process in self.find() if holds(process, pipes)])
+
+    def find(self) -> "list[Process]":
+        """Returns the living processes of the group, as far as they can be seen."""
+        from acp_proxy.capture.process_table import all_processes
+
+        try:
+            os.killpg(self.id, 0)  # costs less than to read the table, where nothing is left
+        except ProcessLookupError:
+            return []
+        except PermissionError:
+            pass
+        return [
+            process
+            for process in all_processes()
+            if process.group == self.id and process.alive and process.pid != self._guardian
+        ]
 
 
 def _start_guardian() -> int:

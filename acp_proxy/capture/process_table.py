@@ -9,7 +9,7 @@ from _signal import SIGKILL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 _KILL_ROUNDS = 400
 _PAUSE_S = 0.005
@@ -60,6 +60,39 @@ def all_processes() -> "Iterator[Process]":
     for name in names:
         if name.isdecimal() and (found := look_up(name)) is not None:
             yield found
+
+
+def program_name(process: Process) -> str:
+    """Returns the name of the file that a process runs.
+
+    The name that it gives itself is not used: many put their arguments there.
+    """
+    try:
+        path = os.readlink(f"/proc/{process.pid}/exe")
+    except OSError:  # another user's
+        return "(unknown)"
+    return os.path.basename(path).removesuffix(" (deleted)")
+
+
+def holds(process: Process, pipes: "Collection[str]") -> bool:
+    """Whether a process holds an end of one of these pipes, or its descriptors cannot be seen.
+
+    Args:
+        process: the process.
+        pipes: their names, as descriptors have them, such as ``pipe:[123]``.
+    """
+    directory = f"/proc/{process.pid}/fd"
+    try:
+        return any(_target(f"{directory}/{fd}") in pipes for fd in os.listdir(directory))
+    except OSError:
+        return True
+
+
+def _target(descriptor: str) -> str:
+    try:
+        return os.readlink(descriptor)
+    except OSError:  # closed meanwhile
+        return ""
 
 
 def members(ancestor: int, group: int, table: "Iterable[Process]") -> "list[Process]":

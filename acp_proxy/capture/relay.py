@@ -7,9 +7,10 @@ Once it is adopted (`runtime.supervisor`), the supervisor ends the process.
 
 import os
 import time
-from _signal import SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTTIN, sigwait
+from _signal import SIGCONT, SIGINT, SIGKILL, SIGQUIT, SIGTTIN, sigwait
 from _thread import allocate_lock, stack_size, start_new_thread
 
+from acp_proxy.capture.agent_process import STOPPING
 from acp_proxy.capture.latch import Latch
 from acp_proxy.capture.log_format import (
     CLOSE,
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
 
     from acp_proxy.capture.agent_process import AgentProcess
 
-STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
-"""The signals on which we stop; all others are only passed on."""
 _OF_KEYS = (SIGINT, SIGQUIT)
 """The signals that a key sends to all processes of the terminal's foreground group."""
 _SI_KERNEL = 0x80
 """The code of a signal that no process has sent."""
+_TOLD = "told to stop"
+_MOST_NAMED = 10
 _SMALL_STACK = 1 << 18
 """Bytes of a thread's stack where there is no room for the usual 8 MB."""
 
@@ -78,6 +79,7 @@ class Relay:
         self.end_reason = ""
         self._signals = signals
         self._from_keys: set[int] = set()
+        self._sent: set[int] = set()
         self._has_warned_of_stop = False
         self._adopted = False
         self._intercepted_begun = False
@@ -128,10 +130,19 @@ class Relay:
         self.drained.then(self._leave_unless_adopted)
 
     def close(self) -> None:
-        """Ends what is left of the agent's group and writes the last record."""
-        self.agent.kill_group()
+        """Ends what is left of a stopped agent's group, and writes the last record.
+
+        What is left of one that has ended by itself lives on, as it would without us.
+        """
+        why = self._why()
+        if self.agent.was_stopped or why == _TOLD:
+            self.agent.kill_group()
+        elif left := self.agent.let_go():
+            some = ", ".join([*left[:_MOST_NAMED], "..."] if len(left) > _MOST_NAMED else left)
+            reason = f"the agent has left processes behind, which live on: {some}"
+            self.log.event(NOTE, {"action": "left", "reason": reason, "program": left})
         self.interceptor.farewell()
-        self.log.event(CLOSE, {"reason": self.end_reason or self._why()})
+        self.log.event(CLOSE, {"reason": self.end_reason or why})
 
     def send_signal(self, signum: int, reason: str) -> None:
         """Sends a signal of our own to the agent's group, and logs it.
@@ -141,13 +152,29 @@ class Relay:
             reason: why, for the log.
         """
         self.log.event(SIGNAL, {"signal": signum, "action": "sent", "reason": reason})
+        self._sent.add(signum)
         self.agent.send_signal(signum)
 
-    def leave(self) -> "NoReturn":
-        """Ends the process with the agent's status.
+    def kill_holders(self, reason: str) -> None:
+        """Kills what an exited agent has left and holds its output, and logs it.
 
+        Args:
+            reason: why, for the log.
+        """
+        self.log.event(SIGNAL, {"signal": SIGKILL, "action": "sent", "reason": reason})
+        self.agent.kill_holders()
+
+    def leave(self) -> "NoReturn":
+        """Ends the process as the agent has ended: of the same signal, or with its exit code.
+
+        Where a signal was our own, as after `--grace`, we did not get it: the code is 128 + n.
         A thread blocked in reading the client's stdin cannot be cancelled, hence no `sys.exit`.
         """
+        agent = self.agent
+        if agent.signal is not None and agent.appears_as is None and agent.signal not in self._sent:
+            from acp_proxy.capture.in_place import die_of
+
+            die_of(agent.signal)
         os._exit(self.agent.exit_status)
 
     def _leave_unless_adopted(self) -> None:
@@ -162,7 +189,7 @@ class Relay:
 
     def _why(self) -> str:
         if self.stopping.is_set or self.agent.exit_status - 128 in self._from_keys:
-            return "told to stop"
+            return _TOLD
         if self.to_agent.ended.is_set:
             return "the client closed its end"
         return "the agent exited"

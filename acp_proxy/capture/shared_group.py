@@ -98,9 +98,9 @@ class SharedGroup(OwnGroup):
     def send(self, signum: int) -> None:
         """Sends a signal to each of the agent's processes that is in the group."""
         if signum == SIGKILL:
-            kill_all(self._find)
+            kill_all(self.find)
             return
-        for process in self._find():
+        for process in self.find():
             send(process, signum)
 
     def wait(self, pid: int, note_stop: "Callable[[int], object]") -> int:
@@ -132,7 +132,8 @@ class SharedGroup(OwnGroup):
                 pass
             reap(self._guardian)
 
-    def _find(self) -> "list[Process]":
+    def find(self) -> "list[Process]":
+        """Returns the agent's living processes that are in the group."""
         return members(os.getpid(), self.id, all_processes())
 
 

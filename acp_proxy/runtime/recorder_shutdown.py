@@ -57,7 +57,7 @@ class RecorderShutdown:
 
     @property
     def killed_by(self) -> int | None:
-        """The signal that has ended the recorder, unless it got one of us; else None."""
+        """The signal of which the recorder died, as its agent or alone, unless it got one of us."""
         code = self._process.returncode
         return None if self.was_stopped or code is None or code >= 0 else -code
 

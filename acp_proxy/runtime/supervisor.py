@@ -218,7 +218,7 @@ async def end_lingering(relay: Relay) -> None:
     await until(relay.agent.exited)
     outputs = (relay.to_client, relay.stderr)
     await _until_idle(outputs, LINGER, since=time.monotonic_ns())
-    relay.send_signal(SIGKILL, f"a descendant held the agent's output open for {LINGER:g} s")
+    relay.kill_holders(f"a descendant held the agent's output open for {LINGER:g} s")
     with trio.move_on_after(1):
         await until(relay.drained)
     for pump in outputs:

@@ -68,7 +68,8 @@ class VerifyOutcome:
     Attributes:
         signum: the signal that stopped us, or None.
         was_stopped: whether the agent got a signal to stop, and has not ended by itself.
-        recorder_signal: the signal that ended the recorder, if it was none of ours; else None.
+        recorder_signal: the signal that ended the recorder, if it was none of ours; else None. It
+            may be the one that the agent died of.
         left_behind: what the agent had started where its recorder could not see it; it was ended.
         pauses: when a message was held back for what never came, in nanoseconds of the monotonic
             clock.

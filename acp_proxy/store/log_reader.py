@@ -248,18 +248,18 @@ def _plausible(magic: bytes, kind: int, stream: int, length: int, t_ns: int) -> 
     )
 
 
+_LISTS = {"arg": "command", "file": "files", "program": "programs", SECRETS_KEY: SECRETS_KEY}
+"""Fields that are lists, and what they are called in events."""
+
+
 def event_data(record: LogRecord) -> dict[str, Any]:
     """Decodes an event's fields: numbers as numbers, lists (arguments, files) as lists."""
     data: dict[str, Any] = {}
     if name := STREAM_NAMES[record.stream]:
         data["stream"] = name
     for key, values in unpack_fields(record.payload).items():
-        if key == "arg":
-            data["command"] = [_storable(value) for value in values]
-        elif key == "file":
-            data["files"] = [_storable(value) for value in values]
-        elif key == SECRETS_KEY:
-            data[key] = [_storable(value) for value in values]
+        if key in _LISTS:
+            data[_LISTS[key]] = [_storable(value) for value in values]
         elif key in _NUMBERS and values[0].isdecimal() and len(values[0]) < 20:
             data[key] = min(int(values[0]), _LARGEST)
         elif key == "seed" and values[0][1:].isdecimal() and len(values[0]) < 21:

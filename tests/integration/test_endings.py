@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,9 +20,7 @@ from tests.integration.processes import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.integration.processes import Recorder
+    from tests.integration.processes import Recorder, Talk
 
 
 @pytest.mark.slow
@@ -123,3 +123,70 @@ def test_a_client_that_dies_breaks_the_agents_pipe(record: Recorder, tmp_path: P
     assert {delivered for _, _, delivered in marked[1:]} <= {"none"}
     ((last,),) = talk.recording.rows("select max(seq) from frames where stream = 'to-client'")
     assert marked[-1][0] == last
+
+
+LEAVES = """(trap '' TERM HUP; read go <>"$1") >/dev/null 2>&1 & echo $!;"""
+"""Shell that starts a process which holds neither of the agent's outputs, and prints its id."""
+
+
+def program_name(pid: int) -> str:
+    """Returns the name of the file that a process runs."""
+    return Path(f"/proc/{pid}/exe").readlink().name
+
+
+def leaver(tmp_path: Path, first: str, then: str) -> list[str]:
+    """Returns the command of an agent that starts a process and leaves it behind."""
+    os.mkfifo(tmp_path / "never")
+    return shell(f"{first} {LEAVES} {then}", tmp_path / "never")
+
+
+def left_by(talk: Talk) -> int:
+    """Returns the id of the process that the agent has started and told of."""
+    talk.run(until=lambda: talk.received.endswith(b"\n"))
+    return int(talk.received)
+
+
+@needs_proc
+@pytest.mark.parametrize("end", ["exit 0", "kill -s SEGV $$"])
+def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, end: str) -> None:
+    """As without the proxy, if the agent has ended by itself; the recording has its name."""
+    talk = record(leaver(tmp_path, "ulimit -c 0;", end))
+    left = left_by(talk)
+    try:
+        assert talk.wait() == (0 if "exit" in end else -signal.SIGSEGV)
+        assert talk.descendants() == [left]
+        (note,) = talk.recording.events("note")
+        assert (note["action"], note["programs"]) == ("left", [program_name(left)])
+        assert talk.recording.sent_signals() == []
+    finally:
+        os.kill(left, signal.SIGKILL)
+
+
+@needs_proc
+@pytest.mark.parametrize("way", ["stopped", "killed"])
+def test_nothing_is_left_behind_by_a_stopped_agent(
+    record: Recorder, tmp_path: Path, way: str
+) -> None:
+    """What the agent has started ends with it if it, or the proxy, is made to end."""
+    talk = record(leaver(tmp_path, "trap 'exit 0' TERM;", "read line"), "--grace", "1000")
+    left = left_by(talk)
+    talk.process.send_signal(signal.SIGTERM if way == "stopped" else signal.SIGKILL)
+    assert talk.wait() == (0 if way == "stopped" else -signal.SIGKILL)
+    wait_until(lambda: not exists(left), "what the agent has started to be gone")
+    assert way == "killed" or talk.recording.events("note") == []
+
+
+@needs_proc
+@pytest.mark.slow
+def test_only_what_holds_the_output_is_killed(record: Recorder, tmp_path: Path) -> None:
+    """A process that keeps the agent's output open ends after some idle seconds, no other one."""
+    talk = record(leaver(tmp_path, "sleep 1000 &", "exit 3"))
+    left = left_by(talk)
+    try:
+        assert talk.wait() == 3
+        assert talk.descendants() == [left]
+        assert talk.recording.sent_signals() == [signal.SIGKILL]
+        (note,) = talk.recording.events("note")
+        assert note["programs"] == [program_name(left)]
+    finally:
+        os.kill(left, signal.SIGKILL)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import shutil
 import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,16 +33,16 @@ def test_the_agents_exit_code_is_returned(record: Recorder, code: int) -> None:
     assert talk.recording.events("exit") == [{"code": code}]
 
 
-@pytest.mark.parametrize("name", ["SEGV", "TERM", "KILL"])
+@pytest.mark.parametrize("name", ["SEGV", "TERM", "KILL", "INT", "PIPE"])
 def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) -> None:
-    """The proxy returns 128 + n. Open requests of both sides are recorded as never answered."""
+    """The proxy dies of it. Open requests of both sides are recorded as never answered."""
     signum = signal.Signals[f"SIG{name}"]
     talk = record(
         shell('ulimit -c 0; read line; echo "$1"; kill -s $2 $$', QUESTION[:-1].decode(), name)
     )
     talk.write(PROMPT)
     assert talk.read_all() == QUESTION
-    assert talk.wait() == 128 + signum
+    assert talk.wait() == -signum
     assert (talk.recording.field("exit_code"), talk.recording.field("exit_signal")) == (
         None,
         signum,
@@ -51,16 +56,62 @@ def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) 
     assert talk.recording.sent_signals() == []
 
 
-def test_a_signal_is_returned_after_indexing(record: Recorder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [(), ("--check",)])
+def test_a_signal_is_returned_after_indexing(
+    record: Recorder, tmp_path: Path, options: tuple[str, ...]
+) -> None:
     """An agent that is killed in a session that was already indexed leaves the same recording."""
     gate = Gate(tmp_path / "gate")
-    talk = record(shell('read line; read go <"$1"; kill -s TERM $$', gate.path))
+    talk = record(shell('read line; read go <"$1"; kill -s TERM $$', gate.path), *options)
     talk.write(PROMPT)
     talk.wait_for_rows("select 1 from exchanges")
     gate.open()
-    assert talk.wait() == 128 + signal.SIGTERM
+    assert talk.wait() == -signal.SIGTERM
     assert talk.recording.field("exit_signal") == signal.SIGTERM
     assert talk.recording.rows("select outcome from exchanges") == [("unanswered",)]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="expected node on the PATH")
+def test_a_client_on_node_sees_the_signal(acp_proxy: Path, tmp_path: Path) -> None:
+    """An agent that its client kills has ended by that signal, as without the proxy."""
+    client = """
+        const [program, ...words] = process.argv.slice(1);
+        const agent = require("node:child_process").spawn(program, words);
+        agent.stdout.once("data", () => agent.kill());
+        agent.on("exit", (code, signal) => console.log(code, signal));
+    """
+    agent = shell("echo ready; exec sleep 1000")
+    recorder = [str(acp_proxy), "record", "-o", str(tmp_path / "x.db"), "--"]
+    for command in (agent, [*recorder, *agent]):
+        done = subprocess.run(
+            ["node", "-e", client, *command], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == "null SIGTERM\n"
+
+
+def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) -> None:
+    """No signal ends process 1 by its default action, so the proxy returns 128 + n there."""
+    container = ["unshare", "--pid", "--fork"]
+    if subprocess.run([*container, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("expected to be allowed to make a namespace of processes")
+    talk = record(shell("kill -s TERM $$"), wrapper=container)
+    assert talk.wait() == 128 + signal.SIGTERM
+    assert talk.recording.field("exit_signal") == signal.SIGTERM
+
+
+def test_no_core_is_written_of_the_proxy(tmp_path: Path) -> None:
+    """It would hold what passed, and the limit of its size does not count for all systems."""
+    _, most = resource.getrlimit(resource.RLIMIT_CORE)
+    script = (
+        "import resource; from acp_proxy.capture.in_place import die_of;"
+        f"resource.setrlimit(resource.RLIMIT_CORE, ({most}, {most})); die_of({signal.SIGSEGV})"
+    )
+    pid = os.posix_spawn(
+        "/bin/sh", ["sh", "-c", 'cd "$1" && exec "$2" -c "$3"', "sh", str(tmp_path), sys.executable,
+                    script], os.environ)  # fmt: skip
+    _, status = os.waitpid(pid, 0)
+    assert (os.WTERMSIG(status), os.WCOREDUMP(status)) == (signal.SIGSEGV, False)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

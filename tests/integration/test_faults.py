@@ -204,8 +204,8 @@ def test_huge_frame_has_the_size_that_was_asked_for(forked: Recorder) -> None:
     [
         ("exit code=3", 3, {"code": 3}),
         ("exit code=0", 0, {"code": 0}),
-        ("kill", 137, {"signal": 9, "name": "SIGKILL"}),
-        ("terminate", 143, {"signal": 15, "name": "SIGTERM"}),
+        ("kill", -9, {"signal": 9, "name": "SIGKILL"}),
+        ("terminate", -15, {"signal": 15, "name": "SIGTERM"}),
     ],
 )
 def test_a_rule_ends_the_agent(
@@ -232,7 +232,7 @@ def test_frames_before_a_kill_arrive(forked: Recorder) -> None:
     talk = forked(ECHO, *faults("latency latency_ms=20", "kill where='method:c dir:to-client'"))
     talk.write(A + B + C)
     assert talk.read_all() == A + B + C
-    assert talk.wait() == 137
+    assert talk.wait() == -9
 
 
 @needs_proc
@@ -545,7 +545,7 @@ def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
     talk.wait_for_rows("select 1 from events where kind = 'fault'")
     talk.process.send_signal(signal.SIGTERM)
     assert talk.read_all() == b""
-    assert talk.wait() == 143
+    assert talk.wait() == -15
 
 
 def test_a_dropped_prompt_does_not_keep_an_agent_alive(forked: Recorder) -> None:

@@ -144,6 +144,25 @@ def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -
         assert talk.recording.field("state") == "complete"
 
 
+def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
+    record: Recorder, tmp_path: Path
+) -> None:
+    """It stays in the group of the client, as without the proxy, and outlives the guardian."""
+    script = "(trap '' HUP; read go <>\"$1\") >/dev/null 2>&1 & echo $!"
+    os.mkfifo(tmp_path / "never")
+    with open_terminal() as terminal:
+        talk = record(shell(script, tmp_path / "never"), wrapper=terminal.wrapper)
+        talk.run(until=lambda: talk.received.endswith(b"\n"))
+        left = int(talk.received)
+        try:
+            assert talk.wait() == 0
+            assert talk.descendants() == [left]
+            (note,) = talk.recording.events("note")
+            assert note["action"] == "left"
+        finally:
+            os.kill(left, signal.SIGKILL)
+
+
 def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
     """If somebody kills the guardian, the conversation goes on, and the exit code is right."""
     with open_terminal() as terminal:
@@ -163,7 +182,7 @@ def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
     expected = b"stopped by SIGTTIN: it tried to read from the terminal of its client"
     wait_until(lambda: expected in talk.stderr, "the stop to be printed")
     os.kill(talk.process.pid, signal.SIGTERM)
-    assert talk.wait() == 128 + signal.SIGTERM
+    assert talk.wait() == -signal.SIGTERM
     (note,) = talk.recording.events("note")
     assert (note["action"], note["reason"].encode()) == ("stopped", b"the agent was " + expected)
 

@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,7 @@ from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import NS_PER_S, Pacing
+from acp_proxy.errors import AcpProxyError
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.runtime.event_loop import handled
 from acp_proxy.safe_text import plain
@@ -282,7 +283,7 @@ def _play(
     if outcome.signum is not None:
         warn(f"stopped; the run until then is recorded as {new}")
         sys.exit(128 + outcome.signum)
-    if outcome.recorder_signal is not None:
+    if outcome.recorder_signal is not None and not _has_ended_by(new, outcome.recorder_signal):
         why = f"our recorder was killed ({signal_name(outcome.recorder_signal)})"
         raise RunNotRecorded(why, new)
     if not new.exists() and not Path(f"{new}{LOG_SUFFIX}").exists():
@@ -292,6 +293,13 @@ def _play(
             sys.exit(STALLED)
         raise NothingRecorded("nothing was recorded, so there is nothing to compare")
     return outcome
+
+
+def _has_ended_by(new: Path, signum: int) -> bool:
+    """Whether the agent died of a signal, so that its recorder did as well."""
+    with suppress(AcpProxyError), RecordingReader(new) as fresh:
+        return fresh.recording.exit_signal == signum
+    return False
 
 
 def _unrecorded(new: RecordingReader) -> str | None:

@@ -53,6 +53,10 @@ class Ghost(AgentProcess):
         self.sent: list[Sent] = []
         self._clock = clock
 
+    def kill_holders(self) -> None:
+        """Keeps that what holds the output was killed."""
+        self.send_signal(signal.SIGKILL)
+
     def send_signal(self, signum: int) -> None:
         """Keeps it, unless it is SIGCONT, which only continues the process."""
         if signum != signal.SIGCONT:
