@@ -2,7 +2,8 @@
 
 ``make agents`` reads the registry's file from its site; ``make agents REGISTRY=FILE`` reads a file
 of the same form. What was read is named in the result by its checksum, and each agent by its
-version, and by the commit of its entry where the file has it.
+version, and by the commit of its entry where the file has it. The repository that each package
+names on npm or PyPI is compared with the one that the registry has for the agent.
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ import re
 import subprocess
 import sys
 import urllib.request
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 TABLE = Path(__file__).parents[1] / "acp_proxy" / "known_agents.py"
 MANUAL = Path(__file__).parents[1] / "docs" / "known-agents.md"
 URL = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json"
+_PYPI = "https://pypi.org/pypi"
 _TIMEOUT_S = 60
 _RUNNERS = {"npx": ("npx", "-y"), "uvx": ("uvx",)}
 """How a package is run that is not installed."""
@@ -40,7 +46,7 @@ def main(words: list[str]) -> int:
     """Writes the table; returns the exit code."""
     data = Path(words[0]).read_bytes() if words else _download()
     registry = json.loads(data)
-    rows = {agent["id"]: row(agent) for agent in registry["agents"]}
+    rows = {agent["id"]: row(agent, named_repositories) for agent in registry["agents"]}
     TABLE.write_text(
         with_rows(TABLE.read_text("utf-8"), rows, hashlib.sha256(data).hexdigest()), "utf-8"
     )
@@ -51,8 +57,16 @@ def main(words: list[str]) -> int:
     return 0
 
 
-def row(agent: dict[str, Any]) -> tuple[Any, ...]:
-    """Makes a row of the table of an agent of the registry: see ``AGENTS``."""
+def row(
+    agent: dict[str, Any], ask: Callable[[Sequence[str]], list[str]], day: str = ""
+) -> tuple[Any, ...]:
+    """Makes a row of the table of an agent of the registry: see ``AGENTS``.
+
+    Args:
+        agent: the agent's entry.
+        ask: `named_repositories`.
+        day: the day of the comparison, if it is not today.
+    """
     kinds = agent["distribution"]
     runner: tuple[str, ...] = ()
     found: dict[str, Any] = {}
@@ -69,7 +83,34 @@ def row(agent: dict[str, Any]) -> tuple[Any, ...]:
     program = _PROGRAMS.get(agent["id"], program)
     env = {name: value for name, value in found.get("env", {}).items() if "UPDATE" not in name}
     pin = " ".join(filter(None, (agent["version"], agent.get("commit", "")[:12])))
-    return agent["name"], (program, *found.get("args", ())), runner, env, pin
+    project = plain_repository(agent.get("repository", ""))
+    compared = ""
+    if runner and project and project in ask(runner):
+        compared = f"{day or datetime.now(UTC).date()} {project}"
+    return agent["name"], (program, *found.get("args", ())), runner, env, pin, compared
+
+
+def plain_repository(url: str) -> str:
+    """Returns host and path of a repository's address, which has several spellings."""
+    url = re.sub(r"^(git\+)?[a-z]+://(git@)?(www\.)?|^git@", "", url.strip().lower())
+    return re.sub(r"(\.git)?/?$", "", re.sub(r"^([\w.]+):", r"\1/", url))
+
+
+def named_repositories(runner: Sequence[str]) -> list[str]:
+    """Returns the repositories that a package names; none if there is no such package.
+
+    Args:
+        runner: the words that run the package, which is the last.
+    """
+    program, package = runner[0], runner[-1]
+    if program == "npx":
+        asked = ["npm", "view", package, "repository.url"]
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=_TIMEOUT_S)
+        found = [done.stdout] if done.returncode == 0 else []
+    else:
+        with urllib.request.urlopen(f"{_PYPI}/{package}/json", timeout=_TIMEOUT_S) as answer:
+            found = list((json.load(answer)["info"]["project_urls"] or {}).values())
+    return [plain_repository(url) for url in found]
 
 
 def with_rows(source: str, rows: dict[str, tuple[Any, ...]], read: str) -> str:
@@ -91,9 +132,11 @@ def with_rows(source: str, rows: dict[str, tuple[Any, ...]], read: str) -> str:
 def manual_rows(rows: dict[str, tuple[Any, ...]]) -> list[str]:
     """Returns the rows of the manual's table, which is the end of its page."""
     lines = []
-    for id_, (name, command, runner, _, _) in sorted(rows.items()):
+    for id_, (name, command, runner, _, _, compared) in sorted(rows.items()):
         names = dict.fromkeys([id_, id_.removesuffix("-acp"), command[0]])
         other = f"`{' '.join([*runner, *command[1:]])}`" if runner else ""
+        if other and not compared:
+            other = f"({other})"
         words = " ".join(f"`@{one}`" for one in names)
         lines.append(f"| {words} | {name} | `{' '.join(command)}` | {other} |")
     return lines

@@ -2,12 +2,14 @@
 
 import os
 
+from acp_proxy.capture.stdio import warn
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     Expand = Callable[
-        [Sequence[str], Callable[[str], bool]], "tuple[list[str], Mapping[str, str]] | None"
+        [Sequence[str], Callable[[str], bool]], "tuple[list[str], Mapping[str, str], str] | None"
     ]
 
 
@@ -30,7 +32,8 @@ def find_program(name: str, environ: "Mapping[str, str]") -> "str | None":
 def replace_name(command: "Sequence[str]", expand: "Expand") -> "list[str] | None":
     """Returns a command with that of a known agent in place of ``@NAME``; sets what this one needs.
 
-    Variables that are set already stay.
+    Variables that are set already stay. If the agent is not installed, and its package is not to be
+    run, a line on stderr has the command that runs it.
 
     Args:
         command: a command that begins with such a word.
@@ -44,6 +47,8 @@ def replace_name(command: "Sequence[str]", expand: "Expand") -> "list[str] | Non
         return None
     for name, value in found[1].items():
         os.environ.setdefault(name, value)
+    if found[2]:
+        warn(f"{command[0]}: {found[2]}")
     return found[0]
 
 

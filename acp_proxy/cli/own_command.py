@@ -34,7 +34,7 @@ def own_command(machine: Machine) -> tuple[str, ...]:
         return (str(beside),)
     if found := machine.find("acp-proxy"):
         return (found,)
-    return (sys.executable, "-m", "acp_proxy")
+    return (sys.executable, "-P", "-m", "acp_proxy")  # -P: not one of the current directory
 
 
 def is_temporary(own: tuple[str, ...]) -> bool:

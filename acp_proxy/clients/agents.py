@@ -7,7 +7,7 @@ from typing import Any
 from attrs import field, frozen
 
 from acp_proxy.clients.machine import Machine
-from acp_proxy.known_agents import AGENTS, command_of
+from acp_proxy.known_agents import AGENTS, advice, command_of
 
 SUFFIX = " (recorded)"
 """The end of the name of an agent that is recorded."""
@@ -90,7 +90,7 @@ def known_id(command: Sequence[str]) -> str | None:
     if not command:
         return None
     program = PurePath(command[0]).name
-    for id_, (_, installed, runner, _, _) in AGENTS.items():
+    for id_, (_, installed, runner, *_) in AGENTS.items():
         if program == installed[0] and program != "node":
             return id_
         if runner and program == runner[0] and any(_is_package(w, runner[-1]) for w in command[1:]):
@@ -106,7 +106,7 @@ def known_agent(id_: str, machine: Machine) -> ConfiguredAgent:
         machine: the machine, whose installed programs decide how the agent is started.
     """
     command = command_of(id_, lambda program: machine.find(program) is not None)
-    name, _, _, env, _ = AGENTS[id_]
+    name, _, _, env, *_ = AGENTS[id_]
     return ConfiguredAgent(name, tuple(command), Path(), dict(env))
 
 
@@ -123,8 +123,11 @@ def recorded(
     """
     command, env, notes = list(agent.agent), dict(agent.env), []
     path = machine.find(command[0])
+    id_ = known_id(agent.agent)
     if path is None:
-        notes.append(f"{command[0]} was not found in PATH; put its absolute path there")
+        is_known = id_ is not None and command[0] == AGENTS[id_][1][0]
+        typed = advice(id_, lambda _: False) if id_ is not None and is_known else ""
+        notes.append(typed or f"{command[0]} was not found in PATH; put its absolute path there")
     else:
         command[0] = path
     interpreter = None if path is None or not is_graphical else machine.interpreter_of(path)
@@ -136,7 +139,7 @@ def recorded(
         f"{agent.name.removesuffix(SUFFIX)}{SUFFIX}",
         (*own, "record", "--", *command),
         env,
-        known_id(agent.agent),
+        id_,
         agent.value,
         frozenset(agent.env) if agent.path != Path() else frozenset(),
         tuple(notes),

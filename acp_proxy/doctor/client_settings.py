@@ -234,5 +234,5 @@ def _with_path(machine: Machine, path: str) -> Machine:
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Divides the words that start acp-proxy into those before it, such as ``env``, and its own."""
-    count = 3 if words[-2:-1] == ("-m",) else 1
+    count = 1 if words[-2:-1] != ("-m",) else 4 if words[-3:-2] == ("-P",) else 3
     return [*words[:-count]], [*words[-count:]]

@@ -41,7 +41,7 @@ def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_module_has_the_script_beside_its_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the one in PATH, else the module."""
+    """Else the one in PATH, else the module, but none of the current directory."""
     monkeypatch.setattr(sys, "argv", ["/x/acp_proxy/__main__.py"])
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
     found = script(tmp_path / "bin")
@@ -51,7 +51,7 @@ def test_a_module_has_the_script_beside_its_python(
     assert own_command(machine) == (str(beside),)
     beside.unlink()
     found.unlink()
-    assert own_command(machine) == (str(tmp_path / "venv/python"), "-m", "acp_proxy")
+    assert own_command(machine) == (str(tmp_path / "venv/python"), "-P", "-m", "acp_proxy")
 
 
 def test_a_path_that_goes_away_is_known() -> None:

@@ -130,8 +130,11 @@ CONTROLS = [chr(n) for n in (*range(32), 127) if chr(n) != "\n"]
 
 def test_each_known_agent_has_a_snippet() -> None:
     """Each client has a snippet for each known agent; agent-shell names those that it supports."""
-    agent = recorded(known_agent("nova", NOBODY), OWN, NOBODY, is_graphical=True)
+    agent = recorded(known_agent("gemini", NOBODY), OWN, NOBODY, is_graphical=True)
     assert agent.notes == ("npx was not found in PATH; put its absolute path there",)
+    agent = recorded(known_agent("nova", NOBODY), OWN, NOBODY, is_graphical=True)
+    assert agent.command == (*OWN, "record", "--", "nova", "acp")  # its package was not compared
+    assert agent.notes[0].endswith("; if you trust it, type: npx -y @compass-ai/nova acp")
     assert 'extend("opencode", {' in BY_NAME["codecompanion"].snippet([agent])
     with pytest.raises(BadSettings, match="it has for auggie, claude-acp"):
         BY_NAME["agent-shell"].snippet([agent])

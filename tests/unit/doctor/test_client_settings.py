@@ -87,7 +87,7 @@ def test_a_recording_may_be_played(tmp_path: Path) -> None:
         ("record -- ~/bin/agent",
          "the agent ~/bin/agent cannot be found: ~ and variables are not expanded"),
         ("record -- @opencod", "no known agent '@opencod'; did you mean @opencode?"),
-        ("record -- @opencode", "the agent npx was not found"),
+        ("record -- @opencode", "the agent opencode was not found"),
     ],
 )  # fmt: skip
 def test_wrong_arguments(tmp_path: Path, words: str, text: str) -> None:
@@ -186,10 +186,12 @@ def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
     configure(tmp_path, "env", "B=2", own, "record", "--", f"{tmp_path}/bin/agent", A="1")
     assert len(lines(client_settings(machine(tmp_path, ask)))) == 1
     python = str(program(tmp_path / "bin/python"))
-    entry = ("-m", "acp_proxy", "record", "--", f"{tmp_path}/bin/agent")
-    configure(tmp_path, python, *entry, A="1", B="2")
-    assert len(lines(client_settings(machine(tmp_path, ask)))) == 1
-    assert asked == [([own], "1", "2"), ([python, "-m", "acp_proxy"], "1", "2")]
+    for words in (["-m", "acp_proxy"], ["-P", "-m", "acp_proxy"]):
+        entry = (*words, "record", "--", f"{tmp_path}/bin/agent")
+        configure(tmp_path, python, *entry, A="1", B="2")
+        assert len(lines(client_settings(machine(tmp_path, ask)))) == 1
+        assert asked.pop() == ([python, *words], "1", "2")
+    assert asked == [([own], "1", "2")]
 
 
 def test_what_is_not_started(tmp_path: Path) -> None:
