@@ -297,7 +297,8 @@ def _needed_for_dask() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as e:
-        raise Refusal(f"--executor dask needs {e.name}: pip install 'acp-proxy[dask]'") from None
+        install = "pip install '/path/to/acp-proxy[dask]', with the checkout or the wheel"
+        raise Refusal(f"--executor dask needs {e.name}: {install}") from None
 
 
 def _expand_url(url: str, executor: str | None) -> list[str]:

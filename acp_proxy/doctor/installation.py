@@ -50,13 +50,13 @@ def start_script(context: DoctorContext) -> Iterator[CheckResult]:
         yield warning(
             "path",
             f"{words} is in a cache or a temporary directory and may be removed some day",
-            advice="install acp-proxy for good, with pipx or uv tool, before an editor uses it",
+            advice="install the checkout or the wheel with pipx or uv tool before an editor uses it",
         )
     elif (environment := _virtual_environment(script)) is not None:
         yield warning(
             "path",
             f"it is in the virtual environment {environment} and goes with it",
-            advice="for an editor, install it with pipx or uv tool",
+            advice="for an editor, install the checkout or the wheel with pipx or uv tool",
         )
     yield from _by_name(context, script)
 

@@ -137,7 +137,7 @@ def test_the_page_uses_what_there_is() -> None:
 def test_it_is_installed_once(
     gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path
 ) -> None:
-    """From its own source or in the version that is given, in an environment of its own."""
+    """From its own source or from the wheel that is given, in an environment of its own."""
     python = tmp_path / "programs/python"
     program(
         "python",
@@ -145,18 +145,26 @@ def test_it_is_installed_once(
         f'else echo "$*" >>{tmp_path}/pip; touch "$(dirname "$0")/acp-proxy"; fi',
     )
     pip = tmp_path / "pip"
-    for version, count in (("", 1), ("", 1), ("1.2", 2)):
+    wheel = "vendor/acp_proxy-1.2-py3-none-any.whl"
+    for version, count in (("", 1), ("", 1), (wheel, 2)):
         job = gate(version=version)
         job.github["action_path"] = "/actions/acp proxy"
         job.outputs["python"] = {"python-path": str(python)}
-        installed = tmp_path / f"runner/acp-proxy/{version or 'own'}/bin/acp-proxy"
+        name = re.sub(r"[^\w.]", "_", version) or "own"
+        installed = tmp_path / f"runner/acp-proxy/{name}/bin/acp-proxy"
         job.step(STEPS["install"])
         assert not job.has_failed, job.log
         assert job.outputs["install"] == {"program": str(installed)}
         assert len(pip.read_text().splitlines()) == count
     first, second = pip.read_text().splitlines()
     assert first == "-m pip install --quiet --disable-pip-version-check /actions/acp proxy"
-    assert second == "-m pip install --quiet --disable-pip-version-check acp-proxy==1.2"
+    assert second == f"-m pip install --quiet --disable-pip-version-check {wheel}"
+    job = gate(version="1.2")
+    job.github["action_path"] = "/actions/acp proxy"
+    job.outputs["python"] = {"python-path": str(python)}
+    job.step(STEPS["install"])
+    assert job.has_failed
+    assert len(pip.read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize(

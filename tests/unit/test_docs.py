@@ -595,3 +595,16 @@ def test_make_alone_prints_help() -> None:
     """`make` alone makes nothing."""
     done = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True)
     assert "make demo" in done.stdout
+
+
+def test_nothing_is_installed_from_an_index_that_does_not_have_it() -> None:
+    """Whoever took the name acp-proxy there would be run by all who follow a recipe."""
+    places = ["README.md", "SECURITY.md", "action.yml", "ci", "docs", "examples", "acp_proxy"]
+    files = [path for place in places for path in [ROOT / place, *(ROOT / place).rglob("*")]]
+    by_name = re.compile(
+        r"(?:pip3? install|pipx install|tool install|uvx|GATE_INSTALL:)"
+        r"(?: -\S+)* ['\"]?acp-proxy(?:\[|==|['\"\s])"
+    )
+    suffixes = {".md", ".yml", ".py", ".toml"}
+    texts = [(path, path.read_text("utf-8")) for path in files if path.suffix in suffixes]
+    assert [path for path, text in texts if by_name.search(text)] == []

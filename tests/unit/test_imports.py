@@ -176,10 +176,11 @@ def test_only_a_batch_on_a_cluster_needs_dask() -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     )
+    install = "pip install '/path/to/acp-proxy[dask]', with the checkout or the wheel"
     assert done.stdout.splitlines() == [
         "[]",
-        "Refusal --executor dask needs dask: pip install 'acp-proxy[dask]'",
-        "Refusal --executor dask needs fsspec: pip install 'acp-proxy[dask]'",
+        f"Refusal --executor dask needs dask: {install}",
+        f"Refusal --executor dask needs fsspec: {install}",
     ]
 
 
