@@ -36,7 +36,7 @@ _OF_KEYS = (SIGINT, SIGQUIT)
 """The signals that a key sends to all processes of the terminal's foreground group."""
 _SI_KERNEL = 0x80
 """The code of a signal that no process has sent."""
-_TOLD = "told to stop"
+_STOPPED = "told to stop"
 _MOST_NAMED = 10
 _SMALL_STACK = 1 << 18
 """Bytes of a thread's stack where there is no room for the usual 8 MB."""
@@ -135,7 +135,7 @@ class Relay:
         What is left of one that has ended by itself lives on, as it would without us.
         """
         why = self._why()
-        if self.agent.was_stopped or why == _TOLD:
+        if self.agent.was_stopped or why == _STOPPED:
             self.agent.kill_group()
         elif left := self.agent.let_go():
             some = ", ".join([*left[:_MOST_NAMED], "..."] if len(left) > _MOST_NAMED else left)
@@ -189,7 +189,7 @@ class Relay:
 
     def _why(self) -> str:
         if self.stopping.is_set or self.agent.exit_status - 128 in self._from_keys:
-            return _TOLD
+            return _STOPPED
         if self.to_agent.ended.is_set:
             return "the client closed its end"
         return "the agent exited"

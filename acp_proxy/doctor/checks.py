@@ -21,7 +21,7 @@ CHECKS: Sequence[Callable[[DoctorContext], Iterator[CheckResult]]] = (
     client_settings,
     leftovers,
 )
-"""The checks. Each yields at least one result, and creates and changes no file."""
+"""The checks. Each yields at least one result, and leaves all files as they were."""
 _ORDER = [CheckStatus.OK, CheckStatus.WARNING, CheckStatus.ERROR]
 
 

@@ -1,11 +1,15 @@
 """Checks whether recordings can be made: their directory, its permissions, and the free space."""
 
+import contextlib
 import os
 import shlex
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from acp_proxy.capture.process_groups import SHELL
 from acp_proxy.doctor.context import DoctorContext, error, ok, warning
 from acp_proxy.doctor.values import CheckResult, CheckStatus
 from acp_proxy.plain_files import reason
@@ -16,6 +20,7 @@ _SCARCE = 1_000_000_000
 """Bytes of free space below which there is a warning."""
 _TOO_LITTLE = 50_000_000
 """Bytes of free space below which there is an error: a recording of an hour can be as large."""
+_PATIENCE_S = 30
 
 
 def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
@@ -28,7 +33,7 @@ def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
     try:
         status = where.stat()
     except FileNotFoundError:
-        yield _missing(where)
+        yield _missing(context)
         return
     except OSError as e:
         yield error("recordings", f"{where} cannot be read: {reason(e)}")
@@ -41,6 +46,8 @@ def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
         )
         return
     troubles = [*_permissions(where, status), *_room(context)]
+    if not troubles and (why := _trial(context)):
+        troubles.append(error("recordings", f"record does not work here: {why}"))
     if not any(trouble.status is CheckStatus.ERROR for trouble in troubles):
         found = paths(where)
         size = byte_size(sum(map(disk_size, found)))
@@ -50,14 +57,46 @@ def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
     yield from troubles
 
 
-def _missing(where: Path) -> CheckResult:
+def _trial(context: DoctorContext) -> str:
+    """Records an empty conversation and removes it; returns what prevents that, or nothing."""
+    where = context.recordings
+    made = [place for place in (where, *where.parents) if not place.exists()]
+    path = where / f"doctor-{os.urandom(4).hex()}.db"
+    record = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
+    environ = context.machine.environ.items()
+    try:
+        done = subprocess.run(
+            [*record, "-o", str(path), "--", SHELL, "-c", ":"],
+            env={name: value for name, value in environ if not name.startswith("ACP_PROXY_")},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it has not ended within {_PATIENCE_S} seconds"
+    finally:
+        with contextlib.suppress(OSError):
+            for file in where.glob(f"{path.name}*"):
+                file.unlink()
+            for place in made:
+                place.rmdir()
+    own = [line for line in done.stderr.splitlines() if line.startswith("acp-proxy: ")]
+    if own:
+        return own[-1].removeprefix("acp-proxy: ")
+    return f"it exits with {done.returncode}" if done.returncode else ""
+
+
+def _missing(context: DoctorContext) -> CheckResult:
+    where = context.recordings
     if where.is_symlink():
         return error("recordings", f"{where} is a symbolic link to nothing")
-    above = next(parent for parent in where.parents if parent.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+    if why := _trial(context):
         return error(
             "recordings",
-            f"{where} cannot be made, since {above} cannot be written to",
+            f"{where} cannot be made: {why}",
             advice="nothing is recorded until that is allowed, or ACP_PROXY_RECORDINGS names"
             " another directory",
         )

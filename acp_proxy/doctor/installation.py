@@ -50,7 +50,7 @@ def start_script(context: DoctorContext) -> Iterator[CheckResult]:
         yield warning(
             "path",
             f"{words} is in a cache or a temporary directory and may be removed some day",
-            advice="install the checkout or the wheel with pipx or uv tool before an editor uses it",
+            advice="before an editor uses it, install the checkout or the wheel: pipx or uv tool",
         )
     elif (environment := _virtual_environment(script)) is not None:
         yield warning(

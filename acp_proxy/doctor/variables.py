@@ -32,6 +32,14 @@ def variables(context: DoctorContext) -> Iterator[CheckResult]:
         context: the machine, and how acp-proxy is started on it.
     """
     environ = context.machine.environ
+    parts = environ.get("PYTHONPATH", "").split(":") if environ.get("PYTHONPATH") else []
+    if any(not part.startswith("/") for part in parts):
+        yield warning(
+            "variables",
+            "PYTHONPATH has an empty or a relative part: Python runs code of the current directory,"
+            " which may be somebody else's where an editor starts an agent",
+            advice="this is for the shell; also change it where it is set, such as in ~/.profile",
+        )
     usual = []
     for name in sorted(name for name in environ if name.startswith(PREFIX)):
         value = environ[name]

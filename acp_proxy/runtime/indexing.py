@@ -77,7 +77,11 @@ class Indexing:
                     indexer.settle()  # a client that keeps its end open may have left half a line
                     self._keep_damage(indexer)
                     database.close(indexer.connection)
-                    self._log.remove()
+                    if not self.path.exists():
+                        self._complain("it was removed")
+                        return
+                    with contextlib.suppress(FileNotFoundError):  # somebody was quicker
+                        self._log.remove()
                 else:
                     database.close(indexer.connection)
                 return
@@ -161,13 +165,16 @@ class Indexing:
         except (sqlite3.Error, OSError, ValueError):
             return None
 
-    def _complain(self, error: Exception) -> None:
-        if not self._has_complained:
-            self._has_complained = True
-            warn(
-                f"cannot index into {self.path}: {error}; "
-                f"the recording is kept in {self._log.path}, and inspect indexes it later"
-            )
+    def _complain(self, error: object) -> None:
+        if self._has_complained:
+            return
+        self._has_complained = True
+        kept = f"the recording is kept in {self._log.path}, and inspect indexes it later"
+        if not Path(self._log.path).exists():
+            kept = f"{self._log.path} was removed as well, so nothing is kept"
+            if self.path.exists():
+                kept = f"{self._log.path} was removed, so only what was indexed is kept"
+        warn(f"cannot index into {self.path}: {error}; {kept}")
 
 
 def _may_pass(error: Exception) -> bool:

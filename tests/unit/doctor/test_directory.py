@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
+from attrs import evolve
 
 from acp_proxy.doctor.directory import recordings_directory
 from tests.commands import run
-from tests.examined import lines, machine
+from tests.examined import lines, machine, with_environment
 from tests.log_writer import record_conversation
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
@@ -29,16 +28,17 @@ def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
     assert line.endswith(" are free")
 
 
-def test_a_directory_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing directory is fine if the first recording can make it, otherwise an error."""
+def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
+    """A missing directory is fine if a recording can make it, which is tried and undone."""
     context = machine(tmp_path)
     context.recordings.rmdir()
     assert lines(recordings_directory(context)) == [
         f"✓ {context.recordings} is not there yet; the first recording makes it"
     ]
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    (found,) = lines(recordings_directory(context))
-    assert found.startswith(f"✗ {context.recordings} cannot be made, since ")
+    assert not context.recordings.exists()
+    inside = evolve(context, recordings=context.recordings / "a/b")
+    assert lines(recordings_directory(inside))[0].startswith("✓ ")
+    assert not context.recordings.exists()
     context.recordings.symlink_to("nothing")
     assert lines(recordings_directory(context)) == [
         f"✗ {context.recordings} is a symbolic link to nothing"
@@ -47,6 +47,24 @@ def test_a_directory_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monke
     context.recordings.touch()
     (found,) = lines(recordings_directory(context))
     assert found == f"✗ {context.recordings} is not a directory, so nothing is recorded"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="expected Linux and its /proc")
+def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
+    """Not even by the superuser, whom no permission holds; `record` says why."""
+    context = evolve(machine(tmp_path), recordings=Path("/proc/foo"))
+    (found,) = lines(recordings_directory(context))
+    assert found.startswith("✗ /proc/foo cannot be made: cannot record into /proc/foo/doctor-")
+    assert "No such file or directory" in found
+
+
+def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
+    """What `record` says of itself is the reason, and nothing of the trial is left."""
+    context = machine(tmp_path)
+    (tmp_path / "acp_proxy.py").write_text("import sys; sys.exit('acp-proxy: no luck today')")
+    context = with_environment(context, PYTHONPATH=str(tmp_path))
+    assert lines(recordings_directory(context)) == ["✗ record does not work here: no luck today"]
+    assert list(context.recordings.iterdir()) == []
 
 
 @pytest.mark.parametrize(

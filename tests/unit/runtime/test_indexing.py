@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import trio
@@ -14,9 +14,6 @@ from acp_proxy.runtime import indexing
 from acp_proxy.runtime.indexing import Indexing
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.reader import RecordingReader
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LINE = b'{"jsonrpc":"2.0","method":"m"}\n'
 PROMPT = b'{"jsonrpc":"2.0","id":0,"method":"session/prompt"}\n'
@@ -84,3 +81,31 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
     is_open = Indexing(log, fsync=False).is_open_request
     assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True
     assert await trio.to_thread.run_sync(is_open, Direction.TO_CLIENT) is False
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"),
+    [
+        ([".log"], None),
+        (["", ".log"], "it was removed; {log} was removed as well, so nothing is kept"),
+        ([""], "it was removed; the recording is kept in {log}, and inspect indexes it later"),
+    ],
+)
+def test_only_what_is_there_is_said_to_be_kept(
+    log: CaptureLog, gone: list[str], said: str | None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody may remove database and log meanwhile."""
+    log.append(TO_AGENT, 1, LINE)
+    it = Indexing(log, fsync=False)
+    it._open()
+    log.event(CLOSE, {"reason": "the agent exited"})
+    for suffix in gone:
+        Path(f"{it.path}{suffix}").unlink()
+    it.finish()
+    told = capfd.readouterr().err
+    if said is None:
+        assert told == ""
+        with RecordingReader(it.path) as reader:
+            assert reader.count() == 1
+    else:
+        assert told == f"acp-proxy: cannot index into {it.path}: {said.format(log=log.path)}\n"
