@@ -29,11 +29,13 @@ class NotARecording(UnreadableRecording):
 
 
 class DamagedRecording(UnreadableRecording):
-    """Raised when a recording is damaged; it is never shown as an empty one."""
+    """Raised when a recording is damaged or was changed; it is never shown as an empty one."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path, reason: str, *, is_foreign: bool = False) -> None:
         quoted = shlex.quote(str(path))
-        super().__init__(path, f"it is damaged ({reason}); try `sqlite3 {quoted} .recover`")
+        damaged = f"it is damaged ({reason}); try `sqlite3 {quoted} .recover`"
+        # No other program should be sent to what may be made to harm whoever reads it.
+        super().__init__(path, f"no recorder has made it so ({reason})" if is_foreign else damaged)
 
 
 class NewerRecording(UnreadableRecording):

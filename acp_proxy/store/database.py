@@ -18,7 +18,7 @@ from acp_proxy.errors import (
 from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.store import devtools_database
 from acp_proxy.store.checked_values import HELD, LONGEST_TEXT, LineTooLarge, is_too_large
-from acp_proxy.store.schema import APPLICATION_ID, VERSION, check_tables
+from acp_proxy.store.schema import APPLICATION_ID, VERSION, ForeignTables, check_tables
 from acp_proxy.store.side_files import (
     JOURNAL,
     WAL,
@@ -283,7 +283,7 @@ def unreadable(path: Path, error: Exception) -> UnreadableRecording:
         return UnreadableRecording(path, reason(error))
     if isinstance(error, LineTooLarge):
         return UnreadableRecording(path, str(error))
-    return DamagedRecording(path, str(error))
+    return DamagedRecording(path, str(error), is_foreign=isinstance(error, ForeignTables))
 
 
 def _check_header(path: Path) -> None:

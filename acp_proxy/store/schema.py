@@ -181,8 +181,16 @@ LIMIT 1
 """
 
 
+class ForeignTables(sqlite3.DatabaseError):
+    """Raised when a database has what no recorder makes."""
+
+
 def check_tables(connection: sqlite3.Connection) -> None:
-    """Raises `sqlite3.Error` if a table is no plain one, if there is a trigger, or on damage."""
+    """Raises `ForeignTables` if a table is no plain one or there is a trigger.
+
+    Raises:
+        sqlite3.Error: the database is damaged.
+    """
     odd = connection.execute(_ODD).fetchone()
     if odd is not None:
-        raise sqlite3.DatabaseError(f"{odd[0]} is a {odd[1]}, where a recorder makes plain tables")
+        raise ForeignTables(f"{odd[0]} is a {odd[1]}, where a recorder makes plain tables")
