@@ -157,9 +157,11 @@ class OwnGroup:
             os.kill(self._guardian, SIGKILL)
             reap(self._guardian)
             self._guardian = None
+        if not (left := self.find()):
+            return []
         from acp_proxy.capture.process_table import program_name
 
-        return [program_name(process) for process in self.find()]
+        return [program_name(process) for process in left]
 
     def kill_holders(self, pipes: "Collection[str]") -> None:
         """Kills what holds one of these pipes; where that cannot be seen, all of the group.
@@ -176,14 +178,14 @@ class OwnGroup:
 
     def find(self) -> "list[Process]":
         """Returns the living processes of the group, as far as they can be seen."""
-        from acp_proxy.capture.process_table import all_processes
-
         try:
             os.killpg(self.id, 0)  # costs less than to read the table, where nothing is left
         except ProcessLookupError:
             return []
         except PermissionError:
             pass
+        from acp_proxy.capture.process_table import all_processes
+
         return [
             process
             for process in all_processes()

@@ -215,26 +215,33 @@ class Relay:
 
     def _pass_signals_on(self) -> None:
         while True:
-            signum, from_keys = self._next_signal()
+            signum, from_keys, sender = self._next_signal()
             if from_keys:  # the terminal has sent it to the agent as well, which may handle it
                 self._from_keys.add(signum)
                 reason = "by the terminal, to client and agent alike"
                 self.log.event(SIGNAL, {"signal": signum, "action": "passed on", "reason": reason})
                 continue
-            self.log.event(SIGNAL, {"signal": signum, "action": "passed on"})
+            self.log.event(SIGNAL, {"signal": signum, "action": "passed on", **sender})
             self.agent.send_signal(signum)
             if signum in STOPPING:
                 self.agent.send_signal(SIGCONT)  # a stopped process gets no other signal
                 self.stopping.set()
 
-    def _next_signal(self) -> "tuple[int, bool]":
-        """Waits for a signal; returns it, and whether the agent has got it from a terminal too."""
-        if not self.agent.group.is_shared:
-            return sigwait(self._signals), False
-        from _signal import sigwaitinfo
+    def _next_signal(self) -> "tuple[int, bool, dict[str, str | int | list[str]]]":
+        """Waits for a signal.
 
+        Returns:
+            The signal, whether the agent has got it from a terminal too, and for the log whether it
+            is our parent that has sent it.
+        """
+        try:
+            from _signal import sigwaitinfo
+        except ImportError:  # macOS
+            return sigwait(self._signals), False, {}
         info = sigwaitinfo(self._signals)
-        return info.si_signo, info.si_signo in _OF_KEYS and info.si_code == _SI_KERNEL
+        is_key = info.si_signo in _OF_KEYS and info.si_code == _SI_KERNEL
+        sender = {"sender": "parent"} if info.si_pid == self.parent else {}
+        return info.si_signo, is_key and self.agent.group.is_shared, {**sender}
 
 
 class _Gate:

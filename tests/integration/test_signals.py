@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -47,6 +48,21 @@ def test_a_signal_reaches_the_whole_group_once(
         (signum.name, "passed on"),
         ("SIGUSR1", "passed on"),
     ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, which names the sender")
+@pytest.mark.parametrize("is_client", [True, False])
+def test_the_recording_tells_a_signal_of_the_client(record: Recorder, is_client: bool) -> None:
+    """A recorder that its client stops is told from one that somebody else stops."""
+    talk = record(shell("echo ready; exec sleep 1000"))
+    talk.expect(b"ready\n")
+    if is_client:
+        talk.process.send_signal(signal.SIGTERM)
+    else:
+        subprocess.run(["/bin/sh", "-c", "kill $1", "sh", str(talk.process.pid)], check=True)
+    assert talk.wait() == -signal.SIGTERM
+    (event,) = talk.recording.events("signal")
+    assert event.get("sender") == ("parent" if is_client else None)
 
 
 @pytest.mark.parametrize("signum", STOPPING, ids=lambda s: s.name)
