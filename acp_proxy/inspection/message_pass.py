@@ -8,7 +8,7 @@ the first of them is read. That is what makes the pass quick: most frames are su
 
 from collections.abc import Callable, Iterator
 
-from acp_proxy.protocol.connection import FORCED, Connection
+from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State, Transition
 from acp_proxy.protocol.dialects import OPENING, PROMPT
 from acp_proxy.protocol.jsonrpc import Message, read
@@ -40,11 +40,9 @@ class MessagePass:
         self, reader: RecordingReader, first: TurnRow | None = None, dialect: str | None = None
     ) -> None:
         recording, state = reader.recording, State()
-        is_known = first is not None or recording.dialect_reason == FORCED
         if first is not None:
             state.next_turn = first.id
-        known = dialect or (recording.dialect if is_known else None)
-        self.connection = Connection(state, known or "auto")
+        self.connection = Connection(state, dialect or recording.dialect or "auto")
         """Its state is that after the frame that was yielded last."""
         self._reader = reader
         self._has_times = recording.has_durations

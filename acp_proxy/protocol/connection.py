@@ -30,13 +30,13 @@ from acp_proxy.protocol.dialects import (
     PERMISSION,
     PROMPT,
     V2,
+    Evidence,
     body,
-    dialect_of_frame,
 )
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.session_tracker import SessionTracker
-from acp_proxy.protocol.states import PHASES, TURNS, Phase, StateEvent, TurnPhase, Violation, step
+from acp_proxy.protocol.states import PHASES, TURNS, StateEvent, TurnPhase, Violation, step
 from acp_proxy.protocol.updates import UPDATE
 
 FORCED = "forced by --dialect"
@@ -47,7 +47,7 @@ _CANCELLED_CODES = {-32800: None, -32003: DRAFT}
 # Looking up a member of an enum takes a while.
 _NOTIFICATION, _REQUEST, _BATCH = Kind.NOTIFICATION, Kind.REQUEST, Kind.BATCH
 _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
-_TO_AGENT, _READY = Direction.TO_AGENT, Phase.READY
+_TO_AGENT = Direction.TO_AGENT
 
 
 class Connection:
@@ -63,7 +63,7 @@ class Connection:
         self._violations: list[Violation] = []
         self._tracker = SessionTracker(self.state, self._violations)
         if dialect != "auto" and not self.state.forced:
-            self.state.forced = True
+            self.state.forced = self.state.evidence.is_complete = True
             self.state.handshake.dialect = dialect
             self.state.handshake.dialect_reason = FORCED
 
@@ -171,7 +171,7 @@ class Connection:
         elif method == CANCEL and direction is _TO_AGENT:
             for turn in self.state.turns.get(done.session or "", ()):
                 turn.state = self._step_turn(turn, StateEvent.CANCEL)
-        if self.state.handshake.dialect is None:
+        if not self.state.evidence.is_complete:
             self._detect_dialect(message)
         return done
 
@@ -195,7 +195,7 @@ class Connection:
     def _request(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
         state, method = self.state, message.method
         done = Transition(method, None, message.session, None, message.tool_call, message.terminal)
-        if state.handshake.dialect is None:
+        if not state.evidence.is_complete and (direction is _TO_AGENT or method not in INITIALIZE):
             self._detect_dialect(message)
         if method != PROMPT or direction is not _TO_AGENT:
             self._place(done, message)
@@ -350,9 +350,9 @@ class Connection:
         self.state.phase = step(PHASES, self.state.phase, event, self._violations, "connection")
 
     def _detect_dialect(self, message: Message, answered: str | None = None) -> None:
-        """Detects the dialect from a message, unless an initialize exchange was answered."""
-        handshake = self.state.handshake
-        if handshake.dialect is not None or self.state.phase is _READY:
-            return
-        if found := dialect_of_frame(message, answered):
-            handshake.dialect, handshake.dialect_reason = found.dialect, found.reason
+        """Detects the dialect by the messages of the handshake and the first turn."""
+        state, evidence = self.state, self.state.evidence
+        if evidence.take(message, answered) and (found := evidence.best()) is not None:
+            state.handshake.dialect, state.handshake.dialect_reason = found
+        if evidence.is_complete:
+            state.evidence = Evidence(is_complete=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import define, field
 
-from acp_proxy.protocol.dialects import dialect_of_initialize
+from acp_proxy.protocol.dialects import Evidence
 from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.states import Phase, SessionState, TerminalState, TurnPhase, Violation
@@ -167,6 +167,8 @@ class State:
     result: dict[str, Any] = field(factory=dict)
     """Of the latest answer to it, with the agent's."""
     forced: bool = False
+    evidence: Evidence = field(factory=Evidence)
+    """What the dialect was detected by, up to the end of the first turn."""
     phase: Phase = Phase.NEW
     unnamed: SessionDirectories = field(factory=SessionDirectories)
     """The directories of sessions, while the dialect may be the draft."""
@@ -205,7 +207,7 @@ class Transition:
 
 
 def meet(state: State, result: dict[str, Any] | None) -> None:
-    """Takes names, versions and the dialect from the handshake.
+    """Takes names and versions from the handshake.
 
     Args:
         state: has the params of the request.
@@ -223,8 +225,6 @@ def meet(state: State, result: dict[str, Any] | None) -> None:
             handshake.protocol_version = str(version)
         else:
             handshake.protocol_version = _text(result, "protocolVersion")
-    if not state.forced and (found := dialect_of_initialize(state.params, result)):
-        handshake.dialect, handshake.dialect_reason = found.dialect, found.reason
 
 
 def _either(value: dict[str, Any], *names: str) -> dict[str, Any]:

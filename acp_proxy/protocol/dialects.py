@@ -1,11 +1,16 @@
 """The methods of ACP, and its dialects: official v1, its next version v2, and the 1.0 draft.
 
-The version number alone does not decide: v1 and the draft both send 1. The initialize exchange
-decides, and its result outweighs its params: after a v2 client is answered with version 1, both
-peers use v1. Where no initialize was recorded, the first frame decides that only one dialect has.
+The version number alone does not decide: v1 and the draft both send 1. Nor does ``initialize``, of
+which some peers write the members of another dialect than they speak. So `Evidence` looks at all
+that is sent up to the end of the first turn. Each method, each kind of update and each answer votes
+once, by the first message of its kind, for the dialects in which it can be written so; a request
+that is refused as invalid has no vote. The result of ``initialize`` outweighs its params: after a
+v2 client is answered with version 1, both use v1. Where votes are equal, the handshake decides.
 """
 
 from typing import Any, NamedTuple
+
+from attrs import define, field, frozen
 
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message
@@ -30,78 +35,194 @@ which the agent asks for it."""
 PROMPT_WITH_CONTENT = "session/prompt with content"
 """Why a recording without an initialize is taken for one of the draft; v1 requires ``prompt``."""
 
+FORMER_REASON = "capabilities and clientInfo in the initialize request"
+"""Why earlier versions took a connection for one of the draft, whatever else it showed."""
+
+_RESULT = "the answer to initialize"
+_HANDSHAKE = (INITIALIZE[0], _RESULT)
+_NO_SIGN = "protocolVersion 1 in initialize, and no sign of another dialect"
+_MOST_MIXED = 3
+_REFUSED = (-32600, -32601, -32602)
+"""Codes of errors by which a peer says that it does not know a request as it was written."""
+_MEMBERS = {
+    "session/new": {"cwd": [V1, V2], "workingDirectory": [DRAFT]},
+    PROMPT: {"prompt": [V1, V2], "content": [DRAFT]},
+    PERMISSION: {"toolCall": [V1], "subject": [V2], "operation": [DRAFT]},
+    "session/load": {"cwd": [V1]},
+    "session/set_mode": {"modeId": [V1]},
+    "authenticate": {"methodId": [V1]},
+}
+"""Members of params by which methods show their dialect."""
+
 
 class DetectedDialect(NamedTuple):
     """A dialect, and why."""
 
     dialect: str
     reason: str
+    """With the places that are written in another dialect."""
 
 
-def dialect_of_initialize(
-    params: dict[str, Any], result: dict[str, Any] | None
-) -> DetectedDialect | None:
-    """Finds out the dialect from an initialize exchange.
+@frozen
+class Vote:
+    """What one message shows of the dialect."""
 
-    Args:
-        params: of the request.
-        result: of the answer; None while there is none.
+    place: str
+    """Where: a method, a kind of update, or the answer to a method."""
+    dialects: list[str]
+    """Those that write it so."""
+    reason: str
+    weight: int = 2
 
-    Returns:
-        None if they leave it open.
+
+@define
+class Evidence:
+    """What the messages up to the end of the first turn show of the dialect.
+
+    It is stored with the state of the connection, so its names are a format.
     """
-    if result is not None and (found := _dialect_of_result(result)):
-        return found
-    version = params.get("protocolVersion")
-    if result is not None and isinstance(answered := result.get("protocolVersion"), int):
-        version = answered
+
+    votes: list[Vote] = field(factory=list)
+    seen: set[str] = field(factory=set)
+    """The kinds of messages that have voted, or had nothing to say."""
+    is_complete: bool = False
+    """Whether the first turn has ended, and later messages change nothing."""
+
+    def take(self, message: Message, answered: str | None = None) -> bool:
+        """Takes the next message.
+
+        Args:
+            message: the message.
+            answered: the method of the request that it answers, if it is an answer.
+
+        Returns:
+            Whether the best dialect, or the reason for it, may be another one now.
+        """
+        if self.is_complete:
+            return False
+        kind = f"{answered or ''} {message.method or ''} {message.update or ''}"
+        vote = None
+        if message.method in INITIALIZE:
+            self.votes = [one for one in self.votes if one.place not in _HANDSHAKE]
+            vote = _vote_of_params(_params(message))
+        elif answered in INITIALIZE:
+            vote = _vote_of_result(body(message, "result"))
+        elif kind not in self.seen:
+            self.seen.add(kind)
+            vote = _vote_of_answer(message) if answered == PROMPT else _vote_of_frame(message)
+        if message.error_code in _REFUSED and answered not in INITIALIZE:
+            self.votes = [one for one in self.votes if one.place != answered]
+        elif vote is not None:
+            self.votes.append(vote)
+        if answered == PROMPT and message.kind is Kind.RESPONSE:
+            # In v2 this only accepts the prompt.
+            self.is_complete = (found := self.best()) is not None and found.dialect != V2
+        elif message.update == "state_update" and message.state == "idle":
+            self.is_complete = self.best() is not None
+        return vote is not None or message.error_code is not None
+
+    def best(self) -> DetectedDialect | None:
+        """Returns the dialect for which there is most evidence; None while that is open."""
+        handshake = [one.dialects[0] for one in self.votes if one.place in _HANDSHAKE]
+        votes, possible = self.votes, [V1, V2, DRAFT]
+        if handshake and handshake[-1] != V2:
+            possible.remove(V2)  # the version is that of the answer, or at most that of the request
+            votes = [one for one in votes if one.place != INITIALIZE[0] or one.dialects != [V2]]
+        weights = {
+            dialect: sum(one.weight for one in votes if dialect in one.dialects)
+            for dialect in possible
+            if any(dialect in one.dialects for one in votes)
+        }
+        leading = [one for one in weights if weights[one] == max(weights.values())]
+        preferred = [one for one in reversed(handshake) if one in leading]
+        if not leading or (len(leading) > 1 and not preferred):
+            return None
+        best = preferred[0] if preferred else leading[0]
+        mixed = _mixed(votes, best)
+        ours = [one for one in votes if best in one.dialects]
+        counted = [one for one in ours if one.weight and mixed] or ours
+        reason = max(
+            counted, key=lambda one: (one.place in _HANDSHAKE, one.weight, -len(one.dialects))
+        ).reason
+        return DetectedDialect(best, "; ".join([reason, *mixed]))
+
+
+def _mixed(votes: list[Vote], dialect: str) -> list[str]:
+    """What is written in another dialect; a few of the places."""
+    others = {
+        one.place: one.dialects[0] for one in votes if one.weight and dialect not in one.dialects
+    }
+    return [f"{place} is written as {other}" for place, other in others.items()][:_MOST_MIXED]
+
+
+def _vote_of_params(params: dict[str, Any]) -> Vote | None:
+    version, place = params.get("protocolVersion"), INITIALIZE[0]
     if version == 2:
-        return DetectedDialect(V2, "protocolVersion 2 in initialize")
+        return Vote(place, [V2], "protocolVersion 2 in initialize", 1)
     if version != 1:
         return None
     if "clientCapabilities" in params:
-        return DetectedDialect(V1, "clientCapabilities in the initialize request")
+        return Vote(place, [V1], "clientCapabilities in the initialize request", 1)
     if _has_draft_params(params):
-        return DetectedDialect(DRAFT, "capabilities and clientInfo in the initialize request")
-    return DetectedDialect(V1, "protocolVersion 1 in initialize, and no sign of another dialect")
+        return Vote(place, [DRAFT], "capabilities and clientInfo in initialize", 1)
+    return Vote(place, [V1], _NO_SIGN, 0)
 
 
-def dialect_of_frame(message: Message, answered: str | None = None) -> DetectedDialect | None:
-    """Finds out the dialect from a later frame, where initialize was not seen or left it open.
+def _vote_of_result(result: dict[str, Any]) -> Vote | None:
+    version, capabilities = result.get("protocolVersion"), result.get("capabilities")
+    if version == 2:
+        return Vote(_RESULT, [V2], "protocolVersion 2 in the initialize result", 4)
+    if not isinstance(version, int) and isinstance(capabilities, dict) and "info" in result:
+        return Vote(_RESULT, [V2], "info and capabilities in the initialize result")
+    for name in ("agentCapabilities", "authMethods"):
+        if name in result:
+            return Vote(_RESULT, [V1], f"{name} in the initialize result")
+    if isinstance(capabilities, dict) and version == 1:
+        return Vote(_RESULT, [DRAFT], "capabilities in the initialize result")
+    return Vote(_RESULT, [V1], _NO_SIGN, 0) if version == 1 else None
 
-    Args:
-        message: the frame.
-        answered: the method of the request that it answers, if it is an answer.
-    """
-    if answered is not None:
-        if answered == PROMPT and message.kind is Kind.RESPONSE:
-            result = _member(message, "result")
-            if isinstance(result, dict) and "stopReason" not in result:
-                return DetectedDialect(V2, "session/prompt answered without a stopReason")
-    elif message.method == UPDATE and message.update is not None:
-        if message.update in V2_UPDATES:
-            return DetectedDialect(V2, f"a session update of kind {message.update}")
-        params = _params(message)
-        if "update" not in params and "data" in params:
-            return DetectedDialect(DRAFT, "session/update with type and data")
-        if message.update in V1_UPDATES and "update" in params:
-            return DetectedDialect(V1, f"a session update of kind {message.update}")
-    elif message.method == "session/new":
-        if "workingDirectory" in _params(message):
-            return DetectedDialect(DRAFT, "session/new with workingDirectory")
-    elif message.method == PROMPT:
-        params = _params(message)
-        if "content" in params and "prompt" not in params:
-            return DetectedDialect(DRAFT, PROMPT_WITH_CONTENT)
-    elif message.method in ("auth/login", "auth/logout"):
-        return DetectedDialect(V2, f"method {message.method}")
-    elif message.method in ("session/load", "session/set_mode", "authenticate"):
-        params = _params(message)
-        if "cwd" in params or "modeId" in params or "methodId" in params:
-            return DetectedDialect(V1, f"{message.method} as v1 writes it")
-    elif message.session is not None and (message.method or "").startswith(("fs/", "terminal/")):
-        return DetectedDialect(V1, f"{message.method} with sessionId")  # the draft names none there
-    return None
+
+def _vote_of_answer(message: Message) -> Vote | None:
+    """What the answer to a prompt shows."""
+    result = _member(message, "result")
+    if message.kind is not Kind.RESPONSE or not isinstance(result, dict):
+        return None
+    place = f"the answer to {PROMPT}"
+    if "stopReason" in result:
+        return Vote(place, [V1, DRAFT], "session/prompt answered with a stopReason")
+    return Vote(place, [V2], "session/prompt answered without a stopReason")
+
+
+def _vote_of_frame(message: Message) -> Vote | None:
+    """What a request or a notification shows."""
+    method = message.method or ""
+    if method == UPDATE:
+        return _vote_of_update(message)
+    if method in ("auth/login", "auth/logout"):
+        return Vote(method, [V2], f"method {method}")
+    if message.session is not None and method.startswith(("fs/", "terminal/")):
+        return Vote(method, [V1], f"{method} with sessionId")  # the draft names none there
+    if (members := _MEMBERS.get(method)) is None:
+        return None
+    params = _params(message)
+    found = [name for name in members if name in params]
+    if len(found) != 1:
+        return None
+    as_v1 = f"{method} as v1 writes it"
+    dialects = members[found[0]]
+    return Vote(method, dialects, as_v1 if dialects == [V1] else f"{method} with {found[0]}")
+
+
+def _vote_of_update(message: Message) -> Vote | None:
+    if (kind := message.update) is None:
+        return None
+    place, reason = f"the update {kind}", f"a session update of kind {kind}"
+    if kind in V2_UPDATES:
+        return Vote(place, [V2], reason)
+    params = _params(message)
+    if "update" in params:
+        return Vote(place, [V1] if kind in V1_UPDATES else [V1, V2], reason)
+    return Vote(place, [DRAFT], "session/update with type and data") if "data" in params else None
 
 
 def body(message: Message, member: str) -> dict[str, Any]:
@@ -125,21 +246,6 @@ def _member(message: Message, member: str) -> Any:
 
 def _params(message: Message) -> dict[str, Any]:
     return body(message, "params")
-
-
-def _dialect_of_result(result: dict[str, Any]) -> DetectedDialect | None:
-    version = result.get("protocolVersion")
-    if version == 2:
-        return DetectedDialect(V2, "protocolVersion 2 in the initialize result")
-    capabilities = result.get("capabilities")
-    if not isinstance(version, int) and isinstance(capabilities, dict) and "info" in result:
-        return DetectedDialect(V2, "info and capabilities in the initialize result")
-    for name in ("agentCapabilities", "authMethods"):
-        if name in result:
-            return DetectedDialect(V1, f"{name} in the initialize result")
-    if isinstance(capabilities, dict) and version == 1:
-        return DetectedDialect(DRAFT, "capabilities in the initialize result")
-    return None
 
 
 def _has_draft_params(params: dict[str, Any]) -> bool:

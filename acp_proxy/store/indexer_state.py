@@ -65,9 +65,12 @@ def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:
     """Adapts what an earlier version has stored to the fields of today.
 
     Before version 0.2 the state of a connection had ``settled`` in place of its phase, and knew the
-    terminals of the draft alone, by their sessions.
+    terminals of the draft alone, by their sessions. A dialect was detected by one message, and
+    stays.
     """
     state = stored.get("correlation", {})
+    if "evidence" not in state and state.get("handshake", {}).get("dialect"):
+        state["evidence"] = {"is_complete": True}
     if "settled" in state:
         is_asked = any(
             exchange["method"] in INITIALIZE

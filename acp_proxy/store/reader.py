@@ -12,13 +12,19 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from attrs import evolve
 
 from acp_proxy import system
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import DamagedRecording, LogMoved, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import is_plain, open_plain, reason
+from acp_proxy.protocol.dialects import FORMER_REASON, Evidence
+from acp_proxy.protocol.jsonrpc import Kind, read
+from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
 from acp_proxy.store import damaged_log, database
 from acp_proxy.store.database import is_sqlite
@@ -36,6 +42,8 @@ if TYPE_CHECKING:
 _MARKER_KEY = os.urandom(16).hex()
 """Of all recordings that a command masks, so that equal secrets have equal markers in a diff."""
 _TRIES = 20
+_MOST_READ = 3000
+"""Frames by which a dialect is detected again."""
 _LONGEST_PAUSE_S = 0.1
 
 
@@ -102,8 +110,20 @@ class RecordingReader(Rows):
         if self._tail is not None:
             return super().recording
         if self._recording is None:
-            self._recording = super().recording
+            self._recording = self._detected_again(super().recording)
         return self._recording
+
+    def _detected_again(self, recording: Recording) -> Recording:
+        """Detects the dialect again where an earlier version may have taken v1 for the draft."""
+        if recording.dialect_reason != FORMER_REASON:
+            return recording
+        evidence = Evidence()
+        for one in islice(self.payloads(), _MOST_READ):
+            if one.raw is not None and one.stream != Stream.STDERR:
+                is_answer = one.kind in (Kind.RESPONSE, Kind.ERROR)
+                evidence.take(read(one.raw), one.method if is_answer else None)
+        dialect, why = evidence.best() or (recording.dialect, recording.dialect_reason)
+        return evolve(recording, dialect=dialect, dialect_reason=why)
 
     @property
     def is_open(self) -> bool:
@@ -147,18 +167,19 @@ class RecordingReader(Rows):
         """Brings a live recording up to date; cheap while nothing new came."""
         if self._tail is None:
             return
-        with self._closed_on_failure():
-            try:
+        try:
+            with self._closed_on_failure():
                 self._tail.read()
                 self._mask()
                 if self._tail.has_recorder:
                     return
-            except LogMoved:
-                pass
+        except LogMoved:
+            pass
         self.close()
         self._open()
 
     def _open(self) -> None:
+        self._is_copied = False
         for attempt in range(_TRIES):
             before = self._state_of_files()
             try:
@@ -197,6 +218,10 @@ class RecordingReader(Rows):
             raise
         except database.BROKEN as e:
             self.close()
+            code = getattr(e, "sqlite_errorcode", None)
+            if code == sqlite3.SQLITE_READONLY and not self._is_copied:
+                self._is_copied = True  # rows of the file are labelled again by its tail
+                raise LogMoved from None
             raise database.unreadable(self.path, e) from None
         except BaseException:
             self.close()
@@ -288,6 +313,10 @@ class RecordingReader(Rows):
 
         if self._place.exists() and self._place.stat().st_size:
             self._own(database.open_readonly(self._place, in_use=in_use))
+            if self._is_copied:
+                copy = sqlite3.connect("", check_same_thread=False)
+                self.connection.backup(copy)
+                self._own(copy)
         else:
             self._own(sqlite3.connect(":memory:", check_same_thread=False))
         # Its recorder may have made the file and not the tables yet.

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import asdict, define, field, frozen
 
-from acp_proxy.protocol.connection_state import Exchange, Turn
+from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording, origin_values
 from acp_proxy.store.schema import DELIVERED_CODES, NEWLINE_CODES, STREAM_CODES
@@ -72,6 +72,19 @@ class RowBatch:
     """The recording's row, if it has to be written."""
     state: tuple[int, str] | None = None
     """The log's offset and the indexer's state behind this batch, if there is to be a next."""
+
+    def keep(self, done: Transition) -> None:
+        """Keeps the exchanges and turns that a message has changed."""
+        if done.updated is not None:  # by most frames
+            self.turns[done.updated.id] = done.updated
+        elif (exchange := done.opened or done.answered) is not None:
+            self.exchanges[exchange.id] = exchange
+            if done.begun is not None:
+                self.turns[done.begun.id] = done.begun
+        for turn in done.ended:
+            self.turns[turn.id] = turn
+        for member in done.members:
+            self.keep(member)
 
     def write(self, connection: sqlite3.Connection, schema: str) -> None:
         """Writes the rows without a commit.

@@ -3,6 +3,9 @@
 Both the indexer, which takes them out of a log, and the import of the text form use it, so that
 both make the same rows for the same frames. A frame's exchange, turn and so on are found here.
 
+Some labels follow from the dialect. When that turns out to be another one, which may happen up to
+the end of the first turn, all frames so far are labelled again in the transaction of the batch.
+
 It does not know where frames come from, or how a line becomes a message.
 """
 
@@ -12,10 +15,12 @@ import sqlite3
 from acp_proxy.forms import converter
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.dialects import V1
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import DIRECTIONS, Stream
 from acp_proxy.recording import Recording
 from acp_proxy.store.indexer_state import IndexerState
+from acp_proxy.store.relabelling import label_again
 from acp_proxy.store.row_batch import LargeLine, RowBatch, Same
 from acp_proxy.store.schema import (
     DELIVERED_CODES,
@@ -61,10 +66,13 @@ class RowWriter:
         self._labels: dict[str, int] = dict(connection.execute("SELECT text, id FROM main.labels"))
         self._batch = RowBatch()
         self._written = state.recording if resumable else None
+        self._dialect = self.conversation.dialect or V1
+        self._is_mislabelled = False
 
     def set_dialect(self, dialect: str) -> None:
         """Sets the dialect of all frames that follow; ``auto`` detects it from them."""
         self.conversation = Connection(self.state.correlation, dialect)
+        self._dialect = self.conversation.dialect or V1
 
     def add_frame(
         self,
@@ -103,7 +111,11 @@ class RowWriter:
             labels = Transition()
         else:
             labels = self.conversation.feed(seq, t_ns, direction, message)
-            self._keep_changes(labels)
+            self._batch.keep(labels)
+            if (dialect := self.conversation.dialect or V1) != self._dialect:
+                self._dialect = dialect
+                is_first = labels.opened is not None and labels.exchange == 1
+                self._is_mislabelled |= not is_first
         flags = STREAM_CODES[stream] | NEWLINE_CODES[newline] << 2 | DELIVERED_CODES[delivered] << 4
         if masked:
             flags |= MASKED
@@ -199,16 +211,28 @@ class RowWriter:
             sqlite3.Error: nothing was written. All is kept, and the next commit tries again.
         """
         batch, state = self._batch, self.state
+        correlation = state.correlation
         batch.recording = state.recording if state.recording != self._written else None
-        batch.state = (state.offset, converter.dumps(state)) if self._resumable else None
+        batch.state = self._stored_state()
         try:
             batch.write(self.connection, self._schema)
+            if self._is_mislabelled:
+                arguments = (self.connection, self._schema, correlation, self._dialect)
+                state.correlation = label_again(*arguments)
+                RowBatch(state=self._stored_state()).write(self.connection, self._schema)
             self.connection.commit()
         except sqlite3.Error:
             self.connection.rollback()
+            state.correlation = correlation
             raise
         self._written = state.recording
         self._batch = RowBatch()
+        if state.correlation is not correlation:
+            self.conversation = Connection(state.correlation)
+            self._is_mislabelled = False
+
+    def _stored_state(self) -> tuple[int, str] | None:
+        return (self.state.offset, converter.dumps(self.state)) if self._resumable else None
 
     def finish(self, recording: Recording) -> None:
         """Writes what is left, and the row of a recording that is now whole.
@@ -234,19 +258,6 @@ class RowWriter:
         sizes[seq] = size
         if len(sizes) > _MOST_SIZES:
             del sizes[next(iter(sizes))]
-
-    def _keep_changes(self, done: Transition) -> None:
-        batch = self._batch
-        if done.updated is not None:  # by most frames
-            batch.turns[done.updated.id] = done.updated
-        elif (exchange := done.opened or done.answered) is not None:
-            batch.exchanges[exchange.id] = exchange
-            if done.begun is not None:
-                batch.turns[done.begun.id] = done.begun
-        for turn in done.ended:
-            batch.turns[turn.id] = turn
-        for member in done.members:
-            self._keep_changes(member)
 
     def _label(self, text: str | None) -> int | None:
         if text is None:

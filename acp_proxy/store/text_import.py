@@ -19,9 +19,8 @@ from attrs import asdict, evolve
 from acp_proxy.errors import NewerRecording, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.protocol import outline
-from acp_proxy.protocol.connection import FORCED
 from acp_proxy.protocol.connection_state import Handshake
-from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.protocol.dialects import DRAFT, FORMER_REASON, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.store import database, line_reader
@@ -133,8 +132,7 @@ def read_text_form(
         if name is not None:
             recording = evolve(recording, name=name)
         rows = RowWriter(connection, IndexerState(recording=recording), resumable=False)
-        is_ours = recording.dialect_reason is not None and recording.dialect_reason != FORCED
-        if recording.dialect in (V1, V2, DRAFT) and not is_ours:
+        if recording.dialect in (V1, V2, DRAFT) and recording.dialect_reason != FORMER_REASON:
             rows.set_dialect(recording.dialect)
         origin = recording.origin
         named = {one.seq: one.method for one in origin.named_answers} if origin is not None else {}
@@ -156,9 +154,10 @@ def completed(recording: "Recording", handshake: Handshake) -> "Recording":
         recording: the row.
         handshake: what the frames say.
     """
-    found = asdict(handshake)
-    if recording.dialect is not None:
-        del found["dialect"], found["dialect_reason"]
+    found = {name: value for name, value in asdict(handshake).items() if value is not None}
+    dialect = {name: found.pop(name) for name in ("dialect", "dialect_reason") if name in found}
+    if recording.dialect is None or recording.dialect_reason == FORMER_REASON:
+        recording = evolve(recording, **dialect)
     return evolve(recording, **{k: v for k, v in found.items() if getattr(recording, k) is None})
 
 

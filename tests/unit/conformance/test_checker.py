@@ -38,3 +38,29 @@ def test_rules_can_be_chosen() -> None:
     """What is found can be restricted to a rule."""
     lines = ["<- | hello", '<- {"jsonrpc": "2.0", "id": 3, "result": {}}']
     assert judge(lines, only="frame.not-json")[1:2] == ["   frame.not-json by agent"]
+
+
+def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_otherwise() -> None:
+    """Some clients of v1 write the members of the 1.0 draft in initialize, and only there."""
+    found = check_lines(
+        [
+            '-> {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":'
+            ' {"protocolVersion": 1, "capabilities": {}, "clientInfo": {"name": "c",'
+            ' "version": "1"}}}',
+            '<- {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}',
+            '-> {"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": "/p",'
+            ' "mcpServers": []}}',
+            '<- {"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s"}}',
+            '-> {"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params":'
+            ' {"sessionId": "s", "prompt": [{"type": "text", "text": "hi"}]}}',
+            '<- {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s",'
+            ' "update": {"sessionUpdate": "agent_message_chunk",'
+            ' "content": {"type": "text", "text": "hi"}}}}',
+            '<- {"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "end_turn"}}',
+        ]
+    )
+    assert (found.dialect, found.dialect_reason) == (
+        "v1",
+        "session/new with cwd; initialize is written as draft-1.0",
+    )
+    assert [one.rule for one in found.findings if one.severity == "error"] == []

@@ -193,10 +193,10 @@ DRAFT_SAID: tuple[tuple[Direction, str | None, dict[str, Any]], ...] = (
 """A conversation in the 1.0 draft."""
 
 
-def dry_in_draft(name: str) -> DryRun:
+def dry_in_draft(name: str, said: Any = None) -> DryRun:
     """A ready plan at work on a conversation in the 1.0 draft."""
     passed = []
-    for seq, (direction, method, rest) in enumerate(DRAFT_SAID, 1):
+    for seq, (direction, method, rest) in enumerate(said or DRAFT_SAID, 1):
         message = {"jsonrpc": "2.0", **({"method": method} if method else {}), **rest}
         kind = "response" if method is None else "request" if "id" in rest else "notification"
         raw = json.dumps(message).encode()
@@ -210,6 +210,15 @@ def test_a_needed_login_has_the_code_of_its_dialect() -> None:
     """In the draft -32000 means that a session was not found."""
     (hit,) = dry_in_draft("auth-required").hits
     assert json.loads(hit.injected[0])["error"]["code"] == -32001
+
+
+def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
+    """What it writes then decides which code a fault answers with."""
+    (initialize, *_), cwd = DRAFT_SAID, {"id": 1, "params": {"cwd": "/p", "mcpServers": []}}
+    answer = (CLIENT, None, {"id": 0, "result": {"protocolVersion": 1}})
+    said = [initialize, answer, (AGENT, "session/new", cwd)]
+    (hit,) = dry_in_draft("auth-required", said).hits
+    assert json.loads(hit.injected[0])["error"]["code"] == -32000
 
 
 def test_an_unknown_update_comes_in_the_draft_too() -> None:

@@ -6,14 +6,59 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from acp_proxy.protocol.dialects import DRAFT, V1, V2, body, dialect_of_frame, dialect_of_initialize
+from acp_proxy.forms import converter
+from acp_proxy.protocol.dialects import DRAFT, V1, V2, DetectedDialect, Evidence, body
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from tests.documents import Example, draft, official
 
 ONE = {"protocolVersion": 1}
 TWO = {"protocolVersion": 2}
+NO_SIGN = "protocolVersion 1 in initialize, and no sign of another dialect"
 INFO = {"name": "x", "version": "1"}
+
+
+def evidence_of(*messages: tuple[str | None, dict[str, Any]]) -> Evidence:
+    """The evidence of some messages, each with the method that it answers."""
+    evidence = Evidence()
+    for answered, message in messages:
+        evidence.take(read(json.dumps(message).encode()), answered)
+    return evidence
+
+
+def asked(method: str, /, **params: object) -> tuple[None, dict[str, Any]]:
+    """A request."""
+    return None, {"id": 1, "method": method, "params": params}
+
+
+def answered(method: str, **result: object) -> tuple[str, dict[str, Any]]:
+    """The answer to a request."""
+    return method, {"id": 1, "result": result}
+
+
+def updated(kind: str, **members: object) -> tuple[None, dict[str, Any]]:
+    """A session update of v1."""
+    params = {"sessionId": "s", "update": {"sessionUpdate": kind, **members}}
+    return None, {"method": "session/update", "params": params}
+
+
+def dialect_of_frame(message: Message, answered: str | None = None) -> DetectedDialect | None:
+    """What one message alone shows."""
+    evidence = Evidence()
+    evidence.take(message, answered)
+    return evidence.best()
+
+
+def dialect_of_initialize(
+    params: dict[str, Any], result: dict[str, Any] | None
+) -> DetectedDialect | None:
+    """What an initialize exchange alone shows."""
+    exchange = [asked("initialize", **params)]
+    return evidence_of(
+        *exchange, *([answered("initialize", **result)] if result is not None else [])
+    ).best()
 
 
 def dialect_from(method: str, /, **params: object) -> str | None:
@@ -214,3 +259,102 @@ def test_no_message_of_a_document_means_another_dialect() -> None:
     """Each example of a document has its dialect, or none."""
     assert dialects_of(official()) == {V1}
     assert dialects_of(draft()) == {DRAFT}
+
+
+# Evidence over the handshake and the first turn
+
+DRAFT_INITIALIZE = asked("initialize", protocolVersion=1, capabilities={}, clientInfo=INFO)
+BARE_RESULT = answered("initialize", protocolVersion=1)
+V1_TURN = (
+    asked("session/new", cwd="/", mcpServers=[]),
+    answered("session/new", sessionId="s"),
+    asked("session/prompt", sessionId="s", prompt=[]),
+    updated("agent_message_chunk", content={"type": "text", "text": "hi"}),
+    answered("session/prompt", stopReason="end_turn"),
+)
+
+
+def found_by(*messages: tuple[str | None, dict[str, Any]]) -> tuple[str, str] | None:
+    """The best dialect by some messages, and why."""
+    return evidence_of(*messages).best()
+
+
+def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
+    """What follows decides, and the reason says what is written otherwise."""
+    assert found_by(DRAFT_INITIALIZE, BARE_RESULT) == (
+        DRAFT,
+        "capabilities and clientInfo in initialize",
+    )
+    expected = (V1, "session/new with cwd; initialize is written as draft-1.0")
+    assert found_by(DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN[:1]) == expected
+    assert found_by(DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN) == expected
+    assert found_by(DRAFT_INITIALIZE, *V1_TURN) == expected
+
+
+def test_one_member_of_another_dialect_changes_nothing() -> None:
+    """A draft client that writes ``cwd``, and a v1 agent that sends an update of the draft."""
+    capabilities = answered("initialize", protocolVersion=1, capabilities={})
+    new = asked("session/new", cwd="/")
+    assert found_by(DRAFT_INITIALIZE, capabilities, new) == (
+        DRAFT,
+        "capabilities in the initialize result; session/new is written as v1",
+    )
+    drafted = None, {"method": "session/update", "params": {"type": "tool_call", "data": {}}}
+    ours = answered("initialize", protocolVersion=1, agentCapabilities={})
+    found = found_by(asked("initialize", protocolVersion=1), ours, *V1_TURN[:-1], drafted)
+    assert found is not None
+    assert found[0] == V1
+    assert found[1].endswith("; the update tool_call is written as draft-1.0")
+
+
+def test_a_version_of_2_needs_both_sides() -> None:
+    """After version 1 nobody speaks v2, whatever is written so; and version 2 outweighs a few."""
+    one = asked("initialize", protocolVersion=1), BARE_RESULT
+    two = asked("initialize", protocolVersion=2), answered("initialize", protocolVersion=2)
+    found = found_by(*one, updated("state_update", state="running"))
+    assert found is not None
+    assert found[0] == V1
+    assert found_by(two[0], BARE_RESULT, *V1_TURN) == (V1, NO_SIGN)
+    found = found_by(*two, updated("tool_call", toolCallId="c"))
+    assert found is not None
+    assert found[0] == V2
+
+
+def test_a_refused_request_shows_nothing() -> None:
+    """The agent does not know what the client has sent."""
+    login = asked("auth/login", methodId="m")
+    refusal = "auth/login", {"id": 1, "error": {"code": -32601, "message": "no"}}
+    assert found_by(login) == (V2, "method auth/login")
+    assert found_by(login, refusal) is None
+
+
+def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
+    """The turn ends with the answer to its prompt, in v2 with the state idle."""
+    start = asked("initialize", protocolVersion=1), BARE_RESULT
+    evidence = evidence_of(*start, *V1_TURN)
+    assert evidence.is_complete
+    assert not evidence.take(read(json.dumps(DRAFT_INITIALIZE[1]).encode()))
+    assert evidence.best() == (V1, NO_SIGN)
+    accepted = evidence_of(asked("session/prompt", prompt=[]), answered("session/prompt"))
+    assert not accepted.is_complete
+    idle = updated("state_update", state="idle")[1]
+    accepted.take(read(json.dumps(idle).encode()))
+    assert accepted.is_complete
+
+
+def test_a_message_of_each_kind_votes_once() -> None:
+    """However long a turn is, the evidence stays small."""
+    chunk = updated("agent_message_chunk", content={})
+    assert evidence_of(chunk, chunk) == evidence_of(chunk)
+
+
+@given(st.data())
+def test_what_is_found_is_what_the_whole_shows(data: st.DataObject) -> None:
+    """The evidence may be stored and read again after any message."""
+    messages = [DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN]
+    place = data.draw(st.integers(0, len(messages)))
+    evidence = evidence_of(*messages[:place])
+    stored = converter.structure(json.loads(converter.dumps(evidence)), Evidence)
+    for answering, message in messages[place:]:
+        stored.take(read(json.dumps(message).encode()), answering)
+    assert stored == evidence_of(*messages)
