@@ -17,6 +17,8 @@ transition, on which checks of the protocol can rest.
   session are open, the message belongs to that session. Otherwise it has no session.
 """
 
+from bisect import bisect_left, bisect_right
+from operator import attrgetter
 from typing import Any
 
 from acp_proxy.protocol.connection_state import Exchange, State, Transition, Turn, meet, shallow
@@ -332,12 +334,16 @@ class Connection:
     ) -> list[Turn]:
         """Ends all open turns of a session, or only one."""
         open_turns = self.state.turns.get(session or "", [])
-        ended = [turn for turn in open_turns if only is None or turn.id == only]
+        first, last = 0, len(open_turns)
+        if only is not None:  # turns are numbered in the order in which they begin
+            first = bisect_left(open_turns, only, key=attrgetter("id"))
+            last = bisect_right(open_turns, only, key=attrgetter("id"))
+        ended = open_turns[first:last]
+        del open_turns[first:last]
         for turn in ended:
             turn.end_seq, turn.stop_reason = seq, message.stop_reason
             turn.duration_ns = t_ns - turn.prompt_ns
             turn.state = self._step_turn(turn, StateEvent.END)
-            open_turns.remove(turn)
         if not open_turns:
             self.state.turns.pop(session or "", None)
             self._tracker.forget_calls(session)

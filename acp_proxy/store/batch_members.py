@@ -4,6 +4,7 @@ The columns of the batch hold only what all of its messages share. What each mes
 follows from its text, its exchange and the turns of its session.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -40,20 +41,24 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
     if not messages:
         return []
     seq = batch["seq"]
-    exchanges = list(query(_EXCHANGES, (seq, seq)))
-    begun: dict[str | None, list[int]] = {}
+    exchanges = _Exchanges(batch, query)
+    begun: dict[str | None, deque[int]] = {}
+    latest: dict[str, int | None] = {}
+    """The open turn of each session; like what was begun, it is asked for once."""
     found = []
     for place, message in enumerate(messages):
         row = _member(batch, place, message)
-        if (exchange := _taken(exchanges, row)) is not None:
-            _join(row, exchange, query)
+        exchanges.join(row)
         session = row["session"]
         if row["kind"] == "request" and row["method"] == "session/prompt":
             if session not in begun:
-                begun[session] = [turn["id"] for turn in query(_BEGUN, (seq, session))]
-            row["turn"] = begun[session].pop(0) if begun[session] else None
+                begun[session] = deque(turn["id"] for turn in query(_BEGUN, (seq, session)))
+            row["turn"] = begun[session].popleft() if begun[session] else None
         elif session is not None:
-            row["turn"] = next((turn["id"] for turn in query(_OPEN, (session, seq, seq))), None)
+            if session not in latest:
+                opened = query(_OPEN, (session, seq, seq))
+                latest[session] = next((turn["id"] for turn in opened), None)
+            row["turn"] = latest[session]
         found.append(row)
     return found
 
@@ -77,39 +82,59 @@ def _member(batch: Row, place: int, message: Message) -> Row:
     }
 
 
-def _taken(exchanges: list[Row], row: Row) -> Row | None:
-    """Takes the exchange of a message out of those that its batch is part of."""
-    if row["kind"] not in (Kind.REQUEST, Kind.RESPONSE, Kind.ERROR):
-        return None
-    asks = row["kind"] == Kind.REQUEST
-    direction = Direction(row["stream"]) if asks else Direction(row["stream"]).other
-    wanted = (direction.value, row["rpc_id"], row["seq"])
-    seq = "request_seq" if asks else "response_seq"
-    for place, exchange in enumerate(exchanges):
-        if (exchange["direction"], exchange["rpc_id"], exchange[seq]) == wanted:
-            return exchanges.pop(place)
-    return None
+class _Exchanges:
+    """The exchanges that a batch is part of; each belongs to one of its messages.
 
+    Args:
+        batch: the batch.
+        query: runs a SELECT over the recording.
+    """
 
-def _join(row: Row, exchange: Row, query: _Query) -> None:
-    """Adds to a message what is known from its exchange."""
-    row["exchange"] = exchange["id"]
-    row["method"] = exchange["method"]
-    row["session"] = row["session"] or exchange["session"]
-    for name in ("request_seq", "response_seq", "latency_ns"):
-        row[name] = exchange[name]
-    if row["kind"] != Kind.REQUEST and exchange["request_seq"] != row["seq"]:
-        for asked in query(_REQUEST, (exchange["request_seq"],)):
-            tool_call, terminal = _names(asked, exchange)
+    def __init__(self, batch: Row, query: _Query) -> None:
+        self._query = query
+        self._left: dict[tuple[str | None, str | None], deque[Row]] = {}
+        """By their direction and id token."""
+        self._asked: dict[int, Row | None] = {}
+        self._in_batch: dict[int, dict[str | None, Message]] = {}
+        """The requests of other batches by their ids; of several with one id the first."""
+        seq = batch["seq"]
+        for exchange in query(_EXCHANGES, (seq, seq)):
+            asks = exchange["direction"] == batch["stream"]
+            if exchange["request_seq" if asks else "response_seq"] == seq:
+                key = exchange["direction"], exchange["rpc_id"]
+                self._left.setdefault(key, deque()).append(exchange)
+
+    def join(self, row: Row) -> None:
+        """Adds to a message what is known from its exchange, if it has one."""
+        if row["kind"] not in (Kind.REQUEST, Kind.RESPONSE, Kind.ERROR):
+            return
+        asks = row["kind"] == Kind.REQUEST
+        direction = Direction(row["stream"]) if asks else Direction(row["stream"]).other
+        if not (same_id := self._left.get((direction.value, row["rpc_id"]))):
+            return
+        exchange = same_id.popleft()
+        row["exchange"] = exchange["id"]
+        row["method"] = exchange["method"]
+        row["session"] = row["session"] or exchange["session"]
+        for name in ("request_seq", "response_seq", "latency_ns"):
+            row[name] = exchange[name]
+        if not asks and (asked := self._request(exchange["request_seq"])) is not None:
+            tool_call, terminal = self._names(asked, exchange)
             row["tool_call"] = row["tool_call"] or tool_call
             row["terminal"] = row["terminal"] or terminal
 
+    def _request(self, seq: int) -> Row | None:
+        if seq not in self._asked:
+            self._asked[seq] = next(self._query(_REQUEST, (seq,)), None)
+        return self._asked[seq]
 
-def _names(request: Row, exchange: Row) -> tuple[str | None, str | None]:
-    """The tool call and the terminal that a request names; it may be in a batch, too."""
-    if request["kind"] != Kind.BATCH:
-        return request["tool_call"], request["terminal"]
-    for message in read(bytes(request["raw"])).members:
-        if message.kind is Kind.REQUEST and message.rpc_id == exchange["rpc_id"]:
-            return message.tool_call, message.terminal
-    return None, None
+    def _names(self, request: Row, exchange: Row) -> tuple[str | None, str | None]:
+        """The tool call and the terminal that a request names; it may be in a batch, too."""
+        if request["kind"] != Kind.BATCH:
+            return request["tool_call"], request["terminal"]
+        if (seq := request["seq"]) not in self._in_batch:
+            members = read(bytes(request["raw"])).members
+            requests = (one for one in reversed(members) if one.kind is Kind.REQUEST)
+            self._in_batch[seq] = {one.rpc_id: one for one in requests}
+        message = self._in_batch[seq].get(exchange["rpc_id"])
+        return (None, None) if message is None else (message.tool_call, message.terminal)

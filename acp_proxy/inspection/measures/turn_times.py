@@ -11,6 +11,7 @@ turn, the waterfall of a turn the stretches themselves. What is kept grows with 
 """
 
 import math
+from collections import Counter
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -131,6 +132,8 @@ class RunningTurn:
     """Whether the agent has sent anything since the prompt or the last answer."""
     waits: dict[int, tuple[Exchange, Part, int]] = field(factory=dict)
     """The requests without an answer so far by exchange, and since when."""
+    awaited: Counter[Part] = field(factory=Counter)
+    """How many of these are of each part."""
 
     def pass_time(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
         """Returns on what the time since the latest thing was spent, and how much it was.
@@ -141,7 +144,7 @@ class RunningTurn:
         """
         elapsed = max(0, t_ns - self.now_ns)
         if self.waits:
-            part = min((part for _, part, _ in self.waits.values()), key=WAITING.index)
+            part = next(part for part in WAITING if self.awaited[part])
         elif self.has_spoken and (elapsed < PAUSE_NS or not is_pause):
             part = Part.STREAMING
         else:
@@ -186,6 +189,7 @@ class TurnIntervals:
         self._running: dict[int, RunningTurn] = {}
         self._waiting: dict[int, int] = {}
         """The turns that wait for requests, by exchange."""
+        self._moved: set[int] = set()
         self._shortest_ns = math.inf if shortest_ns is None else shortest_ns
         self._done: list[TurnTime] = []
         self._first_ns: int | None = None
@@ -225,6 +229,11 @@ class TurnIntervals:
         """
         running = self._running.get(turn)
         return default if running is None else running.now_ns
+
+    def take_moved(self) -> set[int]:
+        """Returns the turns in which time has passed since this was last asked."""
+        moved, self._moved = self._moved, set()
+        return moved
 
     def end_turn(self, turn: int, end_ns: int) -> list[Interval]:
         """Ends a turn that nothing ended, and returns its last intervals; none if it has ended.
@@ -289,6 +298,7 @@ class TurnIntervals:
             part = waiting_part(asked.method)
             self._pass_time(running, t_ns, seq, found)
             running.waits[asked.id] = asked, part, running.now_ns
+            running.awaited[part] += 1
             self._waiting[asked.id] = turn
 
     def _answer(self, seq: int, t_ns: int, answered: Exchange, found: list[Interval]) -> None:
@@ -298,6 +308,7 @@ class TurnIntervals:
             self._pass_time(running, t_ns, seq, found)
             running.has_spoken = False
             exchange, part, since_ns = running.waits.pop(answered.id)
+            running.awaited[part] -= 1
             found.append(Interval(turn, part, since_ns, running.now_ns, seq, exchange))
 
     def _pass_time(
@@ -305,6 +316,7 @@ class TurnIntervals:
     ) -> None:
         """Adds the stretch that something ended, if it is long enough."""
         part, elapsed = running.pass_time(t_ns)
+        self._moved.add(running.turn.id)
         if elapsed >= self._shortest_ns:
             now_ns = running.now_ns
             found.append(Interval(running.turn.id, part, now_ns - elapsed, now_ns, seq))

@@ -136,6 +136,8 @@ class Waterfalls:
         self._chunks = ChunkReader()
         self._intervals = TurnIntervals(1)
         self._open: dict[int, _Waterfall] = {}
+        self._ending: dict[int, list[int]] = {}
+        """The open turns by the number of the frame that ends them."""
 
     @property
     def is_done(self) -> bool:
@@ -152,6 +154,8 @@ class Waterfalls:
         """
         for turn in self._coming.pop(run.seq, ()):
             self._open[turn.id] = _Waterfall(turn, self._outcomes(turn), self._most)
+            if turn.end_seq is not None:
+                self._ending.setdefault(turn.end_seq, []).append(turn.id)
         for one, its_done in messages_of(message, done):
             for interval in self._intervals.feed(run, one, its_done):
                 if (waterfall := self._open.get(interval.turn)) is not None:
@@ -164,11 +168,12 @@ class Waterfalls:
                 waterfall.begin_call(its_done.tool_call or "")
         if run.last_seq != run.seq:
             self._say_pieces(run, done)
-        for turn_id, waterfall in self._open.items():
-            waterfall.now_ns = self._intervals.now_ns(turn_id, waterfall.now_ns)
+        for turn_id in self._intervals.take_moved():
+            if (waterfall := self._open.get(turn_id)) is not None:
+                waterfall.now_ns = self._intervals.now_ns(turn_id, waterfall.now_ns)
         if run.stream == Direction.TO_CLIENT and run.kind == "notification":
             self._say(run, done)
-        for turn_id in [turn_id for turn_id, one in self._open.items() if one.ends_with(run.seq)]:
+        for turn_id in self._ending.pop(run.seq, ()):
             waterfall = self._open.pop(turn_id)
             waterfall.end(run, done.method)
             yield waterfall.finished()
@@ -229,10 +234,6 @@ class _Waterfall:
     def end_ns(self) -> int:
         """When the turn ended."""
         return self._turn.start_ns + self._turn.duration_ns
-
-    def ends_with(self, seq: int) -> bool:
-        """Whether the turn ends with a frame."""
-        return seq == self._turn.end_seq
 
     def finished(self) -> TurnWaterfall:
         """Ends whatever is still open, and returns the steps."""

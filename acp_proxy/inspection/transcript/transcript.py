@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import evolve
 
-from acp_proxy.filters import EVERYTHING, Filter, all_of
+from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.choice import row_of
 from acp_proxy.inspection.describe.content import content as describe
 from acp_proxy.inspection.describe.events import describe_event
@@ -24,7 +24,7 @@ from acp_proxy.inspection.transcript import requests
 from acp_proxy.inspection.transcript.contents import blocks_of
 from acp_proxy.inspection.transcript.lookup import MessageLookup
 from acp_proxy.inspection.transcript.runs import MessageRun
-from acp_proxy.inspection.transcript.sections import SectionFrames, parts_of
+from acp_proxy.inspection.transcript.sections import SectionRows, Sections
 from acp_proxy.inspection.transcript.texts import TextCollector, text_block
 from acp_proxy.inspection.transcript.values import (
     EntryKind,
@@ -86,7 +86,7 @@ class TranscriptReader:
         self._only = turn
         self._lookup = MessageLookup(reader, limits)
         self._hints = self._lookup.hints
-        self._part: SectionFrames
+        self._part: SectionRows
         self._run: MessageRun | None = None
         self._calls: set[tuple[str | None, str, int]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
@@ -106,7 +106,7 @@ class TranscriptReader:
             UnreadableRecording: the file is damaged, or locked.
         """
         recording = self._reader.recording
-        for found in parts_of(self._reader, self._only):
+        for found in Sections(self._reader, self._chosen, self._only).read():
             self._part = found
             self._calls.clear()
             is_begun = False
@@ -119,17 +119,12 @@ class TranscriptReader:
     def _entries(self) -> Iterator[TranscriptEntry]:
         """Yields the entries of the current section; consecutive chunks become one entry."""
         is_empty = True
-        chosen = all_of([self._part.chosen, self._chosen])
-        after = self._part.section.seq - 1
-        for row in self._reader.rows(chosen, after):
-            for one in row.get("members") or [row]:
-                if one is not row and not chosen.matches(one):
-                    continue
-                for entry in self._of(one):
-                    yield from self._end_run()
-                    is_empty = False
-                    is_own = entry.seq == one["seq"] and not entry.session
-                    yield evolve(entry, session=one.get("session")) if is_own else entry
+        for one in self._part.rows:
+            for entry in self._of(one):
+                yield from self._end_run()
+                is_empty = False
+                is_own = entry.seq == one["seq"] and not entry.session
+                yield evolve(entry, session=one.get("session")) if is_own else entry
         for entry in self._end_run():
             is_empty = False
             yield entry

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -55,6 +57,7 @@ def wait_for(turn: RunningTurn, *parts: Part) -> None:
     """Makes the turn wait for these."""
     asked = Exchange(1, "to-client", None, None, None, 1, 0)
     turn.waits = {number: (asked, part, 0) for number, part in enumerate(parts)}
+    turn.awaited = Counter(parts)
 
 
 def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:

@@ -1,0 +1,288 @@
+"""Measures how the time of each command grows with a recording that has four times as much.
+
+python -m bench.growth                                     every shape and command, about an hour
+python -m bench.growth --shape depth,stderr --command show some of them
+
+Times are processor times of the command and what it started, less those with a recording that has
+nearly nothing. Four times the size may take five times the time, which n log n does not exceed;
+more is marked. What takes less than `NOISE_S` more is too quick to tell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from attrs import asdict, frozen
+
+from bench.shapes import SHAPES, write
+from bench.subjects import PROXY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SIZES = (2_000, 8_000)
+MOST = 5.0
+"""How many times the time four times the size may take."""
+NOISE_S = 0.2
+"""What the larger size takes at least if a ratio is told of it."""
+LIMIT_S = int(os.environ.get('GROWTH_LIMIT', 60))
+"""Processor seconds after which a command is killed, and seconds of silence of a replay."""
+_SMALL = 3
+"""The size of the recording that is taken for the start."""
+_QUIET_S = 2.0
+
+REPLAY = "replay"
+COMMANDS: dict[str, list[str]] = {
+    "import": ["import", "{text}", "-o", "{new}.db"],
+    "list": ["list", "{directory}"],
+    "list --check": ["list", "--check", "{directory}"],
+    "show": ["show", "{db}"],
+    "log": ["log", "{db}"],
+    "log --json": ["log", "--json", "{db}"],
+    "stats": ["stats", "{db}"],
+    "transcript": ["transcript", "{db}"],
+    "audit": ["audit", "{db}"],
+    "check": ["check", "{db}"],
+    "search": ["search", "-e", "no{2}thing", "{db}"],
+    "secrets": ["secrets", "{db}"],
+    "diff": ["diff", "{db}", "{other}"],
+    "report": ["report", "{db}", "-o", "{new}.html"],
+    "report --against": ["report", "{db}", "--against", "{other}", "-o", "{new}.html"],
+    "bundle": ["bundle", "{db}", "-o", "{new}.zip"],
+    "export": ["export", "{db}"],
+    "export mermaid": ["export", "--format", "mermaid", "{db}"],
+    "export pytest": ["export", "--format", "pytest", "{db}", "-o", "{new}"],
+    "redact": ["redact", "{db}", "-o", "{new}.db"],
+    REPLAY: ["replay", "{db}", "--stall-timeout", "5"],
+    "verify": [
+        "verify", "{db}", "--stall-timeout", "5", "-o", "{new}.db", "--",
+        str(PROXY), "replay", "{db}",
+    ],
+}  # fmt: skip
+"""What is measured, by a name: arguments, in which words stand for files."""
+
+
+@frozen
+class Growth:
+    """How long a command takes for two sizes of a shape.
+
+    Attributes:
+        seconds: processor seconds for each size, start-up taken off; None where it was killed.
+    """
+
+    shape: str
+    command: str
+    seconds: tuple[float | None, ...]
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times the time of the smaller size the larger takes; None if too quick."""
+        first, last = self.seconds
+        if last is None or first is None:
+            return float("inf")
+        return last / max(first, 0.01) if last > NOISE_S else None
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether it grows faster than it may."""
+        return self.ratio is not None and self.ratio > MOST
+
+    def line(self) -> str:
+        """Returns a line for the terminal."""
+        times = "".join("   > limit" if s is None else f"{s:10.2f}" for s in self.seconds)
+        ratio = "-" if self.ratio is None else f"{self.ratio:.1f}"
+        mark = "   <-- grows too fast" if self.is_too_much else ""
+        return f"{self.shape:<20}{self.command:<18}{times}{ratio:>8}{mark}"
+
+
+def header(sizes: tuple[int, int]) -> str:
+    """Returns the head of the table."""
+    return f"{'shape':<20}{'command':<18}" + "".join(f"{n:>10,}" for n in sizes) + f"{'ratio':>8}"
+
+
+def measure_growth(
+    shapes: Sequence[str] = tuple(SHAPES),
+    commands: Sequence[str] = tuple(COMMANDS),
+    sizes: tuple[int, int] = SIZES,
+) -> Iterator[Growth]:
+    """Yields the growth of each command with each shape.
+
+    Args:
+        shapes: names of `SHAPES`.
+        commands: names of `COMMANDS`.
+        sizes: the two sizes.
+    """
+    for shape in shapes:
+        with tempfile.TemporaryDirectory(prefix="acp-growth-") as scratch:
+            made = [_Recording(Path(scratch) / str(size), shape, size) for size in (_SMALL, *sizes)]
+            for command in commands:
+                yield _growth(shape, command, made)
+
+
+def _growth(shape: str, command: str, made: Sequence[_Recording]) -> Growth:
+    """Measures a command, and again what seems to grow too fast, since a machine may be busy."""
+    start = made[0].seconds(command) or 0.0
+    found = [one.seconds(command) for one in made[1:]]
+    times = tuple(None if s is None else max(0.0, s - start) for s in found)
+    growth = Growth(shape, command, times)
+    if growth.is_too_much and None not in times:
+        again = [one.seconds(command) for one in made[1:]]
+        best = Growth(
+            shape, command, tuple(None if s is None else max(0.0, s - start) for s in again)
+        )
+        growth = min(growth, best, key=lambda one: one.ratio or 0.0)
+    return growth
+
+
+class _Recording:
+    """A recording of a shape, as text and as a database, in a directory of its own."""
+
+    def __init__(self, directory: Path, shape: str, size: int) -> None:
+        self._directory = directory
+        self._made = 0
+        listed = directory / "listed"
+        listed.mkdir(parents=True)
+        self._env = {key: value for key, value in os.environ.items() if "ACP_PROXY" not in key}
+        self._env["ACP_PROXY_RECORDINGS"] = str(listed)
+        self._names = {
+            "text": str(directory / "growth.jsonl"),
+            "directory": str(listed),
+            "db": str(listed / "growth.db"),
+            "other": str(directory / "other.db"),
+        }
+        write(directory / "growth.jsonl", shape, size)
+        for name in ("db", "other"):
+            made = [PROXY, "import", self._names["text"], "-o", self._names[name]]
+            subprocess.run(made, env=self._env, check=True, stdout=subprocess.DEVNULL)
+
+    def seconds(self, command: str) -> float | None:
+        """Returns the processor seconds of a command; None if it was killed."""
+        self._made += 1
+        names = self._names | {"new": str(self._directory / f"new-{self._made}")}
+        arguments = [PROXY, *(_filled(word, names) for word in COMMANDS[command])]
+        client = self._client_lines() if command == REPLAY else []
+        with subprocess.Popen(
+            arguments, env=self._env,
+            stdin=subprocess.PIPE if client else subprocess.DEVNULL,
+            stdout=subprocess.PIPE if client else subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, preexec_fn=_limit, start_new_session=True,
+        ) as process:  # fmt: skip
+            guard = threading.Timer(5 * LIMIT_S, os.killpg, (process.pid, signal.SIGKILL))
+            guard.start()
+            if client:
+                _Client(process).play(client)
+            _, status, usage = os.wait4(process.pid, 0)
+            guard.cancel()
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode in (-signal.SIGKILL, -signal.SIGXCPU):
+            return None
+        if os.environ.get("GROWTH_RC") and process.returncode not in (0, 1): print("rc", process.returncode, *arguments, file=sys.stderr)
+        return usage.ru_utime + usage.ru_stime
+
+    def _client_lines(self) -> list[tuple[int, bytes]]:
+        """Returns the client's lines, each with how many of the agent's were before it."""
+        from acp_proxy.store.reader import RecordingReader
+
+        lines, seen = [], 0
+        with RecordingReader(Path(self._names["db"])) as reader:
+            for row in reader.frames():
+                if row["stream"] == "to-agent":
+                    lines.append((seen, bytes(row["raw"]) + b"\n"))
+                seen += row["stream"] == "to-client"
+        return lines
+
+
+def _filled(word: str, names: dict[str, str]) -> str:
+    for name, value in names.items():
+        word = word.replace("{" + name + "}", value)
+    return word
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))
+
+
+class _Client:
+    """Plays the recorded client: it sends each line once as many lines came as in the recording.
+
+    After two seconds in which nothing comes that it waits for, it sends the rest and closes its
+    end.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._input, self._output = process.stdin, process.stdout
+        self._seen, self._is_over = 0, False
+        self._changed = threading.Condition()
+
+    def play(self, lines: list[tuple[int, bytes]]) -> None:
+        """Sends lines, each with how many have to come before, and reads until the end."""
+        reader = threading.Thread(target=self._read)
+        reader.start()
+        is_patient = True
+        with contextlib.suppress(BrokenPipeError):
+            for before, line in lines:
+                is_patient = is_patient and self._has_come(before)
+                self._input.write(line)
+                if is_patient:
+                    self._input.flush()
+            self._input.close()
+        reader.join()
+
+    def _has_come(self, before: int) -> bool:
+        with self._changed:
+            enough = partial(self._is_enough, before)
+            return self._changed.wait_for(enough, _QUIET_S) and not self._is_over
+
+    def _is_enough(self, before: int) -> bool:
+        return self._is_over or self._seen >= before
+
+    def _read(self) -> None:
+        while block := os.read(self._output.fileno(), 1 << 16):
+            with self._changed:
+                self._seen += block.count(b"\n")
+                self._changed.notify()
+        with self._changed:
+            self._is_over = True
+            self._changed.notify()
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--shape", help=f"Of {', '.join(SHAPES)}; joined by commas.")
+@click.option("--command", help=f"Of {', '.join(COMMANDS)}; joined by commas.")
+@click.option("--sizes", default="2000,8000", show_default=True, help="The two sizes.")
+def main(shape: str | None, command: str | None, sizes: str) -> None:
+    """Measure how the time of each command grows with each shape."""
+    smaller, larger = map(int, sizes.split(","))
+    run(shape.split(",") if shape else list(SHAPES), command.split(",") if command else list(COMMANDS), (smaller, larger))
+
+
+def run(shapes: Sequence[str], commands: Sequence[str], sizes: tuple[int, int]) -> list[dict[str, Any]]:
+    """Prints the table; returns its rows."""
+    started = time.monotonic()
+    click.echo(header(sizes))
+    rows = []
+    for growth in measure_growth(shapes, commands, sizes):
+        click.echo(growth.line())
+        sys.stdout.flush()
+        rows.append(asdict(growth) | {"ratio": growth.ratio})
+    bad = sum(1 for row in rows if row["ratio"] is not None and row["ratio"] > MOST)
+    click.echo(f"{len(rows)} figures, {bad} grow too fast; {time.monotonic() - started:.0f} s")
+    return rows
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m bench.growth")
