@@ -204,6 +204,8 @@ class WaitTracker:
         """The silences that have ended so far."""
         self._terminals = connection.state.terminals
         self._connection = _SessionWaits()
+        self._holds_up = False
+        """Whether the agent was held up by the connection when all sessions were settled."""
         self._sessions: dict[str | None, _SessionWaits] = {None: self._connection}
         self._waits_of: dict[object, _SessionWaits] = {}
         self._absent: dict[Party, set[str]] = {Party.AGENT: set(), Party.CLIENT: set()}
@@ -321,12 +323,13 @@ class WaitTracker:
 
     def _settle(self, waits: _SessionWaits, now: _Moment) -> None:
         """Determines who has to act in a session after a change."""
-        if waits is self._connection and len(self._sessions) > 1:
-            self._settle_all(now)
+        if waits is self._connection and waits.is_held_up != self._holds_up:
+            self._settle_all(now)  # the only change on it that concerns other sessions
         else:
             self._settle_one(waits, now)
 
     def _settle_all(self, now: _Moment) -> None:
+        self._holds_up = self._connection.is_held_up
         for waits in self._sessions.values():
             self._settle_one(waits, now)
 
