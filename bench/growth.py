@@ -11,21 +11,27 @@ more is marked. What takes less than `NOISE_S` more is too quick to tell.
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib
 import os
+import pkgutil
 import resource
+import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from attrs import asdict, frozen
 
+import acp_proxy
+from acp_proxy import entry
+from acp_proxy.store.reader import RecordingReader
 from bench.shapes import SHAPES, write
 from bench.subjects import PROXY
 
@@ -37,7 +43,7 @@ MOST = 5.0
 """How many times the time four times the size may take."""
 NOISE_S = 0.2
 """What the larger size takes at least if a ratio is told of it."""
-LIMIT_S = int(os.environ.get('GROWTH_LIMIT', 60))
+LIMIT_S = int(os.environ.get("GROWTH_LIMIT", 60))
 """Processor seconds after which a command is killed, and seconds of silence of a replay."""
 _SMALL = 3
 """The size of the recording that is taken for the start."""
@@ -124,11 +130,20 @@ def measure_growth(
         commands: names of `COMMANDS`.
         sizes: the two sizes.
     """
+    _import_all()
     for shape in shapes:
         with tempfile.TemporaryDirectory(prefix="acp-growth-") as scratch:
             made = [_Recording(Path(scratch) / str(size), shape, size) for size in (_SMALL, *sizes)]
             for command in commands:
                 yield _growth(shape, command, made)
+
+
+def _import_all() -> None:
+    """Imports all modules that the commands import when they need them."""
+    for module in pkgutil.walk_packages(acp_proxy.__path__, "acp_proxy."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    gc.freeze()
 
 
 def _growth(shape: str, command: str, made: Sequence[_Recording]) -> Growth:
@@ -154,8 +169,6 @@ class _Recording:
         self._made = 0
         listed = directory / "listed"
         listed.mkdir(parents=True)
-        self._env = {key: value for key, value in os.environ.items() if "ACP_PROXY" not in key}
-        self._env["ACP_PROXY_RECORDINGS"] = str(listed)
         self._names = {
             "text": str(directory / "growth.jsonl"),
             "directory": str(listed),
@@ -163,38 +176,34 @@ class _Recording:
             "other": str(directory / "other.db"),
         }
         write(directory / "growth.jsonl", shape, size)
-        for name in ("db", "other"):
-            made = [PROXY, "import", self._names["text"], "-o", self._names[name]]
-            subprocess.run(made, env=self._env, check=True, stdout=subprocess.DEVNULL)
+        self.seconds("import")
+        shutil.copyfile(directory / "new-1.db", self._names["db"])
+        shutil.copyfile(directory / "new-1.db", self._names["other"])
 
     def seconds(self, command: str) -> float | None:
         """Returns the processor seconds of a command; None if it was killed."""
         self._made += 1
         names = self._names | {"new": str(self._directory / f"new-{self._made}")}
-        arguments = [PROXY, *(_filled(word, names) for word in COMMANDS[command])]
-        client = self._client_lines() if command == REPLAY else []
-        with subprocess.Popen(
-            arguments, env=self._env,
-            stdin=subprocess.PIPE if client else subprocess.DEVNULL,
-            stdout=subprocess.PIPE if client else subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, preexec_fn=_limit, start_new_session=True,
-        ) as process:  # fmt: skip
-            guard = threading.Timer(5 * LIMIT_S, os.killpg, (process.pid, signal.SIGKILL))
-            guard.start()
-            if client:
-                _Client(process).play(client)
-            _, status, usage = os.wait4(process.pid, 0)
-            guard.cancel()
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode in (-signal.SIGKILL, -signal.SIGXCPU):
+        arguments = [_filled(word, names) for word in COMMANDS[command]]
+        client = _Client(self._client_lines()) if command == REPLAY else None
+        pid = os.fork()
+        if not pid:
+            _become(arguments, self._names["directory"], client)
+        guard = threading.Timer(5 * LIMIT_S, os.kill, (pid, signal.SIGKILL))
+        guard.start()
+        if client is not None:
+            client.play()
+        _, status, usage = os.wait4(pid, 0)
+        guard.cancel()
+        code = os.waitstatus_to_exitcode(status)
+        if code in (-signal.SIGKILL, -signal.SIGXCPU):
             return None
-        if os.environ.get("GROWTH_RC") and process.returncode not in (0, 1): print("rc", process.returncode, *arguments, file=sys.stderr)
+        if code not in (0, 1, 3):
+            click.echo(f"{code}: acp-proxy {' '.join(arguments)}", err=True)
         return usage.ru_utime + usage.ru_stime
 
     def _client_lines(self) -> list[tuple[int, bytes]]:
         """Returns the client's lines, each with how many of the agent's were before it."""
-        from acp_proxy.store.reader import RecordingReader
-
         lines, seen = [], 0
         with RecordingReader(Path(self._names["db"])) as reader:
             for row in reader.frames():
@@ -210,8 +219,30 @@ def _filled(word: str, names: dict[str, str]) -> str:
     return word
 
 
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))
+def _become(arguments: list[str], recordings: str, client: _Client | None) -> NoReturn:
+    """Runs a command in this process, which was forked for it, and exits.
+
+    A process that has imported everything already measures the command and not the imports.
+    """
+    status = 1
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))
+        for name in [name for name in os.environ if name.startswith("ACP_PROXY")]:
+            del os.environ[name]
+        os.environ["ACP_PROXY_RECORDINGS"] = recordings
+        nothing = os.open(os.devnull, os.O_RDWR)
+        ends = (nothing, nothing) if client is None else client.ends
+        for number, descriptor in enumerate((*ends, nothing)):
+            os.dup2(descriptor, number)
+        os.closerange(3, 256)
+        sys.argv = ["acp-proxy", *arguments]
+        entry.main()
+        status = 0
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else 1
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
 
 
 class _Client:
@@ -221,26 +252,27 @@ class _Client:
     end.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._input, self._output = process.stdin, process.stdout
+    def __init__(self, lines: list[tuple[int, bytes]]) -> None:
+        self._lines = lines
+        stdin, self._input = os.pipe()
+        self._output, stdout = os.pipe()
+        self.ends = stdin, stdout
         self._seen, self._is_over = 0, False
         self._changed = threading.Condition()
 
-    def play(self, lines: list[tuple[int, bytes]]) -> None:
+    def play(self) -> None:
         """Sends lines, each with how many have to come before, and reads until the end."""
+        for end in self.ends:
+            os.close(end)
         reader = threading.Thread(target=self._read)
         reader.start()
         is_patient = True
-        with contextlib.suppress(BrokenPipeError):
-            for before, line in lines:
+        with contextlib.suppress(BrokenPipeError), open(self._input, "wb", buffering=0) as pipe:
+            for before, line in self._lines:
                 is_patient = is_patient and self._has_come(before)
-                self._input.write(line)
-                if is_patient:
-                    self._input.flush()
-            self._input.close()
+                pipe.write(line)
         reader.join()
+        os.close(self._output)
 
     def _has_come(self, before: int) -> bool:
         with self._changed:
@@ -251,7 +283,7 @@ class _Client:
         return self._is_over or self._seen >= before
 
     def _read(self) -> None:
-        while block := os.read(self._output.fileno(), 1 << 16):
+        while block := os.read(self._output, 1 << 16):
             with self._changed:
                 self._seen += block.count(b"\n")
                 self._changed.notify()
@@ -267,10 +299,16 @@ class _Client:
 def main(shape: str | None, command: str | None, sizes: str) -> None:
     """Measure how the time of each command grows with each shape."""
     smaller, larger = map(int, sizes.split(","))
-    run(shape.split(",") if shape else list(SHAPES), command.split(",") if command else list(COMMANDS), (smaller, larger))
+    run(
+        shape.split(",") if shape else list(SHAPES),
+        command.split(",") if command else list(COMMANDS),
+        (smaller, larger),
+    )
 
 
-def run(shapes: Sequence[str], commands: Sequence[str], sizes: tuple[int, int]) -> list[dict[str, Any]]:
+def run(
+    shapes: Sequence[str], commands: Sequence[str], sizes: tuple[int, int]
+) -> list[dict[str, Any]]:
     """Prints the table; returns its rows."""
     started = time.monotonic()
     click.echo(header(sizes))

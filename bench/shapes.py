@@ -82,9 +82,7 @@ class Script:
         """Sends an update of the agent."""
         self.line("to-client", self.updated(kind, session, **members))
 
-    def updated(
-        self, kind: str, session: str | None = None, /, **members: Any
-    ) -> dict[str, Any]:
+    def updated(self, kind: str, session: str | None = None, /, **members: Any) -> dict[str, Any]:
         """Returns an update of the agent."""
         params = {
             "sessionId": session or self.session,
@@ -361,9 +359,7 @@ def _cancels(script: Script, size: int) -> None:
     prompt = script.begin()
     for _ in range(size):
         params = {"sessionId": "s"}
-        script.line(
-            "to-agent", {"jsonrpc": "2.0", "method": "session/cancel", "params": params}
-        )
+        script.line("to-agent", {"jsonrpc": "2.0", "method": "session/cancel", "params": params})
     script.answer(prompt, stopReason="cancelled")
 
 
@@ -373,9 +369,7 @@ def _cancelled_requests(script: Script, size: int) -> None:
         script.call("fs/read_text_file", i, path="/srv/p/a")
     for i in range(size):
         params = {"requestId": i}
-        script.line(
-            "to-client", {"jsonrpc": "2.0", "method": "$/cancel_request", "params": params}
-        )
+        script.line("to-client", {"jsonrpc": "2.0", "method": "$/cancel_request", "params": params})
     script.end(prompt)
 
 
@@ -409,7 +403,9 @@ def _errors(script: Script, size: int) -> None:
 
 def _keys(script: Script, size: int) -> None:
     prompt = script.begin()
-    script.update("tool_call", toolCallId="c", title="Keys", rawInput={f"k{i}": i for i in range(size)})
+    script.update(
+        "tool_call", toolCallId="c", title="Keys", rawInput={f"k{i}": i for i in range(size)}
+    )
     script.end(prompt)
 
 

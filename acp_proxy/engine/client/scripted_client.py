@@ -7,6 +7,7 @@ size can be played.
 
 from collections import deque
 from collections.abc import Iterator
+from heapq import heappop, heappush
 
 from acp_proxy.commands import Command, Finish, Send
 from acp_proxy.engine.shared.steps import LaneFinder, Script, Step
@@ -33,13 +34,20 @@ class ScriptedClient:
         self._finder = LaneFinder()
         self._lanes: dict[str | None, deque[Step]] = {}
         """What has still to come in each lane; the client's batches once."""
+        self._held = 0
+        """How many steps that are."""
+        self._empty: set[str | None] = set()
+        self._sending: dict[str | None, None] = {}
+        """The lanes in which a frame of the client is next."""
+        self._awaited: dict[bytes, list[tuple[int, str | None]]] = {}
+        """The lanes in which a line of the agent is next: by the line, in recorded order."""
         self._is_read = False
         self._last_added: int | None = None
 
     @property
     def is_done(self) -> bool:
         """Whether everything was sent and has come."""
-        return self._is_read and not any(self._lanes.values())
+        return self._is_read and not self._held
 
     @property
     def is_hopeless(self) -> bool:
@@ -68,12 +76,13 @@ class ScriptedClient:
 
     def _matches(self, line: bytes) -> bool:
         """Takes a line of the agent in the lane where it is next; returns whether there is one."""
-        heads = [lane for lane in self._lanes.values() if lane and lane[0].from_agent]
-        for lane in sorted(heads, key=lambda lane: lane[0].seq):
-            if self._script.wire(lane[0].seq).raw == line:
-                lane.popleft()
-                return True
-        return False
+        if (waiting := self._awaited.pop(line, None)) is None:
+            return False
+        _, name = heappop(waiting)
+        if waiting:
+            self._awaited[line] = waiting
+        self._take_first(name)
+        return True
 
     def _send(self) -> Iterator[Command]:
         """Sends until each lane waits for the agent, or enough is held."""
@@ -81,17 +90,33 @@ class ScriptedClient:
             for step in (due := self._due()):
                 wire = self._script.wire(step.seq)
                 yield Send(wire.raw + (wire.newline or "\n").encode(), step.seq)
-            held = sum(map(len, self._lanes.values()))
-            if not due and (all(self._lanes.values()) or held > _HELD or not self._read_on()):
+            is_enough = not self._empty or self._held > _HELD
+            if not due and (is_enough or not self._read_on()):
                 return
 
     def _due(self) -> list[Step]:
         """Removes the client's frames that wait for nothing, and returns them in recorded order."""
         due = []
-        for lane in self._lanes.values():
-            while lane and not lane[0].from_agent:
-                due.append(lane.popleft())
+        while self._sending:
+            name, _ = self._sending.popitem()
+            due.append(self._take_first(name))
         return sorted(due, key=lambda step: step.seq)
+
+    def _take_first(self, name: str | None) -> Step:
+        step = self._lanes[name].popleft()
+        self._held -= 1
+        self._note_first(name)
+        return step
+
+    def _note_first(self, name: str | None) -> None:
+        """Notes of whom the step is that is next in a lane now."""
+        if not (lane := self._lanes[name]):
+            self._empty.add(name)
+        elif lane[0].from_agent:
+            waiting = self._awaited.setdefault(self._script.wire(lane[0].seq).raw, [])
+            heappush(waiting, (lane[0].seq, name))
+        else:
+            self._sending[name] = None
 
     def _read_on(self) -> bool:
         """Reads the next steps; returns whether there are any."""
@@ -100,6 +125,11 @@ class ScriptedClient:
         for step in steps:
             self._finder.place(step)
             if step.from_agent or step.seq != self._last_added:
-                self._lanes.setdefault(step.lane, deque()).append(step)
+                lane = self._lanes.setdefault(step.lane, deque())
+                lane.append(step)
+                self._held += 1
+                if len(lane) == 1:
+                    self._empty.discard(step.lane)
+                    self._note_first(step.lane)
             self._last_added = step.seq
         return bool(steps)
