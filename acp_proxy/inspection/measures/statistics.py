@@ -129,11 +129,12 @@ def with_texts(reader: RecordingReader, turn: TurnTime) -> TurnTime:
         reader: the recording.
         turn: one of its turns.
     """
-    _, prompt = frame_queries.start_of_line(reader, turn.prompt_seq, HEAD) or ("", b"")
+    kind, prompt = frame_queries.start_of_line(reader, turn.prompt_seq, HEAD) or ("", b"")
+    params = {} if kind == "batch" else params_of(prompt)  # a batch has none, and may be large
     first = _first_chunk_ns(reader, turn)
     return evolve(
         turn,
-        prompt=plain(prompt_text(params_of(prompt)))[:_PROMPT],
+        prompt=plain(prompt_text(params))[:_PROMPT],
         first_chunk_ns=None if first is None else max(0, first - turn.start_ns),
     )
 
@@ -168,7 +169,7 @@ def waterfalls(
 def _waterfalls(
     reader: RecordingReader, turns: list[TurnTime], most: int | None, first: TurnRow | None
 ) -> Iterator[TurnWaterfall]:
-    steps = Waterfalls(turns, partial(_outcomes, reader), partial(_lines, reader), most)
+    steps = Waterfalls(turns, _outcomes(reader, turns), partial(_lines, reader), most)
     for run, message, done in MessagePass(reader, first).read(UNBROKEN_NS):
         yield from steps.feed(run, message, done)
         if steps.is_done:
@@ -176,10 +177,14 @@ def _waterfalls(
     yield from steps.finish()
 
 
-def _outcomes(reader: RecordingReader, turn: TurnTime) -> Outcomes:
-    last = LAST_SEQ if turn.open or turn.end_seq is None else turn.end_seq
-    requests = client_requests(reader, turn.prompt_seq, last)
+def _outcomes(reader: RecordingReader, turns: list[TurnTime]) -> Outcomes:
+    first = min((turn.prompt_seq for turn in turns), default=0)
+    requests = client_requests(reader, first, max(map(_last_seq, turns), default=0))
     return {(row.request_seq, row.rpc_id): row.outcome for row in requests}
+
+
+def _last_seq(turn: TurnTime) -> int:
+    return LAST_SEQ if turn.open or turn.end_seq is None else turn.end_seq
 
 
 def _lines(reader: RecordingReader, run: FrameRun) -> Iterator[Line]:
@@ -207,8 +212,9 @@ def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:
 
 
 def _first_chunk_ns(reader: RecordingReader, turn: TurnTime) -> int | None:
-    last = LAST_SEQ if turn.open or turn.end_seq is None else turn.end_seq
-    span = (turn.prompt_seq, last)
+    if turn.first_update_ns is None:
+        return None
+    span = (turn.prompt_seq, _last_seq(turn))
     for t_ns, raw in frame_queries.small_updates_of_turn(reader, turn.id, span, _LARGEST):
         chunk = chunk_of(raw)
         if chunk is not None and chunk.update in VOICE:

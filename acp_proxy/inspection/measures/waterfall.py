@@ -117,7 +117,7 @@ class Waterfalls:
 
     Args:
         turns: the turns.
-        outcomes: returns how the requests of a turn ended, some of them after the turn.
+        outcomes: how the requests of the turns ended, some of them after their turn.
         lines: returns the lines of a run of frames; it may leave out those that are no text.
         most: how many steps of a turn to keep, the longest ones, prompt and end not counted.
     """
@@ -125,7 +125,7 @@ class Waterfalls:
     def __init__(
         self,
         turns: Iterable[TurnTime],
-        outcomes: Callable[[TurnTime], Outcomes],
+        outcomes: Outcomes,
         lines: Callable[[FrameRun], Iterable[Line]],
         most: int | None = None,
     ) -> None:
@@ -153,7 +153,7 @@ class Waterfalls:
             done: what it has changed.
         """
         for turn in self._coming.pop(run.seq, ()):
-            self._open[turn.id] = _Waterfall(turn, self._outcomes(turn), self._most)
+            self._open[turn.id] = _Waterfall(turn, self._outcomes, self._most)
             if turn.end_seq is not None:
                 self._ending.setdefault(turn.end_seq, []).append(turn.id)
         for one, its_done in messages_of(message, done):
