@@ -5,9 +5,10 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
+from acp_proxy.engine.shared.lane_names import ANNOUNCEMENT, introduced, is_mcp, referred
 from acp_proxy.engine.shared.steps import Answer, Ask, Step, Wire
 from acp_proxy.errors import UnreadableRecording
-from acp_proxy.protocol.dialects import DRAFT, FORK
+from acp_proxy.protocol.dialects import DRAFT, FORK, OPENING
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.store import database
@@ -24,9 +25,13 @@ _AHEAD, _AHEAD_BYTES, _HELD_BYTES = 64, 1 << 20, 4 << 20
 LARGEST = 64 << 20
 """Bytes of the largest line that is played; about three times that is held to send it."""
 
-_SELECT = """
+_SMALL = 4096
+"""Bytes of the largest update that is searched for the announcement of a session."""
+_SELECT = f"""
 SELECT f.seq, f.t_ns, f.flags & 3, f.kind, m.text, f.rpc_id, s.text, f.exchange,
-  e.session, e.request_seq, e.response_seq
+  e.session, e.request_seq, e.response_seq,
+  f.kind = {KIND_CODES[Kind.NOTIFICATION]} AND length(f.raw) < {_SMALL}
+    AND instr(f.raw, x'{ANNOUNCEMENT.hex()}')
 FROM frame_rows AS f
   LEFT JOIN labels AS m ON m.id = f.method
   LEFT JOIN labels AS s ON s.id = f.session
@@ -169,7 +174,7 @@ class RecordedSteps:
         return not self._as_sent or kind in (Kind.RESPONSE, Kind.ERROR)
 
     def _steps(self, row: tuple[Any, ...]) -> list[Step]:
-        seq, t_ns, stream, code, method, rpc_id, session, exchange, of, asked, answered = row
+        seq, t_ns, stream, code, method, rpc_id, session, exchange, of, asked, answered, new = row
         as_received = stream == _AGENT and self._is_as_received(_KINDS[code])
         if not self._faulted.reached_client(seq, from_agent=as_received):
             return []
@@ -187,6 +192,8 @@ class RecordedSteps:
             names_session=session is not None and not self._is_inferred(method),
             exchange=exchange,
         )
+        if new or is_mcp(method) or (method in OPENING and kind is Kind.REQUEST):
+            self._name(step)
         if kind is Kind.BATCH:
             return self._batch(step)
         if method == FORK and kind is Kind.REQUEST and answered is not None:
@@ -201,6 +208,14 @@ class RecordedSteps:
             elif kind in (Kind.RESPONSE, Kind.ERROR):
                 step.answers = (Answer(exchange, rpc_id),)
         return [step]
+
+    def _name(self, step: Step) -> None:
+        """Sets the names that a step introduces, and those that it belongs to."""
+        raw = self.wire(step.seq).raw
+        step.introduces = introduced(step.method, raw)
+        if is_mcp(step.method) and step.kind in ("request", "notification"):
+            step.belongs_to = referred(raw)
+            step.names_session = read(raw).session is not None
 
     def _is_inferred(self, method: str | None) -> bool:
         """Whether a message's session is only known from the turn that is open."""

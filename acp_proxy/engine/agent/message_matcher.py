@@ -46,8 +46,7 @@ class MessageMatcher:
 
     def lane_of(self, session: str | None) -> Lane:
         """Returns the lane of a live session; the connection's for one that was not recorded."""
-        recorded = self._bindings.recorded_session(session)
-        return self._schedule.lanes.get(recorded) or self._schedule.lanes[None]
+        return self._schedule.lane_of(self._bindings.recorded_session(session))
 
     def find(self, live: ClientMessage) -> MessageMatch | None:
         """Finds the recorded message of a live one; swaps two sessions if it is in the other.
@@ -133,6 +132,8 @@ class MessageMatcher:
 
     def _find_sibling(self, lane: Lane, live: ClientMessage) -> Lane | None:
         """Finds a lane that is interchangeable with a message's lane and has the message."""
+        if lane.name != self._bindings.recorded_session(live.message.session):
+            return None  # a session without a lane of its own
         if lane.name is None or lane.abandoned or lane.messages == 0:
             return None
         for other in self._schedule.live_lanes:

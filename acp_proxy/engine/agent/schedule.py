@@ -93,6 +93,10 @@ class ReplaySchedule:
         """The latest client messages that came."""
         return (step for lane in self.lanes.values() for step in lane.played)
 
+    def lane_of(self, session: str | None) -> Lane:
+        """Returns the lane of a recorded session; the connection's for an unknown one."""
+        return self.lanes.get(self._finder.lane_of(session)) or self.lanes[None]
+
     def track_of(self, lane: str | None) -> Track | None:
         """The track that a lane's frames are on; None for the connection's, if it has none."""
         return self.tracks.get(None if self.order is Order.RECORDED else lane)

@@ -16,6 +16,7 @@ from acp_proxy.engine.client.request_matcher import AgentRequest, RequestMatch, 
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.client.stream_progress import ITEM, Increment, increment_of
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss
+from acp_proxy.engine.shared.lane_names import announced_session
 from acp_proxy.engine.shared.line_rewriter import reply
 from acp_proxy.engine.shared.secret_pairs import with_hidden
 from acp_proxy.engine.shared.steps import REPLIES
@@ -75,6 +76,8 @@ class AgentMessages:
             yield from self._requests.take(message, self._state.output.lines)
         elif message.kind is Kind.NOTIFICATION:
             self._state.permissions.calls.take(message)
+            if (child := announced_session(message.raw or b"")) is not None:
+                self._state.sessions.announce(child)
             if lane is not None and self._ends_turn(message):
                 # As after the answer to a prompt, no request of that turn is awaited.
                 if (end := lane.turns.end()) is not None:
@@ -112,7 +115,9 @@ class AgentMessages:
         if message.state != "idle" or not self._state.recording.is_v2:
             return False
         lane = self._state.sessions.lane_of(message.session)
-        return lane is not None and lane.turns.is_open
+        if lane is None or not lane.turns.is_open:
+            return False
+        return lane.name is None or self._state.bindings.sessions.get(lane.name) == message.session
 
     def _conclude(self, request: SentRequest, message: Message) -> None:
         """Gives up lanes if an answer makes it impossible to continue there."""

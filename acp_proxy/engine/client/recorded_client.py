@@ -73,6 +73,7 @@ class RecordedClient:
         replies: how the client answered the agent's requests, by exchange.
         unnamed: the agent's requests that name no session, in all lanes.
         announcing: the numbers of the frames that may announce tool calls, in order.
+        joined: the lanes of the sessions that no request has opened, in order.
         strays: how often the agent answered what the client had not requested, by the id's token.
         garbage: how many lines of the agent were no messages.
         frames: how many frames the agent sent.
@@ -90,6 +91,7 @@ class RecordedClient:
         self.unnamed = RecordedRequests()
         self.permissions: list[RecordedRequest] = []
         self.announcing = array("q")
+        self.joined: dict[str, str] = {}
         self.strays: Counter[str] = Counter()
         self.garbage = 0
         self.frames = 0
@@ -113,6 +115,7 @@ class RecordedClient:
                 self._add(step)
                 began = step.t_ns if began is None else began
                 self.duration_ns = step.t_ns - began
+        self.joined = finder.joined
 
     def _add(self, step: Step) -> None:
         reader = self._readers.get(step.lane)
@@ -150,7 +153,7 @@ class RecordedClient:
         elif step.kind != "blank":
             self._count(raw, step.method if is_update else None, reader)
         has_turn = self.is_v2 and is_update and reader.prompts
-        if has_turn and b"idle" in raw and read(raw).state == "idle":
+        if has_turn and step.session == step.lane and b"idle" in raw and read(raw).state == "idle":
             reader.lane.turns.recorded_ends.append(step.seq)
             reader.prompts.clear()
             reader.clear()

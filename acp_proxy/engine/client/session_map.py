@@ -19,7 +19,12 @@ class SessionMap:
     are being created, it is unknown then to which of them a new name belongs.
     """
 
-    def __init__(self, lanes: Mapping[str | None, ClientLane], bindings: Bindings) -> None:
+    def __init__(
+        self,
+        lanes: Mapping[str | None, ClientLane],
+        bindings: Bindings,
+        joined: Mapping[str, str] | None = None,
+    ) -> None:
         self.last = lanes[None]
         """The lane in which either side last sent something."""
         self._lanes = lanes
@@ -30,6 +35,12 @@ class SessionMap:
         """Stands for sessions with an unknown lane."""
         self._unknown_session = ""
         self._unknown_progress: dict[str, StreamProgress] = {}
+        self._announced: dict[str, ClientLane] = {}
+        """The lanes in which the live agent has announced sessions that no request opens."""
+        self._joined: dict[str | None, dict[str, None]] = {}
+        """The recorded sessions of this kind that have no live name, by lane."""
+        for name, lane in (joined or {}).items():
+            self._joined.setdefault(lane, {})[name] = None
 
     @property
     def is_creating(self) -> bool:
@@ -50,7 +61,25 @@ class SessionMap:
             lane = self._creating[0].lane
             self.bind(lane, session)
             return lane
-        return None
+        return None if self._creating else self._join(session)
+
+    def announce(self, session: str) -> None:
+        """Notes that the agent announces a session where it sends something now."""
+        self._announced[session] = self.last
+
+    def _join(self, session: str) -> ClientLane | None:
+        """Returns the lane of a session that no request opened; None if none was recorded there.
+
+        It stands for the recorded one of its name, or else for the next one of that lane.
+        """
+        lane = self._announced.get(session, self.last)
+        if not (recorded := self._joined.get(lane.name)):
+            return None
+        name = session if session in recorded else next(iter(recorded))
+        del recorded[name]
+        self._bindings.bind(Place.SESSION, name, session)
+        self._by_live[session] = lane
+        return lane
 
     def enter(self, session: str | None) -> ClientLane | None:
         """Notes that the agent sends a message of a session; returns its lane as `lane_of`."""

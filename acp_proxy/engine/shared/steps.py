@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol
 
 from attrs import define, frozen
 
-from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST, HANDSHAKE, PUSH
+from acp_proxy.engine.shared.lane_names import session_name
+from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST, HANDSHAKE, OPENING, PUSH
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
 REPLIES = ("response", "error")
@@ -83,6 +84,10 @@ class Step:
     asks: tuple[Ask, ...] = ()
     member: int | None = None
     """Its place in a batch of the client."""
+    introduces: tuple[str, ...] = ()
+    """Names of what begins with it in its lane, as of `lane_names`."""
+    belongs_to: tuple[str, ...] = ()
+    """Names by which its lane is found if it names no session."""
     lane: str | None = None
     """The session in whose lane it is, None for the connection's; set by `LaneFinder`."""
     follows_withheld: bool = False
@@ -157,13 +162,20 @@ class Script(Protocol):
 class LaneFinder:
     """Sets the lane of each step, in recorded order: an ACP session's, or the connection's.
 
-    A session's lane begins at the request that creates or loads it. A frame of the agent without a
-    session, for example a line that is no message, is in the lane of the frame recorded before it.
+    A session's lane begins at the request that creates or loads it. A session that no request
+    opened, for example a subagent's, has no lane of its own: it is in the lane of the frame that
+    announces it, or else of the session in which anything passed last. MCP over ACP is in the lane
+    of the session that has declared the server. A frame of the agent without a session, for example
+    a line that is no message, is in the lane of the frame recorded before it.
     """
 
     def __init__(self) -> None:
         self._of_exchange: dict[int, str | None] = {}
+        self._of_session: dict[str, str] = {}
+        self._of_name: dict[str, dict[str, None]] = {}
+        """The lanes in which each name was introduced, the latest one last."""
         self._last: str | None = None
+        self._last_session: str | None = None
         self._unreadable: deque[Step] = deque()
 
     def place(self, step: Step) -> None:
@@ -172,10 +184,25 @@ class LaneFinder:
             self._unreadable.append(step)
         elif step.kind == "error" and step.from_agent and step.exchange is None:
             self._pair_with_unreadable(step)
-        step.lane = self._last = self._lane(step)
+        step.lane = self._last = lane = self._lane(step)
         for exchange in (*(ask.exchange for ask in step.asks), step.exchange):
             if exchange is not None:
-                self._of_exchange.setdefault(exchange, step.lane)
+                self._of_exchange.setdefault(exchange, lane)
+        if lane is not None:
+            self._last_session = lane
+            for name in step.introduces:
+                lanes = self._of_name.setdefault(name, {})
+                lanes.pop(lane, None)
+                lanes[lane] = None
+
+    def lane_of(self, session: str | None) -> str | None:
+        """Returns the lane of a session that was placed; of another one, its own name."""
+        return self._of_session.get(session or "", session)
+
+    @property
+    def joined(self) -> dict[str, str]:
+        """The lanes of the sessions without one of their own, in order."""
+        return {name: lane for name, lane in self._of_session.items() if name != lane}
 
     def _pair_with_unreadable(self, step: Step) -> None:
         """An error that answers no request answers a line that the agent could not read."""
@@ -193,5 +220,28 @@ class LaneFinder:
             if exchange is not None and exchange in self._of_exchange:
                 return self._of_exchange[exchange]
         if step.session is not None:
-            return step.session
+            return self._lane_of_session(step, step.session)
+        if (lane := self._named(step.belongs_to)) is not None:
+            return lane
+        if step.belongs_to and step.from_agent:
+            return self._last_session
         return self._last if step.from_agent else None
+
+    def _lane_of_session(self, step: Step, session: str) -> str:
+        is_opened = not step.from_agent and step.method in OPENING
+        if is_opened or session not in self._of_session:
+            lane = None if is_opened else self._named((session_name(session),))
+            if lane is None and step.from_agent:
+                lane = self._last_session
+            self._of_session[session] = lane or session
+        return self._of_session[session]
+
+    def _named(self, names: tuple[str, ...]) -> str | None:
+        """Returns the lane in which the first known name was introduced.
+
+        Of several, it is that in which anything passed last, or else the latest one.
+        """
+        lanes = next((self._of_name[name] for name in names if name in self._of_name), {})
+        if self._last_session is not None and self._last_session in lanes:
+            return self._last_session
+        return next(reversed(lanes), None)

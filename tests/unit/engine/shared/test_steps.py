@@ -57,3 +57,38 @@ def test_an_error_with_an_id_answers_no_invalid_line() -> None:
     garbage, again = step(1, kind="invalid"), step(2, agent=True, kind="error", rpc_id="7")
     lanes(garbage, again)
     assert again.answers == ()
+
+
+def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
+    """It is in the lane that announces it, or else in the latest one; a request opens one."""
+
+    def opening(seq: int, session: str) -> Step:
+        return step(seq, kind="request", method="session/load", session=session, exchange=seq)
+
+    def update(seq: int, session: str, *names: str) -> Step:
+        return step(seq, agent=True, session=session, introduces=names)
+
+    steps = [
+        *(opening(1, "a"), opening(2, "b")),
+        *(update(3, "a", "session c"), update(4, "b"), update(5, "c"), update(6, "d")),
+        *(step(7, session="c"), step(8, session="e"), opening(9, "c"), update(10, "c")),
+    ]
+    assert lanes(*steps) == ["a", "b", "a", "b", "a", "a", "a", "e", "c", "c"]
+    assert lanes(update(1, "x"), update(2, "y")) == ["x", "x"]
+
+
+def test_of_several_lanes_of_a_name_the_one_in_use_counts() -> None:
+    """Two sessions may declare the same server; otherwise it is the latest one."""
+
+    def opening(seq: int, session: str) -> Step:
+        names = ("server t",)
+        return step(seq, kind="request", session=session, exchange=seq, introduces=names)
+
+    use = [
+        step(n, agent=True, kind="request", exchange=n, belongs_to=("server t",)) for n in (4, 6)
+    ]
+    between = step(5, agent=True, session="c")
+    first = [opening(1, "a"), opening(2, "b"), step(3, agent=True, session="a")]
+    assert lanes(*first, use[0], opening(7, "c2"), use[1])[3:] == ["a", "c2", "c2"]
+    assert lanes(*first, step(8, session="c"), use[0], between)[-2] == "b"
+    assert lanes(step(1, session="a"), step(2), *use) == ["a", None, "a", "a"]
