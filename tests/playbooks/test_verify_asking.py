@@ -401,3 +401,44 @@ def test_requests_in_a_batch_are_answered_in_a_batch(
         -> end
     """)
     assert live.found == []
+
+
+def test_an_answer_before_its_request_is_withheld_until_that_comes(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """It is sent when the live agent has made a request that matches, and this is reported."""
+    recorded = record(f'{START}-> #0 result {{"content": "A"}}\n<- {read("/a")}\n<- {END}')
+    live = verify(recorded).check(STARTED)
+    assert live.informed == ["withheld in connection 6"]
+    assert live.divergences[0].summary.endswith(
+        "was recorded before its request; it is sent when that comes"
+    )
+    assert live.play(f"<- {read('/b')}") == ["-> refusal #0"]
+    assert live.play(f"<- {read('/a', '3')}") == ['-> {"jsonrpc": "2.0", "id": 3, "result": {"content": "A"}}']
+    assert live.play(f"<- {END}") == ["-> end"]
+
+
+def test_an_answer_without_a_request_is_withheld(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """So is one that repeats an answer, even if a request of the same id follows."""
+    recorded = record(f"""
+        {START}
+        -> #"none" result {{"content": "stray"}}
+        <- {read("/a")}
+        -> #0 result {{"content": "A"}}
+        -> #0 result {{"content": "again"}}
+        <- {read("/b")}
+        <- {END}
+    """)
+    live = verify(recorded).check(STARTED)
+    assert live.informed == ["withheld in connection 6", "withheld in connection 9"]
+    live.check(f"""
+        <- {read("/a")}
+        -> 8
+        <- {read("/b")}
+        <- {END}
+        -> end
+    """)
+    assert live.report.unsaid == 2
+    assert live.report.is_played_out

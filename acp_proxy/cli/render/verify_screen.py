@@ -208,7 +208,7 @@ def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
 def _print_conversation(found: PlayReport) -> None:
     for line in plays.text(found):
         say(line)
-    for line in (*plays.early(found), *masked_lines(found.divergences)):
+    for line in (*plays.remarks(found), *masked_lines(found.divergences)):
         warn(line)
 
 

@@ -7,9 +7,9 @@ need no more memory than a few numbers.
 
 import json
 from array import array
-from collections import Counter
+from collections import Counter, deque
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from acp_proxy.engine.client.lane import ClientFrame, ClientLane, LaneEnd, ReceivedBefore, SendQueue
 from acp_proxy.engine.client.recorded_requests import (
@@ -23,7 +23,7 @@ from acp_proxy.engine.client.stream_progress import (
     TotalProgress,
     increment_of,
 )
-from acp_proxy.engine.shared.steps import LaneFinder, Script, Step
+from acp_proxy.engine.shared.steps import Ask, LaneFinder, Script, Step
 from acp_proxy.protocol.dialects import PERMISSION, PROMPT, V2
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.typed_places import Place, places_of, spans
@@ -59,9 +59,14 @@ class _LaneReader:
         self.silence_ns = 0
 
     def finish(self) -> None:
+        """Completes the lane, without the answers that no request of the recording has."""
+        for frame in self.frames:
+            frame.steps = [s for s in frame.steps if not s.is_reply or s.exchange is not None]
+        sent = [frame for frame in self.frames if frame.steps]
         states = {kind: self.progress.states[kind] for kind in self.states}
         self.lane.end = LaneEnd(self.progress.mark, states, self.silence_ns)
-        self.lane.queue = SendQueue(self.frames)
+        self.lane.queue = SendQueue(sent)
+        self.lane.queue.discarded = len(self.frames) - len(sent)
 
 
 class RecordedClient:
@@ -71,6 +76,7 @@ class RecordedClient:
         answers: how the agent answered the client's requests, by exchange.
         expected_answers: these answers in order: the number of each, and its exchange.
         replies: how the client answered the agent's requests, by exchange.
+        unasked: the answers that the recording has before their request, or without one.
         unnamed: the agent's requests that name no session, in all lanes.
         announcing: the numbers of the frames that may announce tool calls, in order.
         joined: the lanes of the sessions that no request has opened, in order.
@@ -88,6 +94,7 @@ class RecordedClient:
         self.answers: dict[int, Step] = {}
         self.expected_answers: list[tuple[int, int]] = []
         self.replies: dict[int, RecordedReply] = {}
+        self.unasked: list[RecordedReply] = []
         self.unnamed = RecordedRequests()
         self.permissions: list[RecordedRequest] = []
         self.announcing = array("q")
@@ -102,6 +109,10 @@ class RecordedClient:
         self._total = TotalProgress()
         self._frame: ClientFrame | None = None
         self._requested: set[int | None] = set()
+        self._asked: set[str] = set()
+        """The ids of the agent's requests so far."""
+        self._early: dict[str, deque[RecordedReply]] = {}
+        """Answers that came before any request of their id."""
         self._read()
         for reader in self._readers.values():
             reader.finish()
@@ -160,12 +171,29 @@ class RecordedClient:
 
     def _add_requests(self, step: Step, lane: ClientLane) -> None:
         for ask in step.asks:
-            request = RecordedRequest(step, ask)
+            request = RecordedRequest(step, self._with_early_answer(ask))
+            self._asked.add(ask.rpc_id)
             lane.requests.append(request)
             if ask.method == PERMISSION:
                 self.permissions.append(request)
             if not step.names_session:
                 self.unnamed.append(request)
+
+    def _with_early_answer(self, ask: Ask) -> Ask:
+        """Gives a request without an answer the one that the recording has before it."""
+        if ask.reply_seq is not None or not (early := self._early.get(ask.rpc_id)):
+            return ask
+        reply = early.popleft()
+        reply.step.exchange, reply.step.method = ask.exchange, ask.method
+        self.replies[ask.exchange] = reply
+        return evolve(ask, reply_seq=reply.step.seq)
+
+    def _note_unasked(self, reply: RecordedReply) -> None:
+        """Notes an answer to no request so far; one of an id that was used is a repeated one."""
+        self.unasked.append(reply)
+        token = reply.step.rpc_id or "null"
+        if token not in self._asked:
+            self._early.setdefault(token, deque()).append(reply)
 
     def _count(self, raw: bytes, method: str | None, reader: _LaneReader) -> None:
         increment = increment_of(raw, method)
@@ -190,6 +218,8 @@ class RecordedClient:
             reader.frames.append(self._frame)
         if step.is_reply and step.exchange is not None:
             self.replies[step.exchange] = RecordedReply(self._frame.lane, step)
+        elif step.is_reply:
+            self._note_unasked(RecordedReply(self._frame.lane, step))
         elif step.kind == "request":
             self._requested.add(step.exchange)
             reader.clear()

@@ -10,7 +10,7 @@ from acp_proxy.engine.shared.divergence import SHOWN, Divergence, DivergenceKind
 from acp_proxy.wording import counted
 
 REPORTER = DivergenceReporter("agent")
-_SHOWN_EARLY = 3
+_SHOWN_OF_KIND = 3
 
 
 @frozen
@@ -87,13 +87,14 @@ def text(found: PlayReport) -> Iterator[str]:
         yield ""
 
 
-def early(found: PlayReport) -> Iterator[str]:
-    """Yields the frames that were sent early, in lines; these may explain other differences."""
-    sent_early = [one for one in found.divergences if one.kind is DivergenceKind.EARLY]
-    for one in sent_early[:_SHOWN_EARLY]:
-        yield from REPORTER.lines_of(one)
-    if len(sent_early) > _SHOWN_EARLY:
-        yield f"... and {len(sent_early) - _SHOWN_EARLY} more went out early"
+def remarks(found: PlayReport) -> Iterator[str]:
+    """Yields what was sent early or withheld, in lines; this may explain other differences."""
+    for kind, rest in ((DivergenceKind.EARLY, "went out early"), (DivergenceKind.WITHHELD, "are withheld")):
+        of_kind = [one for one in found.divergences if one.kind is kind]
+        for one in of_kind[:_SHOWN_OF_KIND]:
+            yield from REPORTER.lines_of(one)
+        if len(of_kind) > _SHOWN_OF_KIND:
+            yield f"... and {len(of_kind) - _SHOWN_OF_KIND} more {rest}"
 
 
 def headline(found: PlayReport) -> str:

@@ -79,3 +79,14 @@ class VerifyState:
             summary = f"{len(unsent)} {what} not sent, from {first.title} on"
             kind, lane = DivergenceKind.UNPLAYED, first.lane
             self.divergences.note(kind, lane, summary, seq=first.seq)
+
+    def note_unasked(self) -> None:
+        """Reports which answers the recording has before their request, or without one."""
+        for reply in self.recording.unasked:
+            step = reply.step
+            if step.exchange is None:
+                summary = f"the answer #{step.seq} has no request in the recording; it is not sent"
+            else:
+                summary = f"{step.title} #{step.seq} was recorded before its request; it is sent"
+                summary += " when that comes"
+            self.divergences.note(DivergenceKind.WITHHELD, reply.lane, summary, seq=step.seq)

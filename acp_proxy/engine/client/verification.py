@@ -106,6 +106,7 @@ class Verification:
         if not self._has_begun:
             self._has_begun = True
             self.state.patience.note_activity()
+            self.state.note_unasked()
             if (limit := self.state.options.timeout_ns) is not None:
                 self._times_out_at = at + limit
 

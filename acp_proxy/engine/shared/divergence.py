@@ -52,6 +52,7 @@ class DivergenceKind(StrEnum):
     UNANSWERED = "unanswered"
     MASKED = "masked"
     PERMISSION_DIFFERS = "permission-differs"
+    WITHHELD = "withheld"
 
 
 INFORMATION = {
@@ -61,6 +62,7 @@ INFORMATION = {
     DivergenceKind.UNANSWERED,
     DivergenceKind.SERVED,
     DivergenceKind.MASKED,
+    DivergenceKind.WITHHELD,
 }
 """Kinds that are reported for information, and do not count."""
 
