@@ -17,7 +17,7 @@ from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.events import STOP_SIGNALS
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
-from acp_proxy.faults.effects import ExitEffect, Output, RuleEffect, SignalEffect
+from acp_proxy.faults.effects import ExitEffect, Fired, Output, RuleEffect, SignalEffect
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.framing import LineCutter
@@ -35,7 +35,7 @@ class ReplayFaults:
     """The streams of a replayed agent, with faults.
 
     `read` and `write` reach the client, and `close` ends its input. The clock is that of the
-    engine.
+    engine. `lose` gets each line of the client that a rule drops, and the rule.
 
     Attributes:
         fate: what ended the agent: a signal or an exit; None if nothing did.
@@ -49,12 +49,14 @@ class ReplayFaults:
         write_stderr: WriteAll,
         close: Callable[[], None],
         clock: Callable[[], int] = now_ns,
+        lose: Callable[[bytes, str], None] = lambda raw, rule: None,
     ) -> None:
         self.fate: SignalEffect | ExitEffect | None = None
         self._engine = engine
         self._read_some, self._write_all, self._write_stderr = read, write, write_stderr
         self._close = close
         self._clock = clock
+        self._lose = lose
         self._schedule = DeliverySchedule()
         self._cutters = {direction: LineCutter() for direction in Direction}
         self._changed = {outlet: trio.Event() for outlet in Stream}
@@ -128,6 +130,8 @@ class ReplayFaults:
             match output:
                 case RuleEffect(effect=SignalEffect(signum)) if signum == system.SIGCONT:
                     self._pause(is_paused=False)  # at once, since earlier output waits for it
+                case Fired(rule, _, Direction.TO_AGENT, bytes() as raw, None):
+                    self._lose(raw, rule)
                 case _:
                     if (outlet := self._schedule.add(output, self._clock())) is not None:
                         self._ring(outlet)
@@ -208,7 +212,7 @@ def play_with_faults(
         with contextlib.ExitStack() as ends:
             ends.callback(os.close, sink)
             client = Descriptor(source).read, Descriptor(sink).write
-            streams = ReplayFaults(engine, *client, Descriptor(2).write, ends.close)
+            streams = ReplayFaults(engine, *client, Descriptor(2).write, ends.close, lose=replay.note_lost)
 
             async def play(read: ReadSome, write: WriteAll) -> None:
                 replayer = Replayer(replay, read, write)

@@ -66,6 +66,18 @@ def test_a_fault_that_ends_the_agent_ends_the_replay(
     assert found["seed"] == 7
 
 
+def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
+    """The client leaves when nothing comes; the report names the rule, and the exit code is 0."""
+    hello = ROOT / "recordings" / "hello.db"
+    with RecordingReader(hello) as reader:
+        sent = b"".join(b"".join(reader.pieces(seq)) + b"\n" for seq in (2, 4, 6))
+    rule = ["--fault", 'drop where="method:session/prompt"']
+    done = fork_server.run(["replay", *rule, "--", hello], sent, env=os.environ, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert b"session/prompt #" in done.stderr
+    assert b"was dropped by fault drop" in done.stderr
+
+
 def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Path) -> None:
     """The command has the chosen seed and gives the same bytes."""
     report = tmp_path / "report.json"

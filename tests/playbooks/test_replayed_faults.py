@@ -138,3 +138,81 @@ def test_nothing_is_played_after_a_stall(record: Callable[..., RecordedTranscrip
     live = recorded.replay()
     live.send(1, 3)
     live.check("-> 5\n<- 6\n<- 7")
+
+
+TURNS = """
+    1-4 session
+    5 -> #2 session/prompt {"sessionId": "s", "prompt": "one"}
+    6 <- #2 result {"stopReason": "end_turn"}
+    7 -> #3 session/prompt {"sessionId": "s", "prompt": "two"}
+    8 <- #3 result {"stopReason": "end_turn"}
+"""
+
+
+def test_a_dropped_message_is_no_divergence_of_the_client(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """What was recorded after it does not count either, and the report names the rule."""
+    recorded = record(TURNS)
+    live = recorded.replay()
+    live.check("-> 1\n<- 2\n-> 3\n<- 4")
+    for rule in ("drop", "again"):  # two rules may drop the same message
+        live.engine.note_lost(recorded.raw[5].rstrip(), rule)
+    live.check("-> end\n<- end")
+    assert live.found == []
+    assert live.informed == ["dropped in s 5", "missing-expected in s 7", "unplayed in s 6"]
+    assert live.divergences[0].summary == "session/prompt #6 was dropped by fault drop"
+    assert (live.report.verdict, live.report.exit_code) == ("clean", 0)
+
+
+def test_a_dropped_message_may_be_sent_again(record: Callable[..., RecordedTranscript]) -> None:
+    """It then counts as the recorded one."""
+    recorded = record(TURNS)
+    live = recorded.replay()
+    live.check("-> 1\n<- 2\n-> 3\n<- 4")
+    live.engine.note_lost(recorded.raw[5].rstrip(), "drop")
+    live.check("-> 5\n<- 6\n-> 7\n<- 8\n-> end\n<- end")
+    assert live.informed == ["dropped in s 5"]
+
+
+def test_a_replay_goes_on_without_a_dropped_request(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Its answer is left out when the client goes on; a stall names what was dropped."""
+    recorded = record(TURNS)
+    live = recorded.replay()
+    live.check("-> 1\n<- 2\n-> 3\n<- 4")
+    live.engine.note_lost(recorded.raw[5].rstrip(), "drop")
+    live.check("-> 7\n.. 2s\n<- 8\n-> end\n<- end")
+    assert live.found == []
+    live = recorded.replay(stall_ns=30 * 10**9)
+    live.check("-> 1\n<- 2\n-> 3\n<- 4")
+    live.engine.note_lost(recorded.raw[5].rstrip(), "drop")
+    live.check(".. 31s\n<- end")
+    assert live.divergences[-1].summary == "nothing came for 30 s; a fault dropped session/prompt #6"
+
+
+def test_a_client_may_cancel_what_was_dropped(record: Callable[..., RecordedTranscript]) -> None:
+    """A dropped answer to the agent leaves the turn open, and the client ends it."""
+    recorded = record(STORY)
+    live = recorded.replay()
+    live.send(1, 3, 5)
+    live.engine.note_lost(recorded.raw[9].rstrip(), "drop")
+    live.engine.note_lost(b'{"jsonrpc": "2.0", "id": 99, "result": {}}', "drop")
+    (ended,) = live.send('session/cancel {"sessionId": "a"}')
+    assert "cancelled" in ended
+    live.check("-> end\n<- end")
+    assert live.found == []
+    assert live.informed[:2] == ["dropped in a 9", "unrecorded-cancel in a"]
+
+
+def test_another_divergence_counts_beside_a_dropped_message(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Only what can follow from it is excused."""
+    recorded = record(TURNS)
+    live = recorded.replay()
+    live.send(1, 3)
+    live.engine.note_lost(recorded.raw[5].rstrip(), "drop")
+    live.send('#3 session/prompt {"sessionId": "s", "prompt": "other"}')
+    assert live.found == ["params-differ primary in s 5"]

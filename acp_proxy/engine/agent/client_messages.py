@@ -12,6 +12,7 @@ from acp_proxy.engine.agent.cancellation import Cancellations
 from acp_proxy.engine.agent.client_replies import ClientReplies
 from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
 from acp_proxy.engine.agent.error_replies import PARSE_ERROR, received, refusal
+from acp_proxy.engine.agent.lost_messages import LostMessages
 from acp_proxy.engine.agent.message_comparison import ClientMessage
 from acp_proxy.engine.agent.message_matcher import MessageMatch, MessageMatcher
 from acp_proxy.engine.agent.sender import AgentSender
@@ -28,6 +29,7 @@ class ClientMessages:
         self.lines = 0
         """How many lines came."""
         self.handler = DivergenceHandler(state, matcher := MessageMatcher(state))
+        self.lost = LostMessages(state, matcher)
         self._state = state
         self._matcher = matcher
         self._sender = sender

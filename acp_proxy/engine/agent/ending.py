@@ -42,7 +42,7 @@ class ReplayEnding:
     def note_missing(self) -> None:
         """Logs the messages that the recorded client sent and the live one did not."""
         for lane in self._schedule.live_lanes:
-            missing = [*lane.missing()]
+            missing = [step for step in lane.missing() if step.key not in lane.lost]
             if not missing or missing[0].key in lane.missed:
                 continue
             first, more = missing[0], len(missing) - 1
@@ -66,7 +66,7 @@ class ReplayEnding:
         """Logs, for information, what the client may leave out or the agent left unanswered."""
         for lane in self._schedule.live_lanes:
             for step in lane.expected:
-                if step.is_optional and not step.is_push:
+                if step.is_optional and not step.is_push and step.key not in lane.lost:
                     self._note_left_out(lane, step)
             self._note_output(lane, [step for step in lane.expected if step.is_push])
             for request in self._requests.open_in(lane):

@@ -37,6 +37,8 @@ class Lane:
     """The first message that was recorded."""
     missed: set[Key] = field(factory=set)
     """Messages that are known to be missing, and were reported."""
+    lost: set[Key] = field(factory=set)
+    """Messages that the client sent and a fault dropped."""
     abandoned: bool = False
     """Whether the lane diverged for good, and nothing of it is played any more."""
     is_overtaken: bool = False

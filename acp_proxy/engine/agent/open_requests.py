@@ -112,6 +112,11 @@ class OpenRequests:
         opened = self._open(_TO_CLIENT, ask.method, ask.rpc_id, step.lane)
         self._of_agent[opened] = OpenAgentRequest(ask, step)
 
+    def oldest_of_agent(self, token: str | None) -> OpenAgentRequest | None:
+        """Returns the oldest request of the agent that a reply with an id would answer."""
+        exchange = self._connection.oldest(_TO_CLIENT, token)
+        return None if exchange is None else self._of_agent[exchange.id]
+
     def take(self, reply: Message) -> OpenAgentRequest | None:
         """Removes and returns the oldest request of the agent that a live reply answers."""
         answered = self._connection.feed(0, 0, _TO_AGENT, reply).answered

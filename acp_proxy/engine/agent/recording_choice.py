@@ -178,6 +178,11 @@ class RecordingChoice:
         self._candidates = [c for c in self._candidates if c.divergence_count == fewest]
         yield from self._send_common()
 
+    def note_lost(self, raw: bytes, rule: str) -> None:
+        """Notes that a fault dropped a line of the client, as `Replay.note_lost`."""
+        for candidate in self._candidates:
+            candidate.replay.note_lost(raw, rule)
+
     def _send_common(self) -> Iterator[Command]:
         """Sends what all recordings would send; with only one left, everything."""
         while True:

@@ -84,6 +84,10 @@ class Replay:
         if not self.is_over:
             yield WakeAt(self._next_moment())
 
+    def note_lost(self, raw: bytes, rule: str) -> None:
+        """Notes that a fault dropped a line of the client, as of `LostMessages.take`."""
+        self._messages.lost.take(raw, rule)
+
     def _play(self, *, at_once: bool = False) -> Iterator[Command]:
         """Sends all that can be sent now, or also what is not due yet."""
         while True:
@@ -123,6 +127,11 @@ class Replay:
         missing = lane.note_missing()
         if missing is None:
             return
+        is_lost = missing.key in lane.lost
+        if is_lost and missing.kind == "request":
+            yield from self._go_on_without(missing)
+        if is_lost:
+            return
         divergence = self.divergences.note(
             DivergenceKind.MISSING_EXPECTED,
             lane,
@@ -131,14 +140,17 @@ class Replay:
             of_handshake=missing.method in HANDSHAKE,
         )
         if self.state.options.lenient:
-            self._schedule.skip(missing)
-            self._schedule.match(missing)
-            yield from self._play()
+            yield from self._go_on_without(missing)
         elif missing.response_seq is not None and missing.response_seq == self._schedule.handshake:
             for each in list(self._schedule.lanes.values()):
                 yield from self._messages.handler.abandon(each, divergence)
         else:
             yield from self._messages.handler.abandon(lane)
+
+    def _go_on_without(self, missing: Step) -> Iterator[Command]:
+        self._schedule.skip(missing)
+        self._schedule.match(missing)
+        yield from self._play()
 
     def _look_for_stall(self) -> Iterator[Command]:
         """Ends a replay that has made no progress for too long, and waits for the client."""
@@ -148,10 +160,10 @@ class Replay:
             return
         if waiting := self._waiting:
             for lane, step in waiting:
-                summary = (
-                    f"nothing came for {self._stall_s:g} s; the recording expected"
-                    f" {step.method or step.kind} #{step.seq}"
-                )
+                what = f"{step.method or step.kind} #{step.seq}"
+                is_lost = step.key in lane.lost
+                why = f"a fault dropped {what}" if is_lost else f"the recording expected {what}"
+                summary = f"nothing came for {self._stall_s:g} s; {why}"
                 self.divergences.note(DivergenceKind.STALL, lane, summary, seq=step.seq)
             yield self._finish()
 

@@ -8,9 +8,11 @@ from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.shared.divergence import (
     SHOWN,
     Divergence,
+    DivergenceKind,
     DivergenceReporter,
     Rank,
     masked_lines,
+    summaries,
 )
 from acp_proxy.safe_text import visible
 from acp_proxy.wording import counted, listed
@@ -121,6 +123,7 @@ def _fault_lines(found: ReplayReport) -> list[str]:
     fired = [f"{name} {count}" for name, count in found.faults.items() if count]
     lines = [f"faults that fired: {', '.join(fired) or 'none'}; seed {found.seed}"]
     lines += [f"warning: {name} never fired" for name, count in found.faults.items() if not count]
+    lines += summaries(found.divergences, DivergenceKind.DROPPED)
     return [*lines, f"reproduce with: {found.reproduce}"]
 
 

@@ -53,6 +53,7 @@ class DivergenceKind(StrEnum):
     MASKED = "masked"
     PERMISSION_DIFFERS = "permission-differs"
     WITHHELD = "withheld"
+    DROPPED = "dropped"
 
 
 INFORMATION = {
@@ -63,6 +64,7 @@ INFORMATION = {
     DivergenceKind.SERVED,
     DivergenceKind.MASKED,
     DivergenceKind.WITHHELD,
+    DivergenceKind.DROPPED,
 }
 """Kinds that are reported for information, and do not count."""
 
@@ -147,6 +149,8 @@ class DivergenceLog:
         self.has_stalled = False
         self._latest: dict[DivergingLane, Divergence] = {}
         self._handshake_failed = False
+        self._excused: dict[DivergingLane, int] = {}
+        """The number of the first frame of each lane that a fault dropped."""
         self._began: int | None = None
         self._now = 0
 
@@ -154,6 +158,10 @@ class DivergenceLog:
         """Sets the moment of what is noted next; the first moment is the beginning."""
         self._began = at if self._began is None else self._began
         self._now = at
+
+    def excuse(self, lane: DivergingLane, seq: int) -> None:
+        """Excuses what may follow from a dropped frame: in any lane, what was recorded later."""
+        self._excused.setdefault(lane, seq)
 
     def latest_in(self, lane: DivergingLane) -> Divergence | None:
         """Returns the latest divergence of a lane that counts."""
@@ -193,7 +201,7 @@ class DivergenceLog:
             came = None if came is None else self._masking.came(came, hidden)
         divergence = Divergence(
             kind=kind,
-            rank=Rank.INFO if is_harmless else self._rank(kind, lane, of_handshake),
+            rank=Rank.INFO if is_harmless else self._rank(kind, lane, seq, of_handshake),
             lane=lane.title,
             summary=summary,
             seq=seq,
@@ -271,8 +279,16 @@ class DivergenceLog:
                 summary = f"{pair.pointer} #{seq}: {pair.marker} is masked, and was not compared"
                 self.note(DivergenceKind.MASKED, lane, summary, seq=seq)
 
-    def _rank(self, kind: DivergenceKind, lane: DivergingLane, of_handshake: bool) -> Rank:
-        if kind in INFORMATION:
+    def _is_excused(self, kind: DivergenceKind, lane: DivergingLane, seq: int | None) -> bool:
+        if kind is DivergenceKind.UNRECORDED_CANCEL:
+            return lane in self._excused
+        is_left_out = kind in (DivergenceKind.MISSING_EXPECTED, DivergenceKind.UNPLAYED)
+        return is_left_out and any((seq or 0) >= dropped for dropped in self._excused.values())
+
+    def _rank(
+        self, kind: DivergenceKind, lane: DivergingLane, seq: int | None, of_handshake: bool
+    ) -> Rank:
+        if kind in INFORMATION or self._is_excused(kind, lane, seq):
             return Rank.INFO
         follows = lane in self._latest or self._handshake_failed
         self.has_diverged = True
@@ -283,9 +299,14 @@ class DivergenceLog:
 
 def masked_lines(divergences: Iterable[Divergence]) -> list[str]:
     """Returns lines that name the secrets that were not compared."""
-    found = [one.summary for one in divergences if one.kind is DivergenceKind.MASKED]
+    return summaries(divergences, DivergenceKind.MASKED)
+
+
+def summaries(divergences: Iterable[Divergence], kind: DivergenceKind) -> list[str]:
+    """Returns the divergences of a kind, each in a line, and how many more there are."""
+    found = [one.summary for one in divergences if one.kind is kind]
     rest = len(found) - SHOWN
-    return found[:SHOWN] + ([f"... and {rest} more are masked"] if rest > 0 else [])
+    return found[:SHOWN] + ([f"... and {rest} more are {kind}"] if rest > 0 else [])
 
 
 def root_cause(divergences: Iterable[Divergence]) -> Divergence | None:
