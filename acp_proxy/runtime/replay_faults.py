@@ -212,7 +212,9 @@ def play_with_faults(
         with contextlib.ExitStack() as ends:
             ends.callback(os.close, sink)
             client = Descriptor(source).read, Descriptor(sink).write
-            streams = ReplayFaults(engine, *client, Descriptor(2).write, ends.close, lose=replay.note_lost)
+            streams = ReplayFaults(
+                engine, *client, Descriptor(2).write, ends.close, lose=replay.note_lost
+            )
 
             async def play(read: ReadSome, write: WriteAll) -> None:
                 replayer = Replayer(replay, read, write)

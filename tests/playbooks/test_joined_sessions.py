@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from tests.playbook import RecordedTranscript
 
-_TEXT = '"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x"}}'
+_TEXT = (
+    '"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x"}}'
+)
 _OPTIONS = '"options": [{"optionId": "a", "name": "A", "kind": "allow_once"}]'
 _DONE = 'result {"stopReason": "end_turn"}'
 CHILD = f"""
@@ -269,4 +271,3 @@ def test_mcp_over_acp_is_verified(record: Callable[..., RecordedTranscript]) -> 
         -> end
     """)
     assert live.found == live.informed == []
-

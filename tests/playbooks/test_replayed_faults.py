@@ -189,7 +189,9 @@ def test_a_replay_goes_on_without_a_dropped_request(
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")
     live.check(".. 31s\n<- end")
-    assert live.divergences[-1].summary == "nothing came for 30 s; a fault dropped session/prompt #6"
+    assert (
+        live.divergences[-1].summary == "nothing came for 30 s; a fault dropped session/prompt #6"
+    )
 
 
 def test_a_client_may_cancel_what_was_dropped(record: Callable[..., RecordedTranscript]) -> None:

@@ -414,7 +414,9 @@ def test_an_answer_before_its_request_is_withheld_until_that_comes(
         "was recorded before its request; it is sent when that comes"
     )
     assert live.play(f"<- {read('/b')}") == ["-> refusal #0"]
-    assert live.play(f"<- {read('/a', '3')}") == ['-> {"jsonrpc": "2.0", "id": 3, "result": {"content": "A"}}']
+    assert live.play(f"<- {read('/a', '3')}") == [
+        '-> {"jsonrpc": "2.0", "id": 3, "result": {"content": "A"}}'
+    ]
     assert live.play(f"<- {END}") == ["-> end"]
 
 

@@ -347,3 +347,27 @@ def test_two_runs_of_a_real_agent_have_the_same_scopes(path: Path, *, turned: bo
         assert differences(then, now, bindings) == ()
         assert key_of(moved(then, bindings)) == key_of(now)
         assert differences(then, now, Bindings())
+
+
+@pytest.mark.parametrize(
+    "where",
+    [{"locations": [{"path": "/srv/p"}]}, {"rawInput": {"cwd": "/srv/p", "timeout": 3}}],
+)
+def test_a_command_that_only_its_title_names_is_denied(
+    record: Callable[..., RecordedTranscript], where: dict[str, Any]
+) -> None:
+    """The report has both titles, although nothing else differs; even unchanged it is vague."""
+    call = {"kind": "execute", "title": "npm test", **where}
+    live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
+    assert live.play(f"<- {permission({**call, 'title': 'rm -rf /'})}") == [f"-> {outcome('n')}"]
+    (found,) = live.divergences
+    assert found.summary == (
+        'the agent asked permission for "rm -rf /" and did not say what it applies to, so it is'
+        ' unknown whether #7, "npm test", allowed it; it was rejected'
+    )
+    assert [(d.pointer, d.recorded, d.live) for d in found.differences] == [
+        ("/params/toolCall/title", '"npm test"', '"rm -rf /"')
+    ]
+    live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
+    assert live.play(f"<- {permission(call)}") == [f"-> {outcome('n')}"]
+    assert "#7 allowed it" in live.divergences[0].summary

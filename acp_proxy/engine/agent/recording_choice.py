@@ -179,7 +179,12 @@ class RecordingChoice:
         yield from self._send_common()
 
     def note_lost(self, raw: bytes, rule: str) -> None:
-        """Notes that a fault dropped a line of the client, as `Replay.note_lost`."""
+        """Notes that a fault dropped a line of the client.
+
+        Args:
+            raw: the line, without its newline.
+            rule: the rule that dropped it.
+        """
         for candidate in self._candidates:
             candidate.replay.note_lost(raw, rule)
 

@@ -85,7 +85,12 @@ class Replay:
             yield WakeAt(self._next_moment())
 
     def note_lost(self, raw: bytes, rule: str) -> None:
-        """Notes that a fault dropped a line of the client, as of `LostMessages.take`."""
+        """Notes that a fault dropped a line of the client.
+
+        Args:
+            raw: the line, without its newline.
+            rule: the rule that dropped it.
+        """
         self._messages.lost.take(raw, rule)
 
     def _play(self, *, at_once: bool = False) -> Iterator[Command]:

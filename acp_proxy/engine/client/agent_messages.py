@@ -220,7 +220,7 @@ class _AgentRequests:
             yield reply(token, cancellation(value))
         elif match is not None:
             self._state.output.recent_refusals += 1
-            self._guard.note_refused(match, live)
+            self._guard.note_refused(match, live, self._matcher.differences(match.request, live))
             if match.permission.is_vague:  # it may be the recorded one, so do not wait for that
                 self._matcher.note_made(match.request)
             yield reply(token, denial(value))

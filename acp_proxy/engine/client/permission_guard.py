@@ -65,19 +65,23 @@ class PermissionGuard:
         trusts_title = self._state.options.lenient and match.permission.is_vague
         return not (trusts_title and self._permissions.have_same_title(request, value))
 
-    def note_refused(self, match: RequestMatch, live: AgentRequest) -> None:
+    def note_refused(
+        self, match: RequestMatch, live: AgentRequest, differences: tuple[Difference, ...]
+    ) -> None:
         """Reports that a request asks for something else, or for something unknown.
 
         Args:
             match: the recorded request that it is matched with.
             live: the live request.
+            differences: between the two, for a request that names nothing.
         """
         seq = match.request.step.seq
         old, new = self._permissions.titles(match.request, live.value)
         if match.permission.is_vague:
             summary = (
                 f"the agent asked permission for {new} and did not say what it applies to, so it is"
-                f" unknown whether #{seq} allowed it; it was rejected"
+                f" unknown whether #{seq}{'' if old == new else f', {old},'} allowed it; it was"
+                " rejected"
             )
         else:
             summary = (
@@ -91,7 +95,7 @@ class PermissionGuard:
             seq=seq,
             line=live.line,
             came=live.message.raw,
-            differences=match.permission.differences,
+            differences=match.permission.differences or differences,
             hidden=self._hidden(match.request, live.message.raw or b""),
         )
 

@@ -33,6 +33,12 @@ _OF_CALL = frozenset({
 """Members of a tool call that do not count."""
 _KINDS = frozenset({"kind", "tool", "name", "operation", "type"})
 """Members that contain the kind of an action, and not what it applies to."""
+_LOCATED = frozenset({"read", "edit", "delete", "move", "search", "fetch", "think", "switch_mode"})
+"""Kinds of tool calls that a location identifies; for a command it says where, and not what."""
+_WHERE = frozenset(
+    {"cwd", "workdir", "workingdirectory", "location", "locations", "timeout", "timeoutms", "title"}
+)
+"""Names, in lower case and without underscores, of members that do not identify a command."""
 _IDS = frozenset({"callid", "turnid", "toolcallid", "tooluseid", "requestid", "sessionid"})
 """Names, in lower case and without underscores, of ids of the conversation."""
 _EARLIEST = 1e9
@@ -243,26 +249,30 @@ def _is_noise(name: str, value: Any) -> bool:
 
 
 def _names_something(holder: dict[str, Any]) -> bool:
+    where = frozenset() if holder.get("kind") in _LOCATED else _WHERE
     for name, value in holder.items():
         if name in ("toolCall", "subject"):
             continue
-        if _changes_a_file(value) if name == "content" else _names_object(name, value):
+        if _changes_a_file(value) if name == "content" else _names_object(name, value, where):
             return True
     return False
 
 
-def _names_object(name: str, value: Any) -> bool:
+def _names_object(name: str, value: Any, where: frozenset[str]) -> bool:
     """Whether a member, or one below it, names what the action applies to.
 
-    A truth value does not, nor the kind of an action, nor a text for a person.
+    A truth value does not, nor the kind of an action, nor a text for a person; nor a member of one
+    of the names in ``where``.
     """
+    if name.lower().replace("_", "") in where:
+        return False
     if isinstance(value, dict):  # whose names may be paths
         return any(
-            _WORD.fullmatch(inner) is None or _names_object(inner, below)
+            _WORD.fullmatch(inner) is None or _names_object(inner, below, where)
             for inner, below in value.items()
         )
     if isinstance(value, list):
-        return any(_names_object(name, below) for below in value)
+        return any(_names_object(name, below, where) for below in value)
     is_kind = name in _KINDS or name == "description"
     return not is_kind and not isinstance(value, bool) and value not in _NOTHING
 

@@ -89,7 +89,10 @@ def text(found: PlayReport) -> Iterator[str]:
 
 def remarks(found: PlayReport) -> Iterator[str]:
     """Yields what was sent early or withheld, in lines; this may explain other differences."""
-    for kind, rest in ((DivergenceKind.EARLY, "went out early"), (DivergenceKind.WITHHELD, "are withheld")):
+    for kind, rest in (
+        (DivergenceKind.EARLY, "went out early"),
+        (DivergenceKind.WITHHELD, "are withheld"),
+    ):
         of_kind = [one for one in found.divergences if one.kind is kind]
         for one in of_kind[:_SHOWN_OF_KIND]:
             yield from REPORTER.lines_of(one)

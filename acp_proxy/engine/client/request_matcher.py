@@ -160,11 +160,17 @@ class RequestMatcher:
         return masking.value(raw, places_of("request", request.ask.method))
 
     def _miss(self, request: RecordedRequest, live: AgentRequest, *, is_played: bool) -> NearMiss:
-        differences = sorted(self._differences(request, live), key=_is_noise)
-        return NearMiss(request.step.seq, str(live.method), tuple(differences), is_played)
+        return NearMiss(
+            request.step.seq, str(live.method), self.differences(request, live), is_played
+        )
 
-    def _differences(self, request: RecordedRequest, live: AgentRequest) -> list[Difference]:
-        """Returns the differences; a recorded directory equals the live one that stands for it."""
+    def differences(self, request: RecordedRequest, live: AgentRequest) -> tuple[Difference, ...]:
+        """Returns the differences; a recorded directory equals the live one that stands for it.
+
+        Args:
+            request: the recorded request.
+            live: the live one, of the same method.
+        """
         places, comparer = places_of("request", live.method), self._state.comparer.after_rewriting
         recorded = written = self._masked(request)
         try:
@@ -173,7 +179,8 @@ class RequestMatcher:
             comparer = self._state.comparer
         found = comparer.params(live.method, written, live.masked, places)
         live.hidden[request.step.seq] = found.hidden
-        return [*as_recorded(found.all_differences, recorded, written)]
+        every = as_recorded(found.all_differences, recorded, written)
+        return tuple(sorted(every, key=_is_noise))
 
     def _candidates(self, live: AgentRequest) -> Iterator[RecordedRequest]:
         return filter(self._is_of_turn, self._requests(live.lane).of(live.method))

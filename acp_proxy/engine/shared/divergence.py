@@ -160,7 +160,12 @@ class DivergenceLog:
         self._now = at
 
     def excuse(self, lane: DivergingLane, seq: int) -> None:
-        """Excuses what may follow from a dropped frame: in any lane, what was recorded later."""
+        """Excuses what may follow from a frame that a fault dropped: what was recorded later.
+
+        Args:
+            lane: its lane, in which a cancellation is excused as well.
+            seq: its number.
+        """
         self._excused.setdefault(lane, seq)
 
     def latest_in(self, lane: DivergingLane) -> Divergence | None:
@@ -303,7 +308,12 @@ def masked_lines(divergences: Iterable[Divergence]) -> list[str]:
 
 
 def summaries(divergences: Iterable[Divergence], kind: DivergenceKind) -> list[str]:
-    """Returns the divergences of a kind, each in a line, and how many more there are."""
+    """Returns lines with divergences of one kind, and how many more there are.
+
+    Args:
+        divergences: of any kind.
+        kind: the kind.
+    """
     found = [one.summary for one in divergences if one.kind is kind]
     rest = len(found) - SHOWN
     return found[:SHOWN] + ([f"... and {rest} more are {kind}"] if rest > 0 else [])

@@ -155,6 +155,24 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
     assert names_something(scope(asking(call), {})) == expected
 
 
+@pytest.mark.parametrize("kind", ["execute", "other", "custom", None])
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"locations": [{"path": "/p"}]},
+        {"rawInput": {"cwd": "/p", "timeout_ms": 3, "title": "T"}},
+        {"rawInput": {"work_dir": {"workdir": "/p"}, "timeout": 3}},
+    ],
+)
+def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, Any]) -> None:
+    """It identifies what is read, edited or searched."""
+    call = {"toolCallId": "c", "kind": kind, **where}
+    assert not names_something(scope(asking(call), {}))
+    assert names_something(scope(asking({**call, "rawInput": {"cmd": "ls"}}), {}))
+    if "locations" in where:
+        assert names_something(scope(asking({**call, "kind": "edit"}), {}))
+
+
 def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
     """Those behind the tool call, and behind a subject, too."""
     for name in ("toolCall", "subject"):
