@@ -28,6 +28,13 @@ SECRETS = "ACP_PROXY_SECRETS"
 between them. `verify` sets it, for the secrets that it sends."""
 
 
+MADE_BY = "ACP_PROXY_MADE_BY"
+"""The command that makes a recording for its own use, as `verify` does; the recording has it."""
+
+
+_OURS = (SECRETS, MADE_BY)
+
+
 class Identity:
     """The ids of a recording, its clocks at the start, and the recording it happens within."""
 
@@ -68,6 +75,8 @@ class Identity:
             "pid": os.getpid(),
             **self._interceptor.fields,
         }
+        if made_by := os.environ.get(MADE_BY):
+            fields["made_by"] = made_by
         if self.parent:
             fields["parent"] = self.parent
         if self._options.redact != "none" and (secrets := _known_secrets()):
@@ -76,7 +85,7 @@ class Identity:
 
     def agent_environment(self) -> "dict[str, str]":
         """Returns our environment, with the id of this recording, for the agent."""
-        inherited = {name: value for name, value in os.environ.items() if name != SECRETS}
+        inherited = {name: value for name, value in os.environ.items() if name not in _OURS}
         return {**inherited, PARENT: f"{self.id}/{self.connection_id}"}
 
 

@@ -12,7 +12,7 @@ from acp_proxy.wording import did_you_mean
 PREFIX = "ACP_PROXY_"
 _OPTIONS = {option.variable: option for option in RECORD}
 _SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PROXY_SECRETS",
-            "ACP_PROXY_PAGER")  # fmt: skip
+            "ACP_PROXY_MADE_BY", "ACP_PROXY_PAGER")  # fmt: skip
 _UNUSUAL = {
     "ACP_PROXY_OUTPUT": "every recording goes to this file, or to one beside it with a number",
     "ACP_PROXY_NAME": "every recording has this name, with a number",
@@ -22,6 +22,7 @@ _UNUSUAL = {
     "ACP_PROXY_FSYNC": "recording is slow, since every chunk is flushed to the disk",
     "ACP_PROXY_PARENT": "this runs within a recording, as a part of it",
     "ACP_PROXY_SECRETS": "verify has started this",
+    "ACP_PROXY_MADE_BY": "recordings count as runs of that command, and never are `latest`",
 }
 
 

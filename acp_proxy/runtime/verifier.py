@@ -24,7 +24,7 @@ import trio
 from attrs import define, frozen
 from trio.abc import ReceiveStream, SendStream
 
-from acp_proxy.capture.new_recording import SECRETS
+from acp_proxy.capture.new_recording import MADE_BY, SECRETS
 from acp_proxy.capture.options import RECORD
 from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.commands import Finish, Send, WakeAt
@@ -106,7 +106,7 @@ def verify(
     recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
     recorder += ["-o", recording, "--grace", str(grace), "--redact", redact, "--", *command]
     known = ",".join(f"{name}={marker}" for name, marker in (secrets or {}).items())
-    variables = {**environment(os.environ), **({SECRETS: known} if known else {})}
+    variables = {**environment(os.environ), **({SECRETS: known} if known else {}), MADE_BY: "verify"}
 
     async def run() -> VerifyOutcome:
         return await _verify(engine, recorder, variables, grace, show)

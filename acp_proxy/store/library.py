@@ -60,6 +60,8 @@ class ListedRecording:
     """Bytes on disk, its log included."""
     masked: int = 0
     """How many secrets that are in the file are masked in this value."""
+    made_by: str | None = None
+    """The command that made it for its own use: ``verify``; None if a person recorded it."""
     damaged: tuple[Path, ...] = ()
     """The files with what could not be read of its log."""
 
@@ -103,6 +105,7 @@ def read_listed(
     from acp_proxy.store.exchange_queries import turn_count
     from acp_proxy.store.fired_faults import has_fired_faults
     from acp_proxy.store.frame_queries import first_prompt
+    from acp_proxy.store.recorded_events import made_by
 
     try:
         # Only the beginning of the conversation is looked through for secrets: a list is quick.
@@ -123,6 +126,7 @@ def read_listed(
                 prompt,
                 disk_size(path),
                 masked,
+                made_by(reader),
                 tuple(damaged_log.files(path)),
             )
     except UnreadableRecording as e:

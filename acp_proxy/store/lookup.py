@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from acp_proxy.plain_files import is_plain, kind_of, open_plain, trouble_with
 from acp_proxy.recording import Recording
 from acp_proxy.store.database import is_sqlite
 from acp_proxy.store.directory import TEXT_SUFFIX, paths, read_recording, recording_at
-from acp_proxy.store.newest import in_reading_order, may_have, newest_first
+from acp_proxy.store.newest import in_reading_order, is_run, may_have, newest_first
 from acp_proxy.store.reader import is_text
 from acp_proxy.wording import did_you_mean, listed
 
@@ -172,7 +173,8 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
 def latest(directory: Path, here: Path) -> LatestRecording:
     """Finds the newest recording that was made in a directory, or else the newest of all.
 
-    One that was imported, or whose directory is not known, counts as made in any.
+    One that was imported, or whose directory is not known, counts as made in any. What a command
+    has recorded for its own use does not count, unless there is nothing else.
 
     Args:
         directory: the recordings directory.
@@ -182,15 +184,20 @@ def latest(directory: Path, here: Path) -> LatestRecording:
         NoSuchRecording: there is none.
     """
     order = in_reading_order(directory)
-    newest, known = next(newest_first(directory, order=order), (directory, None))
+    every = newest_first(directory, order=order)
+    first = next(every, (directory, None))
+    own = (one for one in chain([first], every) if one[1] is not None and not is_run(one[0]))
+    newest, known = next(own, first)
     if known is None:
         raise NoSuchRecording(
             f"no recording in {directory}; put `acp-proxy record --` before an agent's command"
         )
     if known.cwd == str(here):
         return LatestRecording(newest)
-    path, recording = next(newest_first(directory, str(here), order), (newest, None))
-    return _latest(path, (newest, known)) if recording is not None else LatestRecording(newest)
+    for path, recording in newest_first(directory, str(here), order):
+        if recording is not None and not is_run(path):
+            return _latest(path, (newest, known))
+    return LatestRecording(newest)
 
 
 def latest_running(directory: Path, here: Path) -> LatestRecording | None:

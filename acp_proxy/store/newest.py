@@ -20,6 +20,8 @@ from acp_proxy.plain_files import open_plain
 from acp_proxy.recording import Recording
 from acp_proxy.store.database import MAGIC
 from acp_proxy.store.directory import paths, read_recording, was_indexed
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_events import made_by
 from acp_proxy.store.side_files import has_files_beside
 
 _SLACK_S = 86400.0
@@ -72,6 +74,15 @@ def newest_first(
     while known:
         yield heapq.heappop(known)[1:]
     yield from ((path, None) for path in unreadable)
+
+
+def is_run(path: Path) -> bool:
+    """Whether a command such as `verify` made a recording for its own use."""
+    if not may_have(path, '"made_by"'):  # the member, which hardly any other recording has
+        return False
+    with contextlib.suppress(UnreadableRecording), RecordingReader(path, unredacted=True) as reader:
+        return made_by(reader) is not None
+    return False
 
 
 def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:

@@ -35,6 +35,13 @@ def clock_origin_ns(rows: Rows) -> int | None:
     return origin if isinstance(origin, int) else None
 
 
+def made_by(rows: Rows) -> str | None:
+    """Returns the command that made a recording for its own use; None if a person recorded it."""
+    start = next(events(rows, "start"), None)
+    command = None if start is None else start.data.get("made_by")
+    return command if isinstance(command, str) else None
+
+
 def is_agent_leaving(event: RecordedEvent) -> bool:
     """Whether the agent exits or ends its output with an event."""
     return event.kind == "exit" or _is_eof(event, Stream.TO_CLIENT)

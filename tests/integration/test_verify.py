@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ import pytest
 
 from acp_proxy.engine.client import stream_progress
 from acp_proxy.runtime.sweep import agent_command
+from acp_proxy.store.newest import is_run
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
 from tests.commands import run
@@ -494,6 +496,15 @@ def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
         ACP_PROXY_NAME="x",
     )
     assert found.code == 0, found.stderr
+
+
+def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
+    """So it never counts as the latest recording; a recorder in the agent's command is marked not."""
+    nested = [sys.executable, "-m", "acp_proxy", "record", "--", *PLAIN_AGENT]
+    found = verify("hello", nested)
+    outer = Path(found.report["recorded_as"])
+    inner = next(path for path in outer.parent.glob("*.db") if path != outer)
+    assert (is_run(outer), is_run(inner)) == (True, False)
 
 
 def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> None:

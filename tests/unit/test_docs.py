@@ -236,7 +236,7 @@ def test_the_readme_shows_every_option_of_record() -> None:
 
 
 SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PROXY_SECRETS",
-           "ACP_PROXY_PAGER")  # fmt: skip
+           "ACP_PROXY_MADE_BY", "ACP_PROXY_PAGER")  # fmt: skip
 """Variables that are no options."""
 
 

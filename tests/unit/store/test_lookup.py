@@ -104,6 +104,20 @@ def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None
     assert resolve("latest", library, HERE) == library / "newest.db"
 
 
+def test_latest_passes_over_runs_of_verify(library: Path) -> None:
+    """They count only if there is nothing else."""
+    for name, cwd in (("run", "/elsewhere"), ("own", str(HERE))):
+        record_conversation(library / f"{name}.db", wall=4 * 10**18, cwd=cwd, made_by="verify")
+    assert resolve("latest", library, HERE) == library / "second.db"
+    assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
+    record_conversation(library / "note.db", wall=5 * 10**18, name='"made_by"', cwd="/elsewhere")
+    assert resolve("latest", library, Path("/nowhere")) == library / "note.db"
+    for name in ("first", "second", "third", "note"):
+        (library / f"{name}.db").unlink()
+    (library / "broken.db").write_text("hello")
+    assert resolve("latest", library, HERE) in (library / "run.db", library / "own.db")
+
+
 def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
     """It was made in another directory; if `latest` is the newest of all, there is none."""
     passed_over = latest(library, HERE).passed_over

@@ -273,7 +273,7 @@ def _cells(
         cell(str(entry.frames)),
         cell(str(entry.turns)),
         cell(byte_size(entry.size)),
-        cell(recording.note or ""),
+        cell(recording.note or (f"by {entry.made_by}" if entry.made_by else "")),
         cell(first_prompt(entry.first_prompt)[:_PROMPT]),
     ]
 

@@ -151,6 +151,14 @@ def test_the_list_reports_a_lost_log(home: Path) -> None:
     assert "is missing: what was not indexed yet is lost" in result.stderr
 
 
+def test_a_run_of_verify_is_marked(home: Path) -> None:
+    """Its note, if it has no other, says what made it, and so does the JSON."""
+    record_conversation(home / "x.db", made_by="verify")
+    assert " by verify" in run("inspect", "list", home=home).stdout.splitlines()[1]
+    (line,) = run("inspect", "list", "--json", home=home).stdout.splitlines()
+    assert json.loads(line)["made_by"] == "verify"
+
+
 def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
     """JSON Lines, newest first, broken ones included with their problem."""
     path = record_conversation(home / "x.db")
@@ -167,6 +175,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
         "has_faults": False,
         "frames": 18,
         "turns": 1,
+        "made_by": None,
         "damaged": [],
         "broken_rules": None,
         "size": path.stat().st_size,
