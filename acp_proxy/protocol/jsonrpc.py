@@ -75,6 +75,8 @@ class Message:
     error_code: int | None = None
     text: str | None = None
     """The text of the content of a session update, if it is one block of text."""
+    message_id: str | None = None
+    """The id that all pieces of one message of an update share, or all of one compaction."""
     members: "tuple[Message, ...]" = ()
     """The messages of a batch."""
     raw: bytes | None = None
@@ -143,12 +145,14 @@ def _label(message: Message, params: Params) -> None:
         message.state = update.state
         message.stop_reason = update.stopReason
         message.mode = update.currentModeId
+        message.message_id = update.messageId or update.compactionId
         if type(update.content) is Block and update.content.type == "text":
             message.text = update.content.text
     elif message.method == UPDATE and params.type is not None:  # draft-1.0
         message.update = params.type
         if isinstance(params.data, Update):
             message.mode = params.data.currentMode
+            message.message_id = params.data.messageId
             message.text = params.data.content if type(params.data.content) is str else None
             if params.type in TOOL_CALLS:
                 message.tool_call, message.status = params.data.id, params.data.status

@@ -5,7 +5,7 @@ A text may come in pieces; a secret at the end of one piece can continue in the 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 
 from acp_proxy.redaction.expressions import expressions
@@ -37,7 +37,8 @@ def tail(text: str, searched: Search | None = None) -> int:
     Returns:
         The index; the length of the text if no secret can begin at its end.
     """
-    is_open = ends_open(text)
+    seams = () if searched is None else searched.seams
+    is_open = ends_open(text, seams)
     if searched is None or len(text) > LONGEST:
         if not is_open and not may_hold(text[-LONGEST:].encode("utf-8", "replace")):
             return len(text)
@@ -60,11 +61,20 @@ def tail(text: str, searched: Search | None = None) -> int:
     return len(text) - len(there) + start
 
 
-def ends_open(text: str) -> bool:
+def ends_open(text: str, seams: Collection[int] = ()) -> bool:
     """Whether the end of a text without needles may be the beginning of a secret.
 
     Fast, and True when in doubt.
+
+    Args:
+        text: any text.
+        seams: where pieces of the text begin, at which a word may begin.
     """
+    for seam in seams:
+        if len(text) - _LONGEST_CUT < seam < len(text):
+            piece = text[seam:]
+            if ends_open(piece) or piece in _beginnings()[0]:
+                return True
     end = text[-_LONGEST_CUT:]
     word = end[end.rfind(" ") + 1 :]
     if not word:
@@ -93,7 +103,8 @@ def _partial(searched: Search) -> Iterator[int]:
     for length in range(min(longest, len(text)), 0, -1):
         end = text[-length:]
         start = len(text) - length
-        if length > 1 and end in exact and searched.begins_word(start):
+        is_cut = length > 1 or start in searched.seams
+        if is_cut and end in exact and searched.begins_word(start):
             yield start
         if end.lower() in folded and (length > 2 or _begins_part(text, start)):
             yield name_start(text, start)

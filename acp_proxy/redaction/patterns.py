@@ -12,6 +12,7 @@ like (`loose`), the name of a secret before a value is enough.
 """
 
 from collections import defaultdict
+from collections.abc import Collection
 from functools import cache
 from typing import NamedTuple
 
@@ -54,7 +55,9 @@ def find(text: str, *, loose: bool) -> list[Found]:
     return search(text, loose=loose).found
 
 
-def search(text: str, *, loose: bool, places: Places | None = None) -> Search:
+def search(
+    text: str, *, loose: bool, places: Places | None = None, seams: Collection[int] = ()
+) -> Search:
     """Searches a text, and returns the secrets and the places where one may be cut off.
 
     Args:
@@ -62,10 +65,11 @@ def search(text: str, *, loose: bool, places: Places | None = None) -> Search:
         loose: see `find`.
         places: the matches of needles in the text, if they are known; matches of words whose
             numbers are higher than those of needles are ignored.
+        seams: where pieces of the text begin.
     """
     if places is None:
         places = of_all_words().places(one_byte_each(text))
-    made = Search(text, places, loose=loose)
+    made = Search(text, places, loose=loose, seams=seams)
     needles = all_needles()
     found: list[Found] = []
     for number, start in places:

@@ -98,7 +98,8 @@ class PieceReader:
         if known is None:
             if len(self._keys) >= _MOST_KNOWN:
                 self._keys.clear()
-            known = self._keys[rest] = f"{update} {read(raw).session}"
+            message = read(raw)
+            known = self._keys[rest] = f"{update} {message.session} {message.message_id}"
         return known
 
 

@@ -35,10 +35,11 @@ def key_reader(rows: list[KeyFormat]) -> Reader:
             body = start + len(row.prefix)
             end = expressions().runs[row.alphabet].match(text, body).end()  # type: ignore[union-attr]
             search.have_read(row.alphabet, start, end)
-            length = end - body
-            if length < row.least or (row.most is not None and length > row.most):
-                continue
-            if row.most is not None and text[end : end + 1].isalnum():
+            most = row.most
+            if most is not None and (end - body > most or text[end : end + 1].isalnum()):
+                # A key of a fixed length may end where a piece of the text ends.
+                end = max((seam for seam in search.seams if seam <= body + most), default=body)
+            if end - body < row.least:
                 continue
             value = text[body:end]
             if is_random(value) if row.weak else is_varied(value):

@@ -294,7 +294,8 @@ class Redactor:
             return False
         update, text = message.update, message.text
         if text is not None and update in CHUNKS:
-            return self._streams.passes(f"{update} {message.session}", text)
+            key = f"{update} {message.session} {message.message_id}"
+            return self._streams.passes(key, text)
         return update not in PUSHES and message.method not in PUSHES
 
     def _piece(self, piece: Piece, following: Following) -> Edits:

@@ -1,7 +1,7 @@
 """One search of a text: what was found, which runs were read, and what the end may cut off."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from acp_proxy.redaction.expressions import expressions
@@ -30,14 +30,18 @@ class Search:
         text: the text.
         loose: see `patterns.find`.
         places: the matches of needles in the text.
+        seams: where pieces of the text begin, at which a word may begin and end.
 
     Attributes:
         found: the secrets, in order and without overlaps.
         opened: where secrets may begin that the end of the text cuts off.
     """
 
-    def __init__(self, text: str, places: Places, *, loose: bool) -> None:
+    def __init__(
+        self, text: str, places: Places, *, loose: bool, seams: Collection[int] = ()
+    ) -> None:
         self.text = text
+        self.seams = seams
         self.loose = loose
         self.places = places
         self.found: list[Found] = []
@@ -83,7 +87,7 @@ class Search:
             start: the index.
             joined: whether dashes, dots and underscores belong to words.
         """
-        if start == 0:
+        if start == 0 or start in self.seams:
             return True
         before = self.text[start - 1]
         in_word = before.isascii() and before.isalnum()  # Chinese has no spaces between words

@@ -4,6 +4,7 @@ import base64
 import binascii
 import re
 from bisect import bisect_left
+from collections.abc import Collection
 from urllib.parse import unquote
 
 from acp_proxy.redaction import patterns
@@ -50,14 +51,16 @@ class SecretFinder:
         """
         return self.spans_of(self.search(text, loose=loose))
 
-    def search(self, text: str, *, loose: bool) -> Search:
+    def search(self, text: str, *, loose: bool, seams: Collection[int] = ()) -> Search:
         """Searches a text for secrets of a known form, and for words of those found earlier.
 
         Args:
             text: any text.
             loose: see `spans`.
+            seams: where pieces of the text begin.
         """
-        return patterns.search(text, loose=loose, places=self.needles.places(one_byte_each(text)))
+        places = self.needles.places(one_byte_each(text))
+        return patterns.search(text, loose=loose, places=places, seams=seams)
 
     def tail(self, searched: Search) -> int:
         """Returns the index from which on the end of a text may be the beginning of a secret."""

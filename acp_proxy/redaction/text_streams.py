@@ -77,7 +77,8 @@ class TextStreams:
         end = text[-CONTEXT:] if len(text) >= CONTEXT else (left + text)[-CONTEXT:]
         if "]" in end:
             end = _context(left + text)
-        if ends_open(end) or self._finder.values.ends_open(end):
+        seams = (len(end) - len(text),) if _is_seam(left, text) else ()
+        if ends_open(end, seams) or self._finder.values.ends_open(end):
             return False
         self._keep(key, (end, []))
         return True
@@ -95,20 +96,26 @@ class TextStreams:
         left, spans = self.kept.get(piece.key, _NOTHING)
         joined = left + piece.text
         begin, end = len(left), len(joined)
-        searched = self._finder.search(joined, loose=False)
-        is_open = ends_open(joined) or self._finder.values.ends_open(joined)
+        seams = [begin] if _is_seam(left, piece.text) else []
+        searched = self._finder.search(joined, loose=False, seams=seams)
+        is_open = ends_open(joined, seams) or self._finder.values.ends_open(joined)
         if not (searched.places or self._is_thorough or spans or is_open):
             self._keep(piece.key, (_context(joined), []))
             return []
         tail = self._finder.tail(searched)
         if tail < end:
             for more in self._following(piece.key, following):
+                if _is_seam(joined, more):
+                    seams.append(len(joined))
                 joined += more
-                searched = self._finder.search(joined, loose=False)
+                searched = self._finder.search(joined, loose=False, seams=seams)
                 tail = self._finder.tail(searched)
                 if tail >= end or len(joined) > end + _MOST_TEXT:
                     break
         found = self._finder.spans_of(searched)
+        if seams:  # what is whole in the piece must not hide behind the text around it
+            alone = self._finder.spans(piece.text, loose=False)
+            found += [MaskedSpan(begin + a, begin + b, new) for a, b, new in alone]
         if not (found or spans) and tail >= end:
             self._keep(piece.key, (_context(joined[:end]), []))
             return []
@@ -159,6 +166,11 @@ def _may_join(left: str, text: str) -> bool:
     if not left or text[:1].isspace():
         return False
     return text[:1] == "-" or not left[-1].isspace()  # `curl -u` has a blank before its dash
+
+
+def _is_seam(left: str, text: str) -> bool:
+    """Whether two texts are one word where they join, so that each may be a word by itself."""
+    return bool(left) and bool(text) and not (left[-1].isspace() or text[0].isspace())
 
 
 _MARKER_END = 2 * HASH_SIZE + 2

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.redaction.edits import MaskedSpan
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.redaction.edits import MaskedSpan, apply
 from acp_proxy.redaction.markers import Markers
 from acp_proxy.redaction.pieces import Piece, PieceReader
+from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.redaction.secret_finder import SecretFinder
 from acp_proxy.redaction.text_streams import CONTEXT, NotYet, TextStreams
 
@@ -81,3 +86,43 @@ def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
     with pytest.raises(NotYet):
         streams.spans(first, unknown)
     assert streams.kept == {}
+
+
+KEYS = (
+    "sk-ant-api03-aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAaB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAabcdef-1a2b3cAA",
+    "ghp_aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAaB3d",
+    "AIzaSyB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAa1",
+    "xoxb-123456789012-aB3dE5gH7jK9mN1pQ2rS4tU6",
+    "npm_aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAaB3d",
+    "hf_aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAaB",
+    "AKIAQ7X2M9K4L1P8R3T6",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:4])
+@pytest.mark.parametrize("size", [1, 3, 7, 200])
+def test_a_key_is_masked_whatever_stands_around_its_pieces(key: str, size: int) -> None:
+    """A key in messages of its own is masked, after a letter and before one."""
+    for before, after in product(("found it", "it ", "", "key_", "9"), ("more", " and", "", "-M")):
+        redactor = Redactor(RedactorState("00"))
+        pieces = [key[at : at + size] for at in range(0, len(key), size)]
+        lines = [line(text) for text in (before, *pieces, after, " end")]
+        shown = ""
+        for number, raw in enumerate(lines, 1):
+            following = partial(islice, lines, number, None)
+            edits = redactor.line(Stream.TO_CLIENT, raw, following, read(raw))
+            shown += json.loads(apply(raw, edits))["params"]["update"]["content"]["text"]
+        assert key[8:] not in shown, (before, after)
+        assert shown.startswith(before)
+        assert "[redacted:" in shown
+
+
+def test_another_message_is_another_text() -> None:
+    """Pieces of two messages with ids belong to two texts, also if they come by turns."""
+    ids = [line("x").replace(b'"content"', b'"messageId":"%s","content"' % name) for name in
+           (b"a", b"b")]  # fmt: skip
+    first, second = (PieceReader().read(raw) for raw in ids)
+    assert first is not None
+    assert second is not None
+    assert first.key != second.key
