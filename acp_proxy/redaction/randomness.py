@@ -10,6 +10,8 @@ _SWITCH = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
 _SWITCHES = (4, 0.15)
 """The least number of changes between letters and digits in random text: in all, per character."""
 _NUMBERS = re.compile(r"v?[0-9][0-9.,:/_TZ+-]*")
+_SWITCH_VALUE = re.compile(r"[01]|true|false|yes|no|on|off|null|none", re.IGNORECASE)
+_WORD_OR_NUMBER = re.compile(r"[A-Z]?[a-z]{1,16}|[A-Z]{1,16}|[0-9]{1,5}")
 _PLACEHOLDER = re.compile(
     r"(?:your|example|placeholder|change|insert|enter|todo|replace)[-_ .]"
     r"|(?:process\.env|os\.environ|secrets|env)\.",
@@ -53,6 +55,16 @@ def is_placeholder(value: str) -> bool:
         or value.lower() in _STANDS_FOR_NOTHING
         or len(set(value)) == 1
     )
+
+
+def is_switch(value: str) -> bool:
+    """Whether a value only says yes, no or nothing, so that it is no secret in any place."""
+    return _SWITCH_VALUE.fullmatch(value) is not None
+
+
+def is_plain(value: str) -> bool:
+    """Whether a value is a switch, a plain word or a small number."""
+    return is_switch(value) or _WORD_OR_NUMBER.fullmatch(value) is not None
 
 
 def is_example(value: str) -> bool:

@@ -12,6 +12,7 @@ from acp_proxy.redaction.edits import MaskedSpan, join_spans
 from acp_proxy.redaction.markers import MARKER, Markers
 from acp_proxy.redaction.needles import GrowingNeedles, of_all_words, one_byte_each
 from acp_proxy.redaction.open_ends import tail
+from acp_proxy.redaction.randomness import is_plain, is_switch
 from acp_proxy.redaction.search import Search
 from acp_proxy.redaction.values import SecretValues
 
@@ -111,8 +112,9 @@ class SecretFinder:
     def secret(self, text: str, kind: str, *, named: bool = True) -> list[MaskedSpan]:
         """Returns the spans to be masked in a text that is a secret as a whole.
 
-        These are none if the text is empty, has a marker or is a reference such as ``$TOKEN``.
-        The name of an authentication scheme at the beginning is not masked.
+        These are none if the text is empty, has a marker, is a reference such as ``$TOKEN``, or a
+        switch such as ``1``; and if it is a plain word and its name does not show a secret. The
+        name of an authentication scheme at the beginning is not masked.
 
         Args:
             text: the text.
@@ -125,6 +127,8 @@ class SecretFinder:
         start = scheme.end() if scheme is not None else 0
         secret = text[start:]
         if MARKER.search(secret):
+            return []
+        if is_switch(secret) or (not named and is_plain(secret)):
             return []
         marker = self.remember(secret, kind, named=named)
         if scheme is not None and scheme[0].lower().startswith("basic"):

@@ -17,6 +17,7 @@ from attrs import define, field
 
 from acp_proxy.redaction.markers import MARKER
 from acp_proxy.redaction.needles import GrowingNeedles, Places, one_byte_each
+from acp_proxy.redaction.randomness import is_plain, is_random
 from acp_proxy.redaction.search import Found
 
 BEGINNING = 3
@@ -31,6 +32,7 @@ _LONG_LINE = 20
 """The least number of characters of a line of a secret that is searched for by itself."""
 _PLAIN = re.compile(r"true|false|null|[-+]?[0-9.,:]+|[A-Za-z]:\\.*|file://.*")
 _PATH = re.compile(r"(?:~|\.{0,2})(?:/[\w.@ ,-]+)+/?")
+_HOST = re.compile(r"localhost:\d+|(?:[a-z0-9-]{1,63}\.)+[a-z]{2,20}(?::\d+)?")
 _ESCAPED = re.compile(rb'["\\/\x00-\x1f\x7f-\xff]')
 _SETTING = re.compile(
     r"[A-Za-z]+|https?://[^@?#]*|[a-z]{2,3}_[A-Z]{2}(?:\.[\w-]+)?|[a-z]{2}-[a-z]+-\d"
@@ -190,7 +192,9 @@ class SecretValues:
 
 def _is_distinct(value: str, *, named: bool) -> bool:
     """Whether a value is so unusual that the same text elsewhere is most likely the same secret."""
-    if len(value) < SHORTEST or _PLAIN.fullmatch(value) or _is_path(value):
+    if len(value) < SHORTEST or _PLAIN.fullmatch(value) or _is_path(value) or is_plain(value):
+        return False
+    if _HOST.fullmatch(value) and not is_random(value):
         return False
     return named or not _SETTING.fullmatch(value)
 

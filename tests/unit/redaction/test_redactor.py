@@ -110,6 +110,24 @@ def test_a_secret_comes_again(server: dict[str, Any]) -> None:
     assert used.command(["a", VALUE]) == ["a", marker[0]]
 
 
+@pytest.mark.parametrize("value", ["1", "0", "true", "off", "production", "DEBUG", "8080"])
+def test_switches_and_words_are_no_secrets(value: str) -> None:
+    """A switch, a word or a small number in the environment of a server is not masked."""
+    env = [{"name": "VERBOSE_MODE", "value": value}]
+    line = new_session(name="x", command="y", env=env, headers={"X-Mode": value})
+    assert masked(redactor(), line, TO_AGENT) == line
+
+
+def test_a_word_is_a_secret_by_its_name() -> None:
+    """A password that is a word is masked where it stands; a switch is no secret at all."""
+    used = redactor()
+    env = {"DB_PASSWORD": "swordfish", "USE_TOKEN": "1"}
+    line = masked(used, new_session(name="x", env=env), TO_AGENT)
+    assert b"swordfish" not in line
+    assert b'"USE_TOKEN": "1"' in line
+    assert masked(used, chunk("a swordfish")) == chunk("a swordfish")
+
+
 def test_harmless_variables_stay() -> None:
     """Names and references to variables are not masked either."""
     env = [{"name": "PATH", "value": "/usr/bin:/bin"}, {"name": "A_TOKEN", "value": "${A_TOKEN}"}]

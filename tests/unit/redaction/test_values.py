@@ -57,17 +57,20 @@ def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: b
 
 @pytest.mark.parametrize(
     "value",
-    ["short", "12345678901", "true", "/usr/local/bin", "./node_modules/.bin", "C:\\Program Files"],
-)
+    [
+        "short", "12345678901", "true", "/usr/local/bin", "./node_modules/.bin",
+        "C:\\Program Files", "production", "Friday", "api.example.com", "localhost:8080",
+    ],
+)  # fmt: skip
 def test_what_is_no_secret_elsewhere(value: str) -> None:
-    """Short values, numbers and paths are not searched for, even if they have a secret's name."""
+    """Short values, numbers, paths, hosts and words are not searched for, whatever their name."""
     assert not values(value).forms
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        "production", "claude-sonnet-4-5", "gpt-4o-mini-2024-07-18", "anthropic/claude-opus-4.1",
+        "claude-sonnet-4-5", "gpt-4o-mini-2024-07-18", "anthropic/claude-opus-4.1",
         "en_US.UTF-8", "http://localhost:8080", "eu-central-1", "20.11.1-alpine",
     ],
 )  # fmt: skip
