@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from acp_proxy.redaction.expressions import expressions
 from acp_proxy.redaction.names import kind_of_name
-from acp_proxy.redaction.randomness import is_example, is_placeholder, is_random
+from acp_proxy.redaction.randomness import is_example, is_path, is_placeholder, is_random
 from acp_proxy.redaction.search import LONGEST_NAME, Found, Search, name_end, name_start
 
 _kind_of_name = lru_cache(maxsize=1024)(
@@ -41,7 +41,7 @@ def read_assignment(search: Search, place: int) -> Found | None:
     if match.end() == len(text):
         search.leave_open(start)
     is_option = name.startswith("-")
-    if match["operator"] is None and not (is_option and search.loose):
+    if match["operator"] is None and not is_option:
         return None
     value_start, end, is_quoted = _value(
         search, match, kind, before=text[max(0, start - 8) : start]
@@ -51,8 +51,13 @@ def read_assignment(search: Search, place: int) -> Found | None:
     value = text[value_start:end]
     if is_placeholder(value) or value.lower() == bare.lower():
         return None
+    if kind == "password" and is_path(value):
+        return None  # PWD, the directory
     if search.loose and _is_certain(match, name, kind):
         return Found(value_start, end, kind)
+    before = text[max(0, start - 200) : start]
+    if kind == "password" and match["operator"] == "=" and expressions().connection.search(before):
+        return Found(value_start, end, kind)  # in the string that names a database
     if is_example(value) or (not is_quoted and text[end : end + 1] in ("(", "[", "{")):
         return None
     random = is_random(value) or (

@@ -6,6 +6,7 @@ characters after the prefix must look random. A key ends before the first charac
 its alphabet.
 """
 
+from base64 import b64encode
 from typing import NamedTuple
 
 ALPHABETS = {
@@ -180,7 +181,20 @@ pat. dots 60
 sat. dots 60
 sl. dots 100
 v1.0- url 150
+AQ.Ab url 30
+vcp_ alnum 20
+vck_ alnum 20
+vca_ alnum 20
+vci_ alnum 20
+vcr_ alnum 20
+tvly- url 20
+csk- alnum 30
+pa- url 43-43?
 """
+_TWILIO = "".join(f"\nSK{digit} hex 31-31" for digit in "0123456789abcdef")
+"""Keys of Twilio: of `SK` alone, too many words are made."""
+_CODED = 6
+"""Characters of a prefix that are searched for in base64 as well, at least."""
 
 
 class KeyFormat(NamedTuple):
@@ -205,7 +219,16 @@ def _row(line: str) -> KeyFormat:
     )
 
 
+def _encoded(row: KeyFormat) -> KeyFormat:
+    """Returns the form of a key in base64, as in the secrets of Kubernetes."""
+    whole = len(row.prefix) // 3 * 3
+    prefix = b64encode(row.prefix[:whole].encode()).decode()
+    least = (len(row.prefix) - whole + row.least) * 4 // 3
+    return KeyFormat(prefix, "base64", least, None, False)
+
+
 def key_formats() -> list[KeyFormat]:
     """Returns the rows of the table, longer prefixes first, so that exact ones are tried first."""
-    rows = map(_row, _TABLE.strip().splitlines())
+    rows = [_row(line) for line in (_TABLE.strip() + _TWILIO).splitlines()]
+    rows += [_encoded(row) for row in rows if len(row.prefix) >= _CODED and not row.weak]
     return sorted(rows, key=lambda row: len(row.prefix), reverse=True)

@@ -14,6 +14,8 @@ _ENDINGS = {
     "masterkey": "key",
     "privatekey": "key",
     "secretkey": "key",
+    "secretkeybase": "key",
+    "privatekeyid": "key",
     "sharedkey": "key",
     "signingkey": "key",
     "token": "token",
@@ -25,6 +27,7 @@ _ENDINGS = {
     "passphrase": "password",
     "passcode": "password",
     "pwd": "password",
+    "mfacode": "password",
     "credential": "credential",
     "credentials": "credential",
     "creds": "credential",
@@ -35,11 +38,14 @@ _ENDINGS = {
     "connectionstring": "url",
 }
 """The endings of names of secrets, without separators, and the kind of each secret."""
-_LAST_PARTS = {"pass": "password", "auth": "credential"}
+_LAST_PARTS = {
+    "pass": "password", "auth": "credential", "pw": "password", "otp": "password",
+    "pin": "password", "bearer": "token",
+}  # fmt: skip
 """Endings that count only as a separate word: `DB_PASS`, but not `bypass`."""
 _VARIABLE_ENDINGS = {"key": "key", "session": "cookie"}
 """Endings that count for headers and variables only."""
-_VARIABLE_LAST_PARTS = {"sig": "secret"}
+_VARIABLE_LAST_PARTS = {"sig": "secret", "pat": "token", "salt": "secret"}
 """Names that count only as a whole word: ``sig`` in a URL, but not within ``design``."""
 _HARMLESS_ENDINGS = (
     # Positions in lists, and ids of the Model Context Protocol.
@@ -55,8 +61,6 @@ _HARMLESS_ENDINGS = (
     # Switches.
     "nopassword", "nocookie", "notoken",
 )  # fmt: skip
-_HARMLESS_NAMES = {"pwd", "oldpwd"}
-"""Variables that hold directories."""
 _ENDING = re.compile(f"(?:{'|'.join(sorted(_ENDINGS, key=len, reverse=True))})$")
 _SEPARATORS = str.maketrans("", "", "-_. ")
 _PART = re.compile(r"[A-Z]?[a-z0-9]+$|[A-Z0-9]+$")
@@ -86,7 +90,7 @@ def kind_of_name(name: str, *, variable: bool = False) -> str | None:
             URL; for these, the endings `key`, `session` and `sig` count as well.
     """
     plain = name.translate(_SEPARATORS).lower().rstrip("0123456789")
-    if plain.endswith(_HARMLESS_ENDINGS) or plain in _HARMLESS_NAMES:
+    if plain.endswith(_HARMLESS_ENDINGS):
         return None
     if ending := _ENDING.search(plain):
         return _ENDINGS[ending[0]]

@@ -14,10 +14,18 @@ from acp_proxy.redaction.key_formats import key_formats
 
 NAMES = (
     "auth", "cookie", "key", "token", "secret", "pass", "pwd", "credential", "creds", "signature",
-    "webhook", "dsn", "connection",
+    "webhook", "dsn", "connection", "mfacode", "_pat=", '_pat"', "_pat'", "_pat:", "salt=", 'salt"',
+    "pin=", 'pin"', "otp=", 'otp"', "pw=", 'pw"',
 )  # fmt: skip
 """Words of which each name that the module `names` recognizes contains one."""
-FORMS = ("eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u", "?sig=", "&sig=")
+COMMANDS = (
+    "mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli", "sqlcmd",
+    "identified ", "setx ", "machine ",
+)  # fmt: skip
+"""Words of commands that may have a password."""
+FORMS = (
+    "eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u", "?sig=", "&sig=", ":AA", *COMMANDS,
+)  # fmt: skip
 """Words of which a secret contains one if neither its name nor a provider's prefix shows it."""
 PLACES = (
     'env"', "env\\", "headers", "credential", 'url"', "url\\",

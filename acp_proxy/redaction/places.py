@@ -30,6 +30,8 @@ class Treatment(Enum):
     """A command, an argument, a URL or an error: a name before a value is enough to mask it."""
     QUERY = auto()
     """A link that can be used once: all values of its query are masked."""
+    ADDRESS = auto()
+    """The URL of an MCP server: its path and the values of its query are masked."""
     SECRET = auto()
     """The whole string is a secret."""
     NAME = auto()
@@ -123,6 +125,8 @@ def _rule_for(path: Path, methods: frozenset[str], private: bool) -> Ruling:
         return Ruling(Treatment.VARIABLE)
     if last == "url" and methods & _ELICITATION:
         return Ruling(Treatment.QUERY, "url")
+    if last == "url" and any(_plain(key) == "mcpservers" for key in path):
+        return Ruling(Treatment.ADDRESS, "url")
     if private and _is_private(path, methods):
         return _PRIVATE
     if (

@@ -10,6 +10,10 @@ _SWITCH = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
 _SWITCHES = (4, 0.15)
 """The least number of changes between letters and digits in random text: in all, per character."""
 _NUMBERS = re.compile(r"v?[0-9][0-9.,:/_TZ+-]*")
+_DRIVE = re.compile(r"[A-Za-z]:\\|file://")
+_PATH = re.compile(r"(?:~|\.{0,2})(?:/[\w.@ ,-]+)+/?")
+_LONG = 20
+"""Characters from which on a slash and one name may be random text."""
 _SWITCH_VALUE = re.compile(r"[01]|true|false|yes|no|on|off|null|none", re.IGNORECASE)
 _WORD_OR_NUMBER = re.compile(r"[A-Z]?[a-z]{1,16}|[A-Z]{1,16}|[0-9]{1,5}")
 _PLACEHOLDER = re.compile(
@@ -55,6 +59,13 @@ def is_placeholder(value: str) -> bool:
         or value.lower() in _STANDS_FOR_NOTHING
         or len(set(value)) == 1
     )
+
+
+def is_path(value: str) -> bool:
+    """Whether a value is a path and not random text that begins with a slash."""
+    if value in (".", "..", "~") or _DRIVE.match(value):
+        return True
+    return bool(_PATH.fullmatch(value)) and (value.count("/") > 1 or len(value) < _LONG)
 
 
 def is_switch(value: str) -> bool:

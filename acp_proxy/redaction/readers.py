@@ -8,8 +8,10 @@ from base64 import b64decode
 from binascii import Error
 
 from acp_proxy.redaction.assignments import read_assignment
+from acp_proxy.redaction.command_passwords import read_command
 from acp_proxy.redaction.expressions import expressions
 from acp_proxy.redaction.key_formats import KeyFormat
+from acp_proxy.redaction.needles import COMMANDS
 from acp_proxy.redaction.randomness import is_placeholder, is_random, is_varied
 from acp_proxy.redaction.search import Found, Reader, Search, scheme_start
 
@@ -154,6 +156,18 @@ def _read_signature(search: Search, start: int) -> Found | None:
     return read_assignment(search, start + 1)
 
 
+def _read_telegram(search: Search, start: int) -> Found | None:
+    """Reads the token of a Telegram bot after the number of the bot."""
+    match = expressions().telegram.match(search.text, start)
+    if match is None or not search.text[max(0, start - 8) : start].isdigit():
+        return None
+    if match.end() == len(search.text):
+        search.leave_open(start)
+    return Found(*match.span(1), "token") if len(match[1]) == _TELEGRAM else None
+
+
+_TELEGRAM = 35
+"""Characters of the token of a Telegram bot, after the number of the bot and a colon."""
 _SAMPLE_PASSWORDS = {"password", "pass", "pw", "passwd", "pwd", "secret", "token"}
 
 
@@ -167,7 +181,9 @@ READERS: dict[str, Reader] = {
     " -u": _read_curl_user,
     "?sig=": _read_signature,
     "&sig=": _read_signature,
+    ":AA": _read_telegram,
+    **dict.fromkeys(COMMANDS, read_command),
 }
 """The reader of each of `FORMS`."""
-EXACT = ("eyJ", "BEGIN ")
+EXACT = ("eyJ", "BEGIN ", ":AA")
 """Those of `FORMS` in which upper and lower case must match."""

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection
 from urllib.parse import unquote
 
@@ -12,12 +12,15 @@ from acp_proxy.redaction.edits import MaskedSpan, join_spans
 from acp_proxy.redaction.markers import MARKER, Markers
 from acp_proxy.redaction.needles import GrowingNeedles, of_all_words, one_byte_each
 from acp_proxy.redaction.open_ends import tail
-from acp_proxy.redaction.randomness import is_plain, is_switch
+from acp_proxy.redaction.randomness import is_path, is_plain, is_random, is_switch
 from acp_proxy.redaction.search import Search
 from acp_proxy.redaction.values import SecretValues
 
 _SCHEME = re.compile(r"(?i:bearer|basic|token|digest|negotiate)\s+")
 _REFERENCE = re.compile(r"\$\{[\w:. -]+\}|\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|<[\w -]+>|\{\{[^{}]*\}\}")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_HOST = re.compile(r"[A-Za-z][\w+.-]*://[^/?#]*")
+_ADDRESS_PART = re.compile(r"/((?!v[0-9]+(?:[/?#]|$))[^/?#]+)|[?&#](?:[^=&#]*=)?([^&#]+)")
 _COOKIE = re.compile(r"[^=;\s]+=([^;\s]+)")
 
 
@@ -50,7 +53,44 @@ class SecretFinder:
             text: any text.
             loose: whether it is a command, an error or the like; see `patterns.find`.
         """
-        return self.spans_of(self.search(text, loose=loose))
+        spans = self.spans_of(self.search(text, loose=loose))
+        return self._with_coloured(text, spans, loose=loose) if "\x1b[" in text else spans
+
+    def _with_coloured(
+        self, text: str, spans: list[MaskedSpan], *, loose: bool
+    ) -> list[MaskedSpan]:
+        """Returns the spans of a text, with those of secrets in which colours of terminals are."""
+        parts, starts, shifts, at = [], [0], [0], 0
+        for code in _COLOUR.finditer(text):
+            parts.append(text[at : code.start()])
+            at = code.end()
+            starts.append(code.start() - shifts[-1])
+            shifts.append(at - starts[-1])
+        plain = "".join([*parts, text[at:]])
+
+        def place(index: int) -> int:
+            return index + shifts[bisect_right(starts, index) - 1]
+
+        found = self.spans_of(self.search(plain, loose=loose))
+        coloured = (MaskedSpan(place(a), place(b - 1) + 1, new) for a, b, new in found)
+        return join_spans([*spans, *coloured])
+
+    def address(self, url: str) -> list[MaskedSpan]:
+        """Returns the spans of the path and of the query of an address that may be a secret.
+
+        Plain words stay. What looks like a key is remembered, and the rest is masked only here.
+        """
+        host, spans = _HOST.match(url), []
+        for part in _ADDRESS_PART.finditer(url, host.end() if host is not None else len(url)):
+            value, place = part[part.lastindex or 0], part.span(part.lastindex or 0)
+            if is_plain(value) or MARKER.search(value) or _REFERENCE.fullmatch(value):
+                continue
+            is_key = is_random(value)
+            marker = (
+                self.remember(value, "url", named=True) if is_key else self.markers.of("url", value)
+            )
+            spans.append(MaskedSpan(*place, marker))
+        return spans
 
     def search(self, text: str, *, loose: bool, seams: Collection[int] = ()) -> Search:
         """Searches a text for secrets of a known form, and for words of those found earlier.
@@ -129,6 +169,8 @@ class SecretFinder:
         if MARKER.search(secret):
             return []
         if is_switch(secret) or (not named and is_plain(secret)):
+            return []
+        if kind == "password" and is_path(secret):  # PWD, the directory
             return []
         marker = self.remember(secret, kind, named=named)
         if scheme is not None and scheme[0].lower().startswith("basic"):

@@ -17,7 +17,7 @@ from attrs import define, field
 
 from acp_proxy.redaction.markers import MARKER
 from acp_proxy.redaction.needles import GrowingNeedles, Places, one_byte_each
-from acp_proxy.redaction.randomness import is_plain, is_random
+from acp_proxy.redaction.randomness import is_path, is_plain, is_random
 from acp_proxy.redaction.search import Found
 
 BEGINNING = 3
@@ -30,8 +30,7 @@ LONGEST = 64 << 10
 """The number of characters of the longest; of a longer value, only its lines are searched for."""
 _LONG_LINE = 20
 """The least number of characters of a line of a secret that is searched for by itself."""
-_PLAIN = re.compile(r"true|false|null|[-+]?[0-9.,:]+|[A-Za-z]:\\.*|file://.*")
-_PATH = re.compile(r"(?:~|\.{0,2})(?:/[\w.@ ,-]+)+/?")
+_PLAIN = re.compile(r"[-+]?[0-9.,:]+")
 _HOST = re.compile(r"localhost:\d+|(?:[a-z0-9-]{1,63}\.)+[a-z]{2,20}(?::\d+)?")
 _ESCAPED = re.compile(rb'["\\/\x00-\x1f\x7f-\xff]')
 _SETTING = re.compile(
@@ -192,16 +191,11 @@ class SecretValues:
 
 def _is_distinct(value: str, *, named: bool) -> bool:
     """Whether a value is so unusual that the same text elsewhere is most likely the same secret."""
-    if len(value) < SHORTEST or _PLAIN.fullmatch(value) or _is_path(value) or is_plain(value):
+    if len(value) < SHORTEST or _PLAIN.fullmatch(value) or is_path(value) or is_plain(value):
         return False
     if _HOST.fullmatch(value) and not is_random(value):
         return False
     return named or not _SETTING.fullmatch(value)
-
-
-def _is_path(value: str) -> bool:
-    """Whether a value is a path and not random text that begins with a slash."""
-    return bool(_PATH.fullmatch(value)) and (value.count("/") > 1 or len(value) < _LONG_LINE)
 
 
 def _forms(value: str) -> Iterator[str]:

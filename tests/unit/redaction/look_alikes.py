@@ -55,6 +55,21 @@ password: <password>
 passwd: files systemd
 key: value
 primary_key = "user_id"
+mysql -uroot -p
+mysql -h db --port 3306 -P 3306 app
+use sshpass -p to pass the password
+docker run -p 8080:80 nginx
+docker login -u me --password-stdin ghcr.io
+machine learning login form password field
+redis-cli -h cache ping
+PWD=/home/me/project
+OLDPWD=/home/me
+export PWD=~/src/app
+the SK-1 task was asked for in desk 4
+set the --token option, or --api-key for all
+GRANT ALL ON x TO y IDENTIFIED BY PASSWORD
+setx PATH C:\\tools
+spin=3 laptop="x" pins="a1"
 foreign_key="users.id"
 partitionKey: 'tenant#123'
 cacheKey = `${namespace}:${id}`

@@ -113,6 +113,18 @@ def _all() -> Iterator[Planted]:
     yield planted("basic", "Authorization: Basic ", basic, '"')
     yield planted("url", "postgres://app:", value(12), "@db.example.com:5432/app")
     yield planted("url", "https://", value(20), "@example.com/repo.git")
+    yield planted("telegram", "bot 8288467546:", "AA" + value(33), " runs")
+    for before, secret, after in [
+        ("mysql -uroot -p", "hunter22", " app"), ("mysqldump -h db -u app -p'", "a8b-c", "' x > y"),
+        ("sshpass -p ", "hunter22", " ssh x"), ("docker login -u me -p ", "s3cr3t-x", " ghcr.io"),
+        ("redis-cli -h cache -a ", "hunter22", " ping"), ("sqlcmd -S db -U sa -P ", "Hunter22", ""),
+        ("CREATE USER x IDENTIFIED BY '", "hunter22", "';"), ("setx API_KEY ", "hunter22", "\n"),
+        ("machine example.com login me password ", "hunter22", "\n"),
+        ("machine example.com\n  login me\n  password ", "hunter22", "\n"),
+        ("Server=db;Uid=sa;Pwd=", "hunter22", ";Timeout=5"),
+        ("Data Source=db;User ID=sa;Password=", "hunter22", ";"),
+    ]:  # fmt: skip
+        yield planted(before, before, secret, after)
     for before, after in [
         ('"api_key": "', '"'), ("api_key='", "'"), ("OPENAI_API_KEY=", "\n"),
         ('const apiKey = "', '";'), ("password: ", "\n"), ('token := "', '"'),
@@ -121,6 +133,8 @@ def _all() -> Iterator[Planted]:
         ('<add key="x"/><password>', "</password>"), ('setProperty("API_TOKEN", "', '")'),
         ("AWS_SECRET_ACCESS_KEY=", ""), ('var authToken string = "', '"'),
         ('token: str = "', '"'), ("DB_PASS=", " run"), ("Cookie: sid=", "\n"),
+        ("SECRET_KEY_BASE='", "'"), ("GH_PAT=", "\n"), ("ADMIN_PW=", "\n"), ("SALT=", ""),
+        ("pw=", " x"), ("tool --password ", " run"), ("tool --api-key '", "'"),
         ("https://example.com/a.db?sig=", "&sv=1"), ("https://example.com/a.db?sp=r&sig=", ""),
     ]:  # fmt: skip
         secret = value()

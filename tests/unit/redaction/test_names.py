@@ -11,6 +11,8 @@ from acp_proxy.redaction.names import is_harmless_variable, is_secret_name, kind
         "Authorization", "Proxy-Authorization", "X-API-Key", "api_key", "apiKey", "OPENAI_API_KEY",
         "aws.secretAccessKey", "Set-Cookie", "access_token", "refreshToken", "GITHUB_TOKEN",
         "client secret", "dbPassword", "DB_PASS", "passphrase", "db_pwd", "credentials",
+        "SECRET_KEY_BASE", "secretKeyBase", "private_key_id", "ADMIN_PW", "pwd", "otp", "mfaCode",
+        "bearer", "PIN",
         "X-Hub-Signature", "slack_webhook", "SENTRY_DSN", "ConnectionString", "_auth",
     ],
 )  # fmt: skip
@@ -22,7 +24,8 @@ def test_a_secret_name(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "PWD", "OLDPWD", "max_tokens", "tokenizer", "progressToken", "nextPageToken", "author",
+        "spin", "laptop", "forbearer", "salt",
+        "max_tokens", "tokenizer", "progressToken", "nextPageToken", "author",
         "bypass", "compass", "publicKey", "monkey", "sessionId", "session", "key", "passed",
         "keyboard", "tokens", "secretary", "",
     ],
@@ -37,6 +40,9 @@ def test_a_variable_may_be_a_key() -> None:
     assert is_secret_name("STRIPE_KEY", variable=True)
     assert is_secret_name("X-Session", variable=True)
     assert is_secret_name("sig", variable=True)
+    assert is_secret_name("GH_PAT", variable=True)
+    assert is_secret_name("SALT", variable=True)
+    assert not is_secret_name("BASE_PATH", variable=True)
     assert not is_secret_name("sig")
     assert not is_secret_name("DESIGN_SIGIL", variable=True)
     assert not is_secret_name("PUBLIC_KEY", variable=True)

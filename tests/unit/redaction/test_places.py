@@ -36,6 +36,8 @@ def ruling_of(path: str, method: str, *, private: bool = False) -> Ruling:
         ("params.headers.X-Api", "providers/set", SECRET, "header"),
         ("result.content.apiToken", "", SECRET, "token"),
         ("params.url", "elicitation/create", Treatment.QUERY, "url"),
+        ("params.mcpServers.*.url", "session/new", Treatment.ADDRESS, "url"),
+        ("params.mcpServers.*.transport.url", "session/new", Treatment.ADDRESS, "url"),
         ("params.params.api_key", "mcp/message", SECRET, "key"),
         ("params.mcpParams.password", "_mcp/request", SECRET, "password"),
         ("params.params.mcpServers.*.env.*.value", "_proxy/successor", ENTRY, "env"),
@@ -56,7 +58,6 @@ def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: s
     ("path", "method", "treatment"),
     [
         ("params.mcpServers.*.args.*", "session/new", COMMAND),
-        ("params.mcpServers.*.url", "session/new", COMMAND),
         ("result.error", "", COMMAND),
         ("result.authMethods.*.args.*", "", COMMAND),
         ("params.command", "terminal/create", COMMAND),

@@ -118,6 +118,40 @@ def test_switches_and_words_are_no_secrets(value: str) -> None:
     assert masked(redactor(), line, TO_AGENT) == line
 
 
+@pytest.mark.parametrize("value", ["/srv/app", "~/app/src", "C:\\app", "."])
+def test_a_member_with_a_directory_is_no_password(value: str) -> None:
+    """A member named `pwd` has a directory or a password, as its value shows."""
+    assert masked(redactor(), message(method="x", params={"pwd": value})) == message(
+        method="x", params={"pwd": value}
+    )
+    assert b"hunter22" not in masked(redactor(), message(method="x", params={"pwd": "hunter22"}))
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://x.example/mcp/Zq81xplKsecR7tv?k=p7Vb2", "https://x.example/mcp/M?k=M"),
+        ("https://x.example/v1/mcp/s/?only-this", "https://x.example/v1/mcp/s/?M"),
+        ("https://x.example:80/a?x=Zq8==&y=true#my-part", "https://x.example:80/a?x=M&y=true#M"),
+        ("http://localhost:3000/sse", "http://localhost:3000/sse"),
+        ("https://me:hunter2x@x.example/${KEY}", "https://me:M@x.example/${KEY}"),
+    ],
+)
+def test_the_address_of_a_server_may_be_its_key(url: str, shown: str) -> None:
+    """Of the path and the query of an MCP server's URL, only plain words stay."""
+    line = masked(redactor(), new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
+    assert MARKER.sub("M", json.loads(line)["params"]["mcpServers"][0]["url"]) == shown
+
+
+def test_a_key_in_an_address_is_masked_elsewhere() -> None:
+    """What looks like a key in the URL of a server is masked everywhere; other parts are not."""
+    used = redactor()
+    url = "https://x.example/mcp/Zq81xplKsecR7tv/my-project"
+    masked(used, new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
+    said = text_of(masked(used, chunk("in my-project with Zq81xplKsecR7tv")))
+    assert MARKER.sub("M", said) == "in my-project with M"
+
+
 def test_a_word_is_a_secret_by_its_name() -> None:
     """A password that is a word is masked where it stands; a switch is no secret at all."""
     used = redactor()
