@@ -24,6 +24,7 @@ from acp_proxy.capture.log_format import (
     pack_fields,
 )
 from acp_proxy.store import database
+from acp_proxy.store.earlier_rows import mask_earlier
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
 from tests.rows import empty_database
@@ -140,6 +141,7 @@ class LogWriter:
         while indexer.step():
             pass
         indexer.settle()
+        mask_earlier(indexer)
         database.close(connection)
         self.log_path.unlink()
 

@@ -103,6 +103,22 @@ class Redactor:
         self.count = 0
         """How many values were masked."""
 
+    @property
+    def known(self) -> int:
+        """The number of secrets that are searched for."""
+        return len(self._finder.values.markers)
+
+    def again(self) -> "Redactor":
+        """Returns a redactor that knows all secrets, for the same lines from the beginning."""
+        values, finder = dict(self._finder.values.markers), self._finder
+        return Redactor(
+            RedactorState(self._state.key, values, variables=[*self._state.variables]),
+            private=self._private,
+            paths=self._paths,
+            extra=finder.extra,
+            markers=finder.markers,
+        )
+
     def line(
         self,
         stream: Stream,
@@ -178,9 +194,9 @@ class Redactor:
         head = _head(pieces())
         if head.lstrip()[:1] not in (b"{", b"["):
             return self._counted(self._edits_of_text(pieces()))
-        known = len(self._finder.values.markers)
+        known = self.known
         edits = self._edits_of_json(stream, head, pieces)
-        if len(self._finder.values.markers) > known:  # a new secret may also stand before its place
+        if self.known > known:  # a new secret may also stand before its place
             edits = self._edits_of_json(stream, head, pieces)
         return self._counted(edits)
 
@@ -226,15 +242,19 @@ class Redactor:
         self.count += len(spans)
         return replaced(text, spans)
 
+    def without_known(self, text: str) -> str:
+        """Returns a text without the secrets that are known; no others are searched for."""
+        return replaced(text, [MaskedSpan(*found) for found in self._finder.values.find(text)])
+
     def command(self, words: list[str]) -> list[str]:
         """Returns a command line without its secrets.
 
         Args:
             words: the program and its arguments.
         """
-        known, count = len(self._finder.values.markers), self.count
+        known, count = self.known, self.count
         found = self._command(words)
-        if len(self._finder.values.markers) > known:  # a new secret may be in an earlier word too
+        if self.known > known:  # a new secret may be in an earlier word too
             self.count = count
             found = self._command(words)
         return found
@@ -301,14 +321,14 @@ class Redactor:
     def _piece(self, piece: Piece, following: Following) -> Edits:
         """Returns the edits of a line that is a piece of a longer text."""
         around: Edits = ()
-        known = len(self._finder.values.markers)
+        known = self.known
         if piece.around is not self._harmless or self._harmless_for != known:
             if self._finder.may_hold(piece.around):
                 around = tuple(
                     edit if edit.end <= piece.start else move(edit, len(piece.literal))
                     for edit in self.large(Stream.TO_CLIENT, lambda: (piece.around,))
                 )
-            if not around and known == len(self._finder.values.markers):
+            if not around and known == self.known:
                 self._harmless, self._harmless_for = piece.around, known
         if self._private:
             spans = [MaskedSpan(0, len(piece.text), blanked(piece.text))] if piece.text else []

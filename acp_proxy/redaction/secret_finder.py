@@ -34,13 +34,14 @@ class SecretFinder:
     Attributes:
         needles: all words that are searched for.
         values: the secrets that were found.
+        extra: the further patterns.
     """
 
     def __init__(self, markers: Markers, extra: tuple[re.Pattern[str], ...]) -> None:
         self.markers = markers
         self.needles = GrowingNeedles(of_all_words())
         self.values = SecretValues(self.needles)
-        self._extra = extra
+        self.extra = extra
 
     def may_hold(self, raw: bytes) -> bool:
         """Whether a line or a text may have anything to mask; fast, and True when in doubt."""
@@ -111,11 +112,11 @@ class SecretFinder:
     def spans_of(self, searched: Search) -> list[MaskedSpan]:
         """Returns the spans to be masked in a text that was searched; remembers their secrets."""
         text, places = searched.text, searched.places
-        if not (places or self._extra):
+        if not (places or self.extra):
             return []
         spans = []
         masked = [match.span() for match in MARKER.finditer(text)] if "[redacted:" in text else []
-        for pattern in self._extra:
+        for pattern in self.extra:
             for match in pattern.finditer(text):
                 group = 1 if pattern.groups and match[1] is not None else 0
                 if (place := _around(masked, *match.span(group))) is not None:

@@ -8,7 +8,10 @@ and stops as soon as bytes flow again. Only with a backlog of 16 MB does it work
 import contextlib
 import sqlite3
 import time
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -17,6 +20,7 @@ from acp_proxy.capture.log import CaptureLog
 from acp_proxy.capture.stdio import warn
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.store import damaged_log, database
+from acp_proxy.store.earlier_rows import mask_earlier
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
 
@@ -75,6 +79,7 @@ class Indexing:
                     self._leave_log(indexer)
                 elif indexer.state.closed:
                     indexer.settle()  # a client that keeps its end open may have left half a line
+                    mask_earlier(indexer, partial(_until, deadline))
                     self._keep_damage(indexer)
                     database.close(indexer.connection)
                     if not self.path.exists():
@@ -84,6 +89,9 @@ class Indexing:
                         self._log.remove()
                 else:
                     database.close(indexer.connection)
+                return
+            except TimeoutError:
+                self._leave_log(indexer)
                 return
             except (sqlite3.Error, OSError) as e:
                 if time.monotonic() > deadline or not _may_pass(e):
@@ -175,6 +183,14 @@ class Indexing:
             if self.path.exists():
                 kept = f"{self._log.path} was removed, so only what was indexed is kept"
         warn(f"cannot index into {self.path}: {error}; {kept}")
+
+
+def _until(deadline: float, rows: Iterable[Any], _: int) -> Iterator[Any]:
+    """Yields rows, and raises `TimeoutError` when the time is over."""
+    for row in rows:
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        yield row
 
 
 def _may_pass(error: Exception) -> bool:

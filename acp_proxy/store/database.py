@@ -59,7 +59,7 @@ def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
         os.close(os.open(path, flags, 0o600))
     connection = open_for_writing(path, timeout=0.1)
     try:
-        connection.execute("PRAGMA secure_delete=OFF")
+        connection.execute("PRAGMA secure_delete=ON")  # what is masked later must leave no trace
         connection.execute(f"PRAGMA synchronous={'FULL' if fsync else 'OFF'}")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA cache_size=-1024")

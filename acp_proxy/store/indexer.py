@@ -135,6 +135,11 @@ class Indexer:
         self._is_uncommitted = True
         self.has_damage = True
 
+    @property
+    def masking(self) -> Masking | None:
+        """What masks the lines of the log; None if they are not masked."""
+        return self._handler.masking
+
     def masking_record(self) -> bytes:
         """Returns what has to be the first record of the log if it is emptied; may be nothing."""
         return self._handler.masking.dump() if self._handler.masking is not None else b""

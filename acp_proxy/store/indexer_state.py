@@ -42,6 +42,9 @@ class IndexerState:
     """The places of the pieces of a line that a fault has changed or made up."""
     masked_sizes: dict[int, int] = field(factory=dict)
     """The sizes of the latest masked frames as they were received, in bytes without newlines."""
+    search_before: int = 0
+    """Up to this number secrets were recognized, and earlier rows are not searched for them yet;
+    0 if there are none."""
     correlation: State = field(factory=State)
     recording: Recording | None = None
 

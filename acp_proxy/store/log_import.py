@@ -36,6 +36,7 @@ from acp_proxy.protocol.peers import DIRECTIONS, Stream
 from acp_proxy.recording import MOST_NAMED, Lost, NamedAnswer, Origin, Recording, is_method
 from acp_proxy.store import database, devtools_database
 from acp_proxy.store.devtools_database import CapturedSession
+from acp_proxy.store.earlier_rows import mask_rows
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.log_masking import LogMasking, MaskedLine
 from acp_proxy.store.new_database import new_file, new_rows, place
@@ -276,6 +277,8 @@ class _Connection:
         self._rows = RowWriter(self._connection, IndexerState(), resumable=False)
         self._lost: set[Lost] = set(source.lost)
         self._frames = self._waiting = self._messages = 0
+        self._known, self._until = masking.known, 0
+        """How many secrets were known at the latest frame, and the last one before a new one."""
         self._skipped = self._inferred = self._untimed = 0
         self._answers: list[NamedAnswer] = []
         self._words_follow = self._is_elided = False
@@ -334,10 +337,16 @@ class _Connection:
             received=raw.received,
             answered=self._named(sent, message),
         )
+        self._note_known()
         self._waiting += len(raw.line)
         if not self._frames % _BATCH or self._waiting > _BATCH_BYTES:
             self._rows.commit()
             self._waiting = 0
+
+    def _note_known(self) -> None:
+        """Notes which frames have to be searched again, since a secret was recognized."""
+        if self._masking.known > self._known:
+            self._known, self._until = self._masking.known, self._rows.state.next_seq - 1
 
     def _named(self, sent: Sent, message: Message) -> str | None:
         """Returns the method that a log names for an answer, and keeps it if nothing else says it.
@@ -391,6 +400,7 @@ class _Connection:
         if "times" in lost or "date" in lost:
             lost.discard("zone")
         words = self._masking.command(command) if command else []
+        self._note_known()
         self.origin = Origin(
             self._source.name,
             lost=tuple(sorted(lost)),
@@ -408,6 +418,9 @@ class _Connection:
         )
         self._rows.commit()
         self._rows.finish(self._recording)
+        if self._masking.redactor is not None and self._until:
+            mask_rows(self._connection, self._masking.redactor, self._until, self._recording)
+            self._connection.commit()
         self._connection.close()
 
     def placed(self, target: Path) -> ImportedConnection:

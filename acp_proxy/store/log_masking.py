@@ -51,6 +51,16 @@ class LogMasking:
         while (happened := self._next()) is not None:
             yield happened, self._masked(happened) if isinstance(happened, Sent) else None
 
+    @property
+    def known(self) -> int:
+        """The number of secrets that were recognized so far."""
+        return self._redactor.known if self._redactor is not None else 0
+
+    @property
+    def redactor(self) -> Redactor | None:
+        """What masks the lines; None if nothing is masked."""
+        return self._redactor
+
     def command(self, words: Iterable[str]) -> list[str]:
         """Returns the words of a command without the secrets in them."""
         return list(words) if self._redactor is None else self._redactor.command(list(words))

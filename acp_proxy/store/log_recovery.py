@@ -19,8 +19,10 @@ from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.log_format import BASE_SIZE, HEADER_SIZE, START
 from acp_proxy.errors import LogMoved, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import kind_at, reason
+from acp_proxy.redaction.redactor import Redactor
 from acp_proxy.store import damaged_log, database
 from acp_proxy.store.checked_values import check_labels, limited
+from acp_proxy.store.earlier_rows import mask_earlier
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.side_files import check_plain, check_side_files, real_path
@@ -256,6 +258,7 @@ def finish(path: Path, log: LogReader) -> None:
         while indexer.step(_BATCH):
             pass
         indexer.settle()
+        mask_earlier(indexer)
         damaged_log.keep(path, connection, log)
         database.close(connection)
     finally:
@@ -294,6 +297,17 @@ class LogTail:
     def has_recorder(self) -> bool:
         """Whether the recorder lives."""
         return is_live(self._log.fd)
+
+    @property
+    def search_before(self) -> int:
+        """As in the state of the indexer: earlier rows may have secrets that are known now."""
+        return self._indexer.state.search_before
+
+    @property
+    def redactor(self) -> Redactor | None:
+        """What masks the lines of the log; None if they are not masked."""
+        masking = self._indexer.masking
+        return masking.redactor if masking is not None else None
 
     def read(self) -> None:
         """Frames what is new in the log, then holds the rows that go with it.

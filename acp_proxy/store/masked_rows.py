@@ -34,6 +34,8 @@ _TABLES = (
     "events (seq INTEGER PRIMARY KEY, data TEXT)",
     "faults_fired (place INTEGER PRIMARY KEY, received BLOB, delivered BLOB)",
 )
+LATEST = (1 << 63) - 1
+"""A number that no row is beyond."""
 _STREAMS = {code: stream for stream, code in STREAM_CODES.items()}
 _MESSAGES = frozenset(code for code, stream in _STREAMS.items() if stream is not Stream.STDERR)
 _NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
@@ -139,14 +141,18 @@ class MaskedRows:
         self._redactor = redactor
         self._schemas = schemas[::-1]
         self._level, self._is_asked = (level or Level()).name, level is not None
-        self._after = 0
+        self._after, self._until = 0, LATEST
+        self._learned = 0
+        """The number up to which secrets were recognized since rows were masked again."""
         self._fired_after = dict.fromkeys(schemas, 0)
         self._recordings: dict[Recording, Recording] = {}
+        self._of_row = redactor.again()
         self.count = 0
         self.made: set[str] = set()
         connection.execute(f"ATTACH '' AS {MASKED}")  # a temporary file, in memory while small
         for table in _TABLES:
             connection.execute(f"CREATE TABLE {MASKED}.{table}")
+        connection.commit()
 
     def read(self, watch: Watch | None = None) -> None:
         """Masks the rows that were added to the recording since the last call.
@@ -158,12 +164,35 @@ class MaskedRows:
             sqlite3.Error: the file is damaged, or the masked rows cannot be stored.
         """
         is_own = not self._connection.in_transaction  # otherwise the caller commits
+        self._read_all(watch)
+        self.count = self._redactor.count
+        if self._learned:
+            self.mask_again(self._redactor, self._learned, watch)
+            self._learned = 0
+        if is_own:
+            self._connection.commit()
+
+    def mask_again(self, redactor: Redactor, until: int, watch: Watch | None = None) -> None:
+        """Masks the first rows with what is known of secrets that were recognized after them.
+
+        Args:
+            redactor: has read these rows, and knows the secrets.
+            until: the number of the last row.
+            watch: as for `read`.
+        """
+        kept = self._redactor, self._after, self._until, self._fired_after
+        self._redactor, self._after, self._until = redactor.again(), 0, until
+        self._fired_after = dict.fromkeys(self._schemas, 0)
+        self._recordings, self._of_row = {}, self._redactor
+        try:
+            self._read_all(watch)
+        finally:
+            self._redactor, self._after, self._until, self._fired_after = kept
+
+    def _read_all(self, watch: Watch | None) -> None:
         for schema in self._schemas:
             rows: Iterable[Any] = self._rows(schema)
             self._read(schema, rows if watch is None else watch(rows, self._size(schema)))
-        if is_own:
-            self._connection.commit()
-        self.count = self._redactor.count
 
     @property
     def values(self) -> dict[str, str]:
@@ -174,10 +203,8 @@ class MaskedRows:
         """Returns the row of the recording without the secrets in it."""
         known = self._recordings.get(recording)
         if known is None:
-            before = self._redactor.count
-            known = masked_recording(recording, self._redactor)
+            known = masked_recording(recording, self._of_row)
             self._note(str(recording), str(known))
-            self._redactor.count = before  # most values of the row are counted in events already
             is_private = recording.redaction == "private"
             if (known != recording or self.count or self._is_asked) and not is_private:
                 known = evolve(known, redaction=self._level)
@@ -185,14 +212,14 @@ class MaskedRows:
         return known
 
     def _size(self, schema: str) -> int:
-        sql = f"SELECT count(*) FROM {schema}.frame_rows WHERE seq > ?"
-        return int(self._connection.execute(sql, (self._after,)).fetchone()[0])
+        sql = f"SELECT count(*) FROM {schema}.frame_rows WHERE seq > ? AND seq <= ?"
+        return int(self._connection.execute(sql, (self._after, self._until)).fetchone()[0])
 
     def _rows(self, schema: str) -> sqlite3.Cursor:
         return self._connection.execute(
             f"SELECT seq, flags & 3, CASE WHEN length(raw) <= {LARGE} THEN raw END, length(raw)"
-            f" FROM {schema}.frame_rows WHERE seq > ? ORDER BY seq",
-            (self._after,),
+            f" FROM {schema}.frame_rows WHERE seq > ? AND seq <= ? ORDER BY seq",
+            (self._after, self._until),
         )
 
     def _read(self, schema: str, rows: Iterable[Any]) -> None:
@@ -202,6 +229,7 @@ class MaskedRows:
         remaining = iter(rows)
         # Who asks for a level may limit the time of each row, so each is masked before the next.
         together = 1 if self._is_asked else _TOGETHER
+        known = self._redactor.known
         while some := list(islice(remaining, together)):
             last = some[-1][0]
             is_alone = upcoming is None or upcoming[0] >= last
@@ -214,9 +242,13 @@ class MaskedRows:
                     upcoming = next(others, None)
                 self._after = max(self._after, seq)
                 self._frame_row(schema, seq, code, raw, size, is_made=seq in made)
+            if self._redactor.known > known:
+                known, self._learned = self._redactor.known, last
         while upcoming is not None:
             upcoming[1]()
             upcoming = next(others, None)
+        if self._redactor.known > known:
+            self._learned = self._after
 
     def _hold_nothing(self, rows: list[Any], made: set[int]) -> bool:
         """Whether one search shows that nothing is to be masked in some consecutive rows."""
@@ -251,11 +283,13 @@ class MaskedRows:
         Call a function before the first frame with a higher number is masked.
         """
         execute = self._connection.execute
-        events = execute(f"SELECT seq FROM {schema}.events WHERE seq > ?", (self._after,))
+        bounds = self._after, self._until
+        events = execute(f"SELECT seq FROM {schema}.events WHERE seq > ? AND seq <= ?", bounds)
         found = [(seq, partial(self._event, schema, seq)) for (seq,) in events]
         fired = execute(
-            f"SELECT rowid, seq FROM {schema}.faults_fired WHERE rowid > ? ORDER BY rowid",
-            (self._fired_after[schema],),
+            f"SELECT rowid, seq FROM {schema}.faults_fired WHERE rowid > ? AND seq <= ?"
+            " ORDER BY rowid",
+            (self._fired_after[schema], self._until),
         )
         for place, seq in fired:
             self._fired_after[schema] = place
@@ -289,13 +323,13 @@ class MaskedRows:
 
     def _keep(self, seq: int, line: bytes) -> None:
         values = (seq, line)
-        self._connection.execute(f"INSERT INTO {MASKED}.frame_rows VALUES (?, ?)", values)
+        self._connection.execute(f"REPLACE INTO {MASKED}.frame_rows VALUES (?, ?)", values)
 
     def _keep_large(
         self, seq: int, size: int, pieces: Callable[[], Iterable[bytes]], edits: Edits
     ) -> None:
         size += sum(len(edit.new) - (edit.end - edit.start) for edit in edits)
-        sql = f"INSERT INTO {MASKED}.frame_rows VALUES (?, zeroblob(?))"
+        sql = f"REPLACE INTO {MASKED}.frame_rows VALUES (?, zeroblob(?))"
         with limited(self._connection):
             self._connection.execute(sql, (seq, size))
         with self._connection.blobopen("frame_rows", "raw", seq, name=MASKED) as blob:
@@ -311,7 +345,7 @@ class MaskedRows:
             return
         if isinstance(fields, dict) and (masked := masked_fields(self._redactor, fields)) != fields:
             values = (seq, json.dumps(masked))
-            self._connection.execute(f"INSERT INTO {MASKED}.events VALUES (?, ?)", values)
+            self._connection.execute(f"REPLACE INTO {MASKED}.events VALUES (?, ?)", values)
             self._note(data, values[1])
 
     def _fired(self, schema: str, place: int, seq: int) -> None:
@@ -336,7 +370,7 @@ class MaskedRows:
             for value in (received, delivered)
         ]
         if found != [received, delivered]:
-            sql = f"INSERT INTO {MASKED}.faults_fired VALUES (?, ?, ?)"
+            sql = f"REPLACE INTO {MASKED}.faults_fired VALUES (?, ?, ?)"
             self._connection.execute(sql, (place + first_place(schema), *found))
 
     def _frame(self, seq: int) -> tuple[Stream, bytes, bytes]:

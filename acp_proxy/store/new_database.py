@@ -23,6 +23,7 @@ def new_rows(where: str | Path = "") -> sqlite3.Connection:
     connection = sqlite3.connect(where, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode=MEMORY")
+        connection.execute("PRAGMA secure_delete=ON")
         connection.execute("PRAGMA synchronous=OFF")
         _empty().backup(connection)
     except BaseException:

@@ -89,6 +89,8 @@ class RecordingReader(Rows):
         self.unredacted = unredacted
         self._level, self._known, self._watch = level, known or {}, watch
         self._tail: LogTail | None = None
+        self._masked_before = 0
+        """Up to which number rows are masked again that a recorder has written too early."""
         self._recording: Recording | None = None
         self.tables = []
         self._files = contextlib.ExitStack()
@@ -328,20 +330,25 @@ class RecordingReader(Rows):
         except MissingTable as e:
             raise DamagedRecording(self.path, f"it has no table {e}") from None
         self._tail = LogTail(self.connection, log)
-        self._name_rows()
         self._tail.read()
         if not self.live:
             self._tail.settle()
+        self._name_rows()
+        self._tail.read()  # which holds the rows, since naming has let go of them
+        if not self.live:
             self._warn_of_damage(Path(f"{self.path}{LOG_SUFFIX}"))
         self._mask()
 
     def _name_rows(self) -> None:
         """Makes the names that queries use; masks what is there, unless more of it is to come."""
         has_tail = self._tail is not None
-        if self._is_masked_here(("main",)):
+        self.connection.commit()
+        is_late = self._tail is not None and self._tail.search_before > 0 and not self.unredacted
+        if is_late or self._is_masked_here(("main",)):
             from acp_proxy.store.masked_rows import mask
 
             schemas = ("tail", "main") if has_tail else ("main",)
+            self._masked_before = 0
             self.masked_rows = mask(self.connection, schemas, _MARKER_KEY, self._level, self._known)
         is_masked_here = self.masked_rows is not None
         self.tables = make_views(self.connection, tail=has_tail, masked=is_masked_here)
@@ -350,9 +357,15 @@ class RecordingReader(Rows):
 
     def _mask(self) -> None:
         """Masks what is new."""
-        schemas = ("tail", "main") if self._tail is not None else ("main",)
-        if self.masked_rows is not None and self._is_masked_here(schemas):
-            self.masked_rows.read(self._watch)
+        tail, masked = self._tail, self.masked_rows
+        schemas = ("tail", "main") if tail is not None else ("main",)
+        if masked is None:
+            return
+        if self._is_masked_here(schemas):
+            masked.read(self._watch)
+        elif tail is not None and tail.redactor and tail.search_before > self._masked_before:
+            masked.mask_again(tail.redactor, tail.search_before - 1, self._watch)
+            self._masked_before = tail.search_before
 
     def _is_masked_here(self, schemas: tuple[str, ...]) -> bool:
         """Whether secrets are masked while the recording is read."""

@@ -66,6 +66,18 @@ class RecordHandler:
             NotYet: what follows it decides what is masked in it, and is not logged yet. Nothing was
                 added.
         """
+        known = self._known
+        try:
+            self._handle(record)
+        finally:
+            if self._known > known:
+                self._state.search_before = self._state.next_seq
+
+    @property
+    def _known(self) -> int:
+        return self.masking.redactor.known if self.masking is not None else 0
+
+    def _handle(self, record: LogRecord) -> None:
         if record.kind == capture_log.MASKING:  # when the log was emptied says nothing
             self._continue_masking(record)
             return

@@ -116,7 +116,7 @@ class RowBatch:
         for fired in self.fired:
             _write_fired(connection, schema, *fired)
         if self.recording is not None:
-            _write_recording(connection, schema, self.recording)
+            write_recording(connection, schema, self.recording)
         if self.state is not None:
             connection.execute(replace.format("indexing", "1, ?, ?"), self.state)
 
@@ -190,7 +190,7 @@ def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool)
     return b""
 
 
-def _write_recording(connection: sqlite3.Connection, schema: str, recording: Recording) -> None:
+def write_recording(connection: sqlite3.Connection, schema: str, recording: Recording) -> None:
     """Writes what is known of the recording, and leaves what a person may edit."""
     row = asdict(recording)
     row["origin"] = recording.origin and json.dumps(origin_values(recording.origin))
