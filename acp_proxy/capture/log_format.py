@@ -43,6 +43,9 @@ SECRETS_KEY = "secret"
 """The field of ``START`` with secrets that are known before: markers and values, by turns. Only the
 log has it."""
 
+HASHES_KEY = "secret_hash"
+"""The field of ``START`` with keyed hashes of secrets in our environment; only the log has it."""
+
 BASE_SIZE = HEADER_SIZE + 8
 
 

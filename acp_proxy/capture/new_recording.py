@@ -15,9 +15,10 @@ from acp_proxy.capture.files import (
     recordings_directory,
 )
 from acp_proxy.capture.log import CaptureLog
-from acp_proxy.capture.log_format import MARKER_KEY, SECRETS_KEY, START, Log
+from acp_proxy.capture.log_format import HASHES_KEY, MARKER_KEY, SECRETS_KEY, START, Log
 from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.pumps import Interceptor
+from acp_proxy.capture.secret_variables import hashes
 from acp_proxy.capture.stdio import warn
 
 PARENT = "ACP_PROXY_PARENT"
@@ -57,7 +58,7 @@ class Identity:
 
     def fields(self, path: str) -> "dict[str, str | int | list[str]]":
         """Returns the fields of the log's first record."""
-        uname = os.uname()
+        uname, key = os.uname(), os.urandom(16)
         stem = os.path.splitext(os.path.basename(path))[0]
         fields: dict[str, str | int | list[str]] = {
             "id": self.id,
@@ -70,7 +71,7 @@ class Identity:
             "platform": f"{uname.sysname} {uname.machine}",
             "dialect": self._options.dialect,
             "redaction": self._options.redact,
-            MARKER_KEY: os.urandom(16).hex(),
+            MARKER_KEY: key.hex(),
             "connection_id": self.connection_id,
             "pid": os.getpid(),
             **self._interceptor.fields,
@@ -79,8 +80,11 @@ class Identity:
             fields["made_by"] = made_by
         if self.parent:
             fields["parent"] = self.parent
-        if self._options.redact != "none" and (secrets := _known_secrets()):
-            fields[SECRETS_KEY] = secrets
+        if self._options.redact != "none":
+            fields[SECRETS_KEY], fields[HASHES_KEY] = (
+                _known_secrets(),
+                hashes(dict(os.environ), key),
+            )
         return fields
 
     def agent_environment(self) -> "dict[str, str]":

@@ -191,8 +191,12 @@ tvly- url 20
 csk- alnum 30
 pa- url 43-43?
 """
-_TWILIO = "".join(f"\nSK{digit} hex 31-31" for digit in "0123456789abcdef")
-"""Keys of Twilio: of `SK` alone, too many words are made."""
+_DIGITS = "0123456789abcdef"
+_BEGINNINGS = {a + b for a in _DIGITS for b in _DIGITS} - {"ed"} | {f"ed{c}" for c in _DIGITS}
+_TWILIO = "".join(
+    f"\nSK{start} hex {32 - len(start)}-{32 - len(start)}" for start in sorted(_BEGINNINGS)
+)
+"""Keys of Twilio: too many words have `sk` in them, and `asked` also a digit of them."""
 _CODED = 6
 """Characters of a prefix that are searched for in base64 as well, at least."""
 
@@ -221,9 +225,8 @@ def _row(line: str) -> KeyFormat:
 
 def _encoded(row: KeyFormat) -> KeyFormat:
     """Returns the form of a key in base64, as in the secrets of Kubernetes."""
-    whole = len(row.prefix) // 3 * 3
-    prefix = b64encode(row.prefix[:whole].encode()).decode()
-    least = (len(row.prefix) - whole + row.least) * 4 // 3
+    prefix = b64encode(row.prefix[:_CODED].encode()).decode()
+    least = (len(row.prefix) - _CODED + row.least) * 4 // 3
     return KeyFormat(prefix, "base64", least, None, False)
 
 

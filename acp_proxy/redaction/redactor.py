@@ -62,6 +62,8 @@ class RedactorState:
     values: dict[str, str] = field(factory=dict)
     """The marker of each secret."""
     streams: dict[str, StreamEnd] = field(factory=dict)
+    hashes: list[str] = field(factory=list)
+    """What is known of further secrets; see `HashedSecrets`."""
     variables: list[str] = field(factory=list)
     """Names of variables that the agent announced as secrets."""
     in_private_key: bool = False
@@ -92,7 +94,8 @@ class Redactor:
         self._private = private
         self._paths = paths
         self._is_thorough = bool(private or paths or extra)
-        self._finder = SecretFinder(markers or Markers(bytes.fromhex(state.key)), extra)
+        markers = markers or Markers(bytes.fromhex(state.key))
+        self._finder = SecretFinder(markers, extra, state.hashes)
         for value, marker in state.values.items():
             self._finder.values.add(value, marker, named=True, is_known=True)
         self._pieces = PieceReader()
@@ -107,6 +110,11 @@ class Redactor:
     def known(self) -> int:
         """The number of secrets that are searched for."""
         return len(self._finder.values.markers)
+
+    @property
+    def left(self) -> int:
+        """How many secrets in pieces only a redactor of `again` masks."""
+        return self._streams.left
 
     def again(self) -> "Redactor":
         """Returns a redactor that knows all secrets, for the same lines from the beginning."""

@@ -4,11 +4,12 @@ import base64
 import binascii
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from urllib.parse import unquote
 
 from acp_proxy.redaction import patterns
 from acp_proxy.redaction.edits import MaskedSpan, join_spans
+from acp_proxy.redaction.hashed_secrets import HashedSecrets
 from acp_proxy.redaction.markers import MARKER, Markers
 from acp_proxy.redaction.needles import GrowingNeedles, of_all_words, one_byte_each
 from acp_proxy.redaction.open_ends import tail
@@ -30,17 +31,22 @@ class SecretFinder:
     Args:
         markers: makes the markers.
         extra: further patterns whose matches are secrets, or the first group if there is one.
+        hashes: what is known of further secrets; see `HashedSecrets`.
 
     Attributes:
         needles: all words that are searched for.
         values: the secrets that were found.
         extra: the further patterns.
+        hashed: secrets of which only hashes are known.
     """
 
-    def __init__(self, markers: Markers, extra: tuple[re.Pattern[str], ...]) -> None:
+    def __init__(
+        self, markers: Markers, extra: tuple[re.Pattern[str], ...], hashes: Sequence[str] = ()
+    ) -> None:
         self.markers = markers
         self.needles = GrowingNeedles(of_all_words())
         self.values = SecretValues(self.needles)
+        self.hashed = HashedSecrets(hashes, markers.key, self.needles)
         self.extra = extra
 
     def may_hold(self, raw: bytes) -> bool:
@@ -102,6 +108,10 @@ class SecretFinder:
             seams: where pieces of the text begin.
         """
         places = self.needles.places(one_byte_each(text))
+        if self.hashed and (values := [*self.hashed.recognized(text, places)]):
+            for value in values:
+                self.hashed.markers.add(self.remember(value, "env", named=True))
+            places = self.needles.places(one_byte_each(text))
         return patterns.search(text, loose=loose, places=places, seams=seams)
 
     def tail(self, searched: Search) -> int:

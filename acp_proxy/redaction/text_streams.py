@@ -15,6 +15,8 @@ from acp_proxy.redaction.secret_finder import SecretFinder
 
 CONTEXT = 32
 """How many characters before a piece are searched together with it."""
+_LONGEST_CONTEXT = 512
+"""The same if secrets are known by hashes only, which are recognized when all of them is there."""
 _SEAM = 24
 """How many characters on either side of a cut are searched together."""
 _MOST_TEXT = 16 << 10
@@ -47,15 +49,19 @@ class TextStreams:
 
     Attributes:
         kept: the ends of the texts so far, by their keys.
+        left: how often a secret was left as it is, since it was recognized only when its beginning
+            had passed. Who masks the pieces again, and knows it then, masks all of them.
     """
 
     def __init__(
         self, finder: SecretFinder, kept: dict[str, StreamEnd], *, is_thorough: bool
     ) -> None:
         self.kept = kept
+        self.left = 0
         self._finder = finder
         self._is_thorough = is_thorough
         self._ahead = PieceReader()
+        self._size = max(CONTEXT, min(finder.hashed.longest, _LONGEST_CONTEXT))
 
     def passes(self, key: str, text: str) -> bool:
         """Takes a piece without needles, if it is certain that nothing in it is masked.
@@ -74,10 +80,12 @@ class TextStreams:
             seam = left[-_SEAM:] + text[:_SEAM]
             if self._finder.may_hold(seam.encode("utf-8", "replace")):
                 return False
-        end = text[-CONTEXT:] if len(text) >= CONTEXT else (left + text)[-CONTEXT:]
+        size = self._size
+        end = text[-size:] if len(text) >= size else (left + text)[-size:]
         if "]" in end:
-            end = _context(left + text)
-        seams = (len(end) - len(text),) if _is_seam(left, text) else ()
+            end = _context(left + text, size)
+        is_short = len(text) < _SEAM and _is_seam(left, text)
+        seams = (len(end) - len(text),) if is_short else ()
         if ends_open(end, seams) or self._finder.values.ends_open(end):
             return False
         self._keep(key, (end, []))
@@ -100,7 +108,7 @@ class TextStreams:
         searched = self._finder.search(joined, loose=False, seams=seams)
         is_open = ends_open(joined, seams) or self._finder.values.ends_open(joined)
         if not (searched.places or self._is_thorough or spans or is_open):
-            self._keep(piece.key, (_context(joined), []))
+            self._keep(piece.key, (_context(joined, self._size), []))
             return []
         tail = self._finder.tail(searched)
         if tail < end:
@@ -117,7 +125,7 @@ class TextStreams:
             alone = self._finder.spans(piece.text, loose=False)
             found += [MaskedSpan(begin + a, begin + b, new) for a, b, new in alone]
         if not (found or spans) and tail >= end:
-            self._keep(piece.key, (_context(joined[:end]), []))
+            self._keep(piece.key, (_context(joined[:end], self._size), []))
             return []
         if tail < end == len(joined):
             found += self._cut_off(joined, tail)
@@ -128,6 +136,9 @@ class TextStreams:
                 # The marker of a span that an earlier piece has begun to mask is there. If the
                 # span only begins in the last characters before, it is put here.
                 is_marked = span.start < begin and any(a < span.end for a, _, _ in known)
+                if span.start < begin and not is_marked and span.new in self._finder.hashed.markers:
+                    self.left += 1
+                    continue
                 new = "" if is_marked else span.new
                 own.append(
                     MaskedSpan(max(span.start, begin) - begin, min(span.end, end) - begin, new)
@@ -135,7 +146,7 @@ class TextStreams:
             if span.end > end:
                 new = span.new if span.start >= end else ""
                 later.append((max(span.start - end, 0), span.end - end, new))
-        self._keep(piece.key, (_context(joined[:end]), later))
+        self._keep(piece.key, (_context(joined[:end], self._size), later))
         return own
 
     def _keep(self, key: str, stream: StreamEnd) -> None:
@@ -177,9 +188,9 @@ _MARKER_END = 2 * HASH_SIZE + 2
 """Characters from the second colon of a marker to its end."""
 
 
-def _context(text: str) -> str:
+def _context(text: str, size: int) -> str:
     """Returns the last characters of a text, without a marker that would be cut."""
-    start = max(0, len(text) - CONTEXT)
+    start = max(0, len(text) - size)
     end = text.find("]", start) + 1
     if end and text[end - _MARKER_END : end - _MARKER_END + 1] == ":":
         for marker in MARKER.finditer(text, max(0, start - CONTEXT), end):

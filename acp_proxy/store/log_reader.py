@@ -20,6 +20,7 @@ from acp_proxy.capture.log_format import (
     END,
     EXIT,
     GAP,
+    HASHES_KEY,
     HEADER,
     HEADER_SIZE,
     LAST_KIND,
@@ -248,7 +249,10 @@ def _plausible(magic: bytes, kind: int, stream: int, length: int, t_ns: int) -> 
     )
 
 
-_LISTS = {"arg": "command", "file": "files", "program": "programs", SECRETS_KEY: SECRETS_KEY}
+_LISTS = {
+    "arg": "command", "file": "files", "program": "programs",
+    SECRETS_KEY: SECRETS_KEY, HASHES_KEY: HASHES_KEY,
+}  # fmt: skip
 """Fields that are lists, and what they are called in events."""
 
 

@@ -180,7 +180,13 @@ def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
 
 
 def start(
-    log: LogReader, level: str, key: str, secrets: dict[str, str], *, waits: bool
+    log: LogReader,
+    level: str,
+    key: str,
+    secrets: dict[str, str],
+    hashes: list[str],
+    *,
+    waits: bool,
 ) -> Masking | None:
     """Returns a masking of a log from its beginning, or None if the log is not to be masked.
 
@@ -189,11 +195,12 @@ def start(
         level: the value of the recorder's option ``--redact``.
         key: the key of the markers, in hexadecimal digits.
         secrets: the markers of secrets that are known already, by the secret.
+        hashes: what is known of other secrets; see `HashedSecrets`.
         waits: see `Masking`.
     """
     if level not in ("secrets", "private") or not _is_key(key):
         return None
-    return Masking(log, level, RedactorState(key, secrets), waits=waits)
+    return Masking(log, level, RedactorState(key, secrets, hashes=hashes), waits=waits)
 
 
 def _is_key(text: str) -> bool:

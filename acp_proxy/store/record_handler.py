@@ -66,16 +66,18 @@ class RecordHandler:
             NotYet: what follows it decides what is masked in it, and is not logged yet. Nothing was
                 added.
         """
-        known = self._known
+        found = self._found
         try:
             self._handle(record)
         finally:
-            if self._known > known:
+            if self._found != found:
                 self._state.search_before = self._state.next_seq
 
     @property
-    def _known(self) -> int:
-        return self.masking.redactor.known if self.masking is not None else 0
+    def _found(self) -> tuple[int, int]:
+        """What changes if earlier rows may have a secret that is recognized only now."""
+        redactor = self.masking.redactor if self.masking is not None else None
+        return (redactor.known, redactor.left) if redactor is not None else (0, 0)
 
     def _handle(self, record: LogRecord) -> None:
         if record.kind == capture_log.MASKING:  # when the log was emptied says nothing
@@ -245,7 +247,8 @@ class RecordHandler:
         level, key = str(fields.get("redaction")), str(fields.pop(capture_log.MARKER_KEY, ""))
         known = fields.pop(capture_log.SECRETS_KEY, [])
         secrets = dict(zip(known[1::2], known[::2], strict=False))
-        self.masking = masking.start(self._log, level, key, secrets, waits=self._waits)
+        hashes = fields.pop(capture_log.HASHES_KEY, [])
+        self.masking = masking.start(self._log, level, key, secrets, hashes, waits=self._waits)
         fields.update(self._masked_fields(fields))
         state.recording = Recording(
             id=str(fields.get("id", "")),

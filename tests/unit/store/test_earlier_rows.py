@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.capture.log_format import MARKER_KEY, TO_CLIENT
+from acp_proxy.capture.secret_variables import hashes
+from acp_proxy.redaction.markers import MARKER
 from acp_proxy.store.earlier_rows import mask_earlier
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.indexer_state import load_state
@@ -213,3 +215,33 @@ def test_an_import_masks_earlier_messages(tmp_path: Path) -> None:
     assert SECRET.encode() not in path.read_bytes()
     with RecordingReader(path) as opened:
         assert texts(opened).count("[redacted:env:") == 2
+
+
+def hashed(*values: str) -> list[str]:
+    """Returns what the log has of values of the recorder's environment."""
+    environment = {f"MY_{n}_TOKEN": value for n, value in enumerate(values)}
+    return hashes(environment, bytes.fromhex(KEY))
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 200])
+def test_a_value_of_the_recorders_environment(tmp_path: Path, size: int) -> None:
+    """It is masked whole and in pieces, though the log has only its hash."""
+    path, value = tmp_path / "x.db", "Xk27fYqpLm92vbTa/c0R"
+    with masking_log(path, secret_hash=hashed(value, "another-0f-them")) as recorder:
+        assert value[:8].encode() not in recorder.log_path.read_bytes()
+        for at in range(0, len(value), size):
+            piece = value[at : at + size]
+            recorder.to_client(update("s1", "agent_message_chunk", content=text(piece)))
+        recorder.to_agent(request(2, "session/prompt", sessionId="s1", prompt=[text(value)]))
+        recorder.stderr(f"with {value}.")
+        recorder.end()
+        recorder.close()
+        recorder.index()
+        recorder.finish()
+    content = path.read_bytes()
+    assert value.encode() not in content
+    with RecordingReader(path) as opened:
+        said = [json.loads(row["raw"]) for row in opened.frames() if row["stream"] == "to-client"]
+        said = "".join(each["params"]["update"]["content"]["text"] for each in said)
+        assert MARKER.sub("M", said) in ("M", value[:1] + "M", value[:2] + "M")
+        assert "secret_hash" not in texts(opened)

@@ -1,0 +1,63 @@
+"""Recognizes secrets of which only a keyed hash is known, with their length and four characters.
+
+The four characters are searched for together with all other words, so the hash is computed only
+where they are.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from acp_proxy.redaction.needles import GrowingNeedles, Places
+
+_LONGEST = 4096
+_MOST = 1000
+
+
+class HashedSecrets:
+    """Secrets of which only hashes are known.
+
+    Args:
+        lines: of each its hash, its length, and the index and the text of four characters of it.
+        key: the key of the hashes.
+        needles: the words that are searched for; the four characters of each secret are added.
+
+    Attributes:
+        longest: the length of the longest of them.
+        markers: the markers of those that were recognized.
+    """
+
+    def __init__(self, lines: Sequence[str], key: bytes, needles: GrowingNeedles) -> None:
+        self._key = key
+        self._by_word: dict[int, list[tuple[int, int, str]]] = {}
+        self.longest = 0
+        self.markers: set[str] = set()
+        for line in lines[:_MOST]:
+            digest, length, start, word = [*line.split(" ", 3), "", "", ""][:4]
+            if not (length.isdecimal() and start.isdecimal() and word and len(length) < 5):
+                continue
+            number = needles.add(word.encode("utf-8", "replace"))
+            self._by_word.setdefault(number, []).append((int(length), int(start[:5]), digest))
+            self.longest = max(self.longest, min(int(length), _LONGEST))
+
+    def __bool__(self) -> bool:
+        return bool(self._by_word)
+
+    def recognized(self, text: str, places: Places) -> Iterator[str]:
+        """Yields the secrets in a text.
+
+        Args:
+            text: any text.
+            places: the matches of the needles in it.
+        """
+        for number, place in places:
+            for length, start, digest in self._by_word.get(number, ()):
+                begin = place - start
+                if begin >= 0 and begin + length <= len(text):
+                    value = text[begin : begin + length]
+                    if self._hash(value) == digest:
+                        yield value
+
+    def _hash(self, value: str) -> str:
+        import hashlib  # late, as in `markers`
+
+        data = value.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(data, key=self._key, digest_size=16).hexdigest()
