@@ -40,6 +40,8 @@ _GROUPS = {
     "ext": "Extensions by name",
     "path": "Paths",
     "elicit": "Elicitation",
+    "nes": "Suggested edits",
+    "providers": "Providers",
     "s4": "The 1.0 draft",
     "v2": "Version 2",
 }

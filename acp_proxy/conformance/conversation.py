@@ -79,7 +79,7 @@ class Conversation:
         factory=lambda: Remembered[str, SessionRecord](1_000)
     )
     listed: Remembered[str, int] = field(factory=lambda: Remembered[str, int](10_000))
-    """The sessions that an answer to session/list has named, with its frame."""
+    """The sessions that an answer to session/list or nes/start has named, with its frame."""
     cursors: Remembered[str, int] = field(factory=lambda: Remembered[str, int](10_000))
     """The cursors that such an answer has given."""
     last_ends: Remembered[str, EndedTurn] = field(factory=lambda: Remembered[str, EndedTurn](1_000))

@@ -48,7 +48,7 @@ from acp_proxy.protocol.dialects import (
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import DENIED, options_of, read_answer
-from acp_proxy.protocol.updates import RUNNING, UPDATE
+from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, UPDATE
 
 _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
@@ -189,6 +189,8 @@ def _answer(talk: Conversation, seen: CheckedMessage) -> None:
         _open(talk, seen, exchange)
     elif method == "session/list":
         _listed(talk, seen)
+    elif method == "nes/start" and seen.message.session is not None:
+        talk.listed.add(seen.message.session, seen.seq)
     elif method in CLOSING:
         if (closed := talk.session(exchange.session)) is not None:
             closed.closed_seq = seen.seq
@@ -302,6 +304,8 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
         turn.updates += 1
         if talk.dialect == V2:
             _progress(talk, seen)
+    if kind == NEW_CHILD:
+        _announce(talk, seen)
     if session is None or not kind:
         talk.pairs.lose_update(seen.seq)
         return
@@ -336,6 +340,19 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
         if before is not None and before != message_id:
             session.past_message_ids.add(f"{kind} {before}", None)
         session.message_ids[kind] = message_id
+
+
+def _announce(talk: Conversation, seen: CheckedMessage) -> None:
+    """Takes the child session that an update announces on the session of its parent."""
+    name, parent = seen.update.get("sessionId"), talk.session(seen.session)
+    if not isinstance(name, str) or name in talk.sessions:
+        return
+    child = SessionRecord.of_unseen(name, seen.seq)
+    child.opened = NEW_CHILD
+    child.calls.has_forgotten = talk.is_opening(seen.session, *OPENING)
+    cwd = seen.update.get("cwd")
+    child.roots = [cwd] if isinstance(cwd, str) else [] if parent is None else parent.roots
+    talk.sessions.add(name, child)
 
 
 def _set_status(call: CallRecord, seen: CheckedMessage) -> None:

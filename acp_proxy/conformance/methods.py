@@ -5,7 +5,7 @@ From the current schema, its unstable part, and the 1.0 draft (sections 5 and 6)
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.updates import V1_UPDATES, V2_UPDATES
+from acp_proxy.protocol.updates import SUBAGENTS, V1_UPDATES, V2_UPDATES
 
 REQUEST, NOTIFICATION = "request", "notification"
 Method = tuple[Direction, str]
@@ -29,7 +29,9 @@ _OFFICIAL = """
 > initialize! _proxy/initialize! proxy/initialize!
 > session/new! session/resume! session/list! session/delete! session/close! session/fork!
 > session/prompt! session/cancel session/set_config_option!
+> session/archive! session/unarchive! session/set_title! session/status! auth/status!
 < session/update session/request_permission! elicitation/create! elicitation/complete
+< auth/status_update
 <> $/cancel_request mcp/message!
 > providers/list! providers/set! providers/disable!
 > nes/start! nes/suggest! nes/close! nes/accept nes/reject
@@ -63,7 +65,7 @@ _BOTH = frozenset(
         "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call_update",
         "available_commands_update", "config_option_update", "session_info_update",
         "usage_update", "plan_update", "plan_removed", "notice", "compaction_update",
-        "compaction_summary_chunk",
+        "compaction_summary_chunk", *SUBAGENTS,
     }
 )  # fmt: skip
 UPDATE_KINDS = {

@@ -47,6 +47,8 @@ class RuleMemory:
         factory=lambda: Remembered[str, int | None](_MOST)
     )
     """Those by URL, with the frame that completed each."""
+    credentials: Remembered[str, int] = field(factory=_frames)
+    """The masked values of MCP servers, each by the hash of its marker (1.0 draft)."""
     grants: Remembered[str, int] = field(factory=_frames)
     """Permissions of the 1.0 draft that were granted for longer than once."""
     set_modes: Remembered[str, int] = field(factory=_frames)

@@ -26,7 +26,7 @@ from acp_proxy.conformance.schema_problems import (
     covered_by_all,
 )
 from acp_proxy.errors import BadSchema
-from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.peers import Direction
 
@@ -196,7 +196,10 @@ class SchemaSet:
         key = direction, method, is_result
         checks = self._checks.get(key)
         if checks is None:
-            found = (one.check(*key) for one in self._schemas)
+            same = (
+                "initialize" if method in INITIALIZE else method
+            )  # "the same as for `initialize`"
+            found = (one.check(direction, same, is_result) for one in self._schemas)
             checks = tuple(one for one in found if one is not None)
             if checks:  # the names of unknown methods may be endless
                 self._checks[key] = checks

@@ -203,7 +203,10 @@ class Explainer:
             branches, _ = self._branches(form, value, at)
             own = form.get("discriminator", {}).get("propertyName")
             found = [[*islice(self._extra(one, value, at, own), MOST)] for one in branches]
-            yield from found[0] if len(found) == 1 else covered_by_all(found)
+            named = self._named_beside(form, value)
+            for path in found[0] if len(found) == 1 else covered_by_all(found):
+                if path[:-1] != at or path[-1] not in named:
+                    yield path
         elif isinstance(value, dict):
             is_closed = lists_members(form)
             properties, others = form.get("properties", {}), form.get("additionalProperties")
@@ -219,6 +222,16 @@ class Explainer:
         elif isinstance(value, list) and isinstance(items := form.get("items"), dict):
             for index, one in enumerate(value):
                 yield from self._extra(items, one, (*at, str(index)), None)
+
+    def _named_beside(self, form: Form, value: Any) -> set[str]:
+        """The members of the branches of a union whose tags are those of a value, or null there."""
+        names: set[str] = set()
+        for one in self._read(form).objects if isinstance(value, dict) else ():
+            properties = one.get("properties", {})
+            tags = {name: its["const"] for name, its in properties.items() if "const" in its}
+            if tags and all(value.get(name, tag) in (tag, None) for name, tag in tags.items()):
+                names |= properties.keys() if None in map(value.get, tags) else set()
+        return names
 
     def _resolved(self, form: Form) -> Form:
         while "$ref" in form:

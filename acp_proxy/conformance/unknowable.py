@@ -61,7 +61,10 @@ _RULES = {
         mcp.http-capability mcp.sse-capability mcp.acp-capability
         session.load-capability session.resume-capability session.fork-capability
         session.close-capability session.list-capability session.delete-capability
-        session.dirs-capability config.boolean-capability mode.not-listed
+        session.dirs-capability session.archive-capability session.status-capability
+        session.title-capability session.system-prompt-capability auth.status-capability
+        providers.capability update.capability nes.capability nes.event-capability
+        nes.kind-capability config.boolean-capability mode.not-listed
         mode.update-not-listed config.unknown config.value config.partial commands.unknown
         v2.auth-surface v2.mcp-type s4.attachments s4.mcp-transport
         s4.required-capabilities""",

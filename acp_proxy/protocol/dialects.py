@@ -20,6 +20,8 @@ V1, V2, DRAFT = "v1", "v2", "draft-1.0"
 
 INITIALIZE = ("initialize", "_proxy/initialize", "proxy/initialize")
 """The last two are for a proxy in a chain, in the implementation's spelling and the proposal's."""
+SUCCESSOR = ("proxy/successor", "_proxy/successor")
+"""The envelope of a message between a proxy of a chain and the next one, in both spellings."""
 LOGIN = ("authenticate", "auth/login")
 HANDSHAKE = (*INITIALIZE, *LOGIN)
 FORK = "session/fork"

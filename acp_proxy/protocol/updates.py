@@ -27,6 +27,11 @@ STATE_UPDATES = (
 """Updates that describe a state of the session beside the conversation. When they come, and how
 often the same is repeated, differs between any two runs."""
 
+NEW_CHILD = "subagent_update"
+"""Announces a child session, on that of its parent; no request opens it."""
+SUBAGENTS = (NEW_CHILD, "session_message", "session_message_chunk")
+"""Updates about child sessions, and about messages between sessions."""
+
 V1_UPDATES = frozenset({"tool_call", "plan", "current_mode_update"})
 """Updates that v2 does not have; the draft has some of them, in another envelope."""
 V2_UPDATES = frozenset(

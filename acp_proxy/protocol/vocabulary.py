@@ -11,7 +11,7 @@ from enum import Enum
 from functools import cache
 from typing import NamedTuple
 
-from acp_proxy.protocol.dialects import DRAFT, OPENING, V1, V2
+from acp_proxy.protocol.dialects import DRAFT, OPENING, SUCCESSOR, V1, V2
 from acp_proxy.protocol.updates import WHOLE_MESSAGES
 
 UNSTABLE = "v1-unstable"
@@ -69,8 +69,6 @@ class Position(NamedTuple):
 
 _OFFICIAL = (V1, V2)
 _DRAFT_SETUP = ("session/new", "session/load")
-_SUCCESSOR = ("proxy/successor", "_proxy/successor")
-"""The envelope of a message between the proxies of a chain, in both spellings."""
 _TERMINAL = ("terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release")
 _FILES = ("fs/",)
 _DOCUMENTS = tuple(f"document/did{what}" for what in ("Open", "Change", "Close", "Save", "Focus"))
@@ -134,7 +132,7 @@ TABLE: tuple[Position, ...] = (
     Position(Role.SESSION, "/params/sessionId"),
     Position(Role.SESSION, "/result/sessionId"),
     Position(Role.SESSION, "/error/data/sessionId", (), (DRAFT,)),
-    Position(Role.SESSION, "/params/params/sessionId", _SUCCESSOR, (UNSTABLE,)),
+    Position(Role.SESSION, "/params/params/sessionId", SUCCESSOR, (UNSTABLE,)),
     Position(Role.URI, "/error/data/uri", (), _OFFICIAL),
     Position(Role.REQUEST, "/params/requestId", ("$/cancel_request",), _OFFICIAL),
     # Who the client is

@@ -8,6 +8,7 @@ _MODULES = (
     "framing",
     "json_rpc",
     "initialization",
+    "capabilities",
     "sessions",
     "mcp_servers",
     "prompts",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
+from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.methods import METHODS
@@ -12,7 +12,7 @@ from acp_proxy.conformance.registry import ANY, end_rule, rule
 from acp_proxy.conformance.rules.conditions import has_metadata
 from acp_proxy.conformance.rules.json_rpc import unanswered
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.conformance.wording import is_relative, not_offered, shown
+from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION
 from acp_proxy.protocol.json_text import member, pointer
 from acp_proxy.protocol.jsonrpc import Kind
@@ -159,18 +159,6 @@ def paths_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
             if is_relative(value):
                 name = next(one for one in reversed(pattern) if one != "*")
                 yield Breach(f"the {name} {shown(value)} is not absolute", place=pointer(path))
-
-
-@rule("elicit.capability", requests=("elicitation/create",))
-def mode_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds elicitations in a mode that the client does not offer."""
-    mode = seen.params.get("mode")
-    if seen.sender != AGENT or not talk.client.is_known or mode not in _MODES:
-        return
-    if not talk.client.offers("elicitation", mode):
-        related = frames_of(talk.client)
-        text = not_offered("elicitation/create", f"elicitation.{mode}", CLIENT)
-        yield Breach(text, related, place="/params/mode")
 
 
 @rule("elicit.complete-known", requests=("elicitation/create",))

@@ -17,6 +17,7 @@ from acp_proxy.conformance.wording import not_offered, shown
 from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 from acp_proxy.protocol.json_text import member, pointer
 from acp_proxy.protocol.updates import TOOL_CALLS
+from acp_proxy.redaction.markers import MARKER
 
 _SETUP = ("session/new", "session/load")
 _OPERATIONS = frozenset(
@@ -111,6 +112,8 @@ def status_follows_the_diagram(seen: CheckedMessage, talk: Conversation) -> Iter
     status = seen.message.status
     if call is None or status is None or call.status is None or seen.done.begins_call:
         return
+    if status == "denied" and call.refused_seq is not None:
+        return  # the draft's own example (16.2) goes there from pending
     if status in _NOT_IN_DIAGRAM.get(call.status, ()):
         related = frames_of(call.status_seq)
         text = f"the tool call {shown(call.id)} goes from {call.status} to {status}"
@@ -223,6 +226,24 @@ def code_fits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         yield Breach(text, (request.seq,), place="/error/code")
 
 
+@rule("s4.credential-shown", requests=_SETUP)
+def remember_credentials(seen: CheckedMessage, talk: Conversation) -> None:
+    """Remembers the masked values of MCP servers."""
+    for name in _masked(seen.params.get("mcpServers")):
+        talk.memory.credentials.add(name, seen.seq)
+
+
+@rule("s4.credential-shown", updates=TOOL_CALLS)
+def output_shows_no_credential(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a masked value of an MCP server in what a tool call has put out."""
+    for member_of in ("output", "content", "rawOutput") if talk.memory.credentials else ():
+        for name in _masked(seen.update.get(member_of)):
+            if (seq := talk.memory.credentials.get(name)) is not None:
+                text = "the output of the tool call has a masked value of an MCP server"
+                yield Breach(text, (seq,), place=f"/params/data/{member_of}")
+                return
+
+
 @rule("s4.https", requests=_SETUP, alone=True)
 def remote_http_is_encrypted(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds MCP servers on other machines that are used without TLS."""
@@ -232,6 +253,11 @@ def remote_http_is_encrypted(seen: CheckedMessage, talk: Conversation) -> Iterat
             name = shown(member(server, "name"))
             text = f"the MCP server {name} is on another machine, but is used without TLS"
             yield Breach(text, place=f"/params/mcpServers/{at}/transport/url")
+
+
+def _masked(value: Any) -> list[str]:
+    """The masked values in a value, by what is the same in all markers of one value."""
+    return [] if value is None else [one[2] for one in MARKER.finditer(json.dumps(value))]
 
 
 def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

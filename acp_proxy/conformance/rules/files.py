@@ -2,29 +2,17 @@
 
 from collections.abc import Iterator
 
-from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
+from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import integer
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.values import Breach, frames_of
-from acp_proxy.conformance.wording import is_relative, not_offered, shown
+from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.peers import Direction
 
 _READ, _WRITE = "fs/read_text_file", "fs/write_text_file"
 _NOT_FOUND = -32002
-
-
-@rule("fs.read-capability", requests=(_READ,))
-def reading_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds files that are read though the client does not offer it."""
-    yield from _without(seen, talk, "read" if talk.dialect == DRAFT else "readTextFile")
-
-
-@rule("fs.write-capability", requests=(_WRITE,))
-def writing_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds files that are written though the client does not offer it."""
-    yield from _without(seen, talk, "write" if talk.dialect == DRAFT else "writeTextFile")
 
 
 @rule("fs.path-absolute", requests=(_READ, _WRITE), alone=True)
@@ -89,12 +77,6 @@ def reads_what_was_written(seen: CheckedMessage, talk: Conversation) -> Iterator
     if hash(content) != text_hash and not _is_written(path, talk) and request.seq > seq:
         what = f"the text of {shown(path)} is not the one that was written"
         yield Breach(what, (seq,), place="/result/content")
-
-
-def _without(seen: CheckedMessage, talk: Conversation, name: str) -> Iterator[Breach]:
-    if talk.dialect != V2 and talk.client.is_known and not talk.client.offers("fs", name):
-        related = frames_of(talk.client)
-        yield Breach(not_offered(seen.method or "", f"fs.{name}", CLIENT), related)
 
 
 def _is_written(path: str, talk: Conversation) -> bool:

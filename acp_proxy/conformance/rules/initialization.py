@@ -9,8 +9,8 @@ from acp_proxy.conformance.json_values import integer, items
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.rules.conditions import is_early, is_first
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.conformance.wording import not_offered, shown
-from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, LOGIN, V1, V2
+from acp_proxy.conformance.wording import shown
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, LOGIN, SUCCESSOR, V1, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import V2_UPDATES
@@ -64,7 +64,13 @@ def nothing_before_its_answer(seen: CheckedMessage, talk: Conversation) -> Itera
 
 @rule("init.agent-early", requests=(ANY,), notifications=(ANY,), when=is_early)
 def agent_waits(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds what an agent sends before it has answered ``initialize``."""
+    """Finds what an agent sends before it has answered ``initialize``.
+
+    "Before answering successfully, the proxy MUST forward an `initialize` request" to its
+    successor, which it reaches through the conductor.
+    """
+    if any(one.method in INITIALIZE[1:] for one in talk.initialize) and seen.method in SUCCESSOR:
+        return
     if seen.sender == AGENT and not talk.agent.is_known and not talk.answered[_TO_AGENT]:
         yield Breach(f"{seen.method} was sent before initialize was answered")
 
@@ -239,19 +245,6 @@ def terminal_methods_are_run(seen: CheckedMessage, talk: Conversation) -> Iterat
         yield Breach(text, frames_of(talk.agent))
 
 
-@rule("auth.terminal-offered", results=INITIALIZE)
-def terminal_methods_are_asked_for(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds methods for a terminal that the client cannot run."""
-    methods = seen.result.get("authMethods")
-    if talk.dialect == DRAFT or not talk.client.is_known or talk.client.offers("auth", "terminal"):
-        return
-    for one in items(methods, None):
-        if member(one, "type") == "terminal":
-            name = shown(member(one, "id") or member(one, "methodId"))
-            text = not_offered(f"the login method {name}", "auth.terminal", CLIENT)
-            yield Breach(text, frames_of(talk.client))
-
-
 @rule("auth.duplicate", results=INITIALIZE, alone=True)
 def methods_are_unique(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds ways to log in that have the same id."""
@@ -283,13 +276,6 @@ def login_is_enough(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
     code = -32001 if talk.dialect == DRAFT else _AUTH_REQUIRED
     if seen.is_error and talk.is_logged_in and seen.message.error_code == code:
         yield Breach("session/new is refused since a login is needed, but one has succeeded")
-
-
-@rule("auth.logout-capability", requests=("logout",))
-def logout_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds logouts from an agent that does not offer them."""
-    if talk.dialect == V1 and talk.agent.is_known and not talk.agent.offers("auth", "logout"):
-        yield Breach(not_offered("logout", "auth.logout", AGENT), frames_of(talk.agent))
 
 
 _TO_AGENT = Direction.TO_AGENT

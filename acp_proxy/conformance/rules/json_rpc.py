@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from acp_proxy.conformance.capability_table import OFFERS
 from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.methods import (
@@ -34,26 +35,6 @@ _BASELINE = {
     DRAFT: ("initialize", "session/new", PROMPT, PERMISSION),
 }  # fmt: skip
 """Methods that every peer has."""
-_OFFERS: dict[tuple[str, str], tuple[str, ...]] = {
-    ("v1", "session/load"): ("loadSession",),
-    **{
-        ("v1", f"session/{name}"): ("sessionCapabilities", name)
-        for name in ("list", "resume", "delete", "close", "fork")
-    },
-    ("v1", "logout"): ("auth", "logout"),
-    ("v1", "fs/read_text_file"): ("fs", "readTextFile"),
-    ("v1", "fs/write_text_file"): ("fs", "writeTextFile"),
-    **{
-        ("v1", f"terminal/{name}"): ("terminal",)
-        for name in ("create", "output", "wait_for_exit", "kill", "release")
-    },
-    ("v2", "session/delete"): ("session", "delete"),
-    (DRAFT, "session/load"): ("loadSession",),
-    (DRAFT, "fs/read_text_file"): ("fs", "read"),
-    (DRAFT, "fs/write_text_file"): ("fs", "write"),
-    (DRAFT, "terminal/create"): ("terminal", "create"),
-}
-"""The capability by which a peer offers a method."""
 
 
 @rule("rpc.version", odd_objects=True, alone=True)
@@ -280,7 +261,7 @@ def offered_methods_exist(seen: CheckedMessage, talk: Conversation) -> Iterator[
     method = seen.method or ""
     if not seen.is_error or seen.message.error_code != -32601 or talk.dialect is None:
         return
-    path = _OFFERS.get((talk.dialect, method))
+    path = OFFERS.get((talk.dialect, method))
     if path is not None and talk.peer(seen.sender).offers(*path):
         yield Breach(f"the {seen.sender} offers {'.'.join(path)}, but does not know {method}")
     elif method in _BASELINE.get(talk.dialect, ()):

@@ -4,31 +4,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
+from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.registry import rule
-from acp_proxy.conformance.values import Breach, frames_of
-from acp_proxy.conformance.wording import is_relative, not_offered, shown
-from acp_proxy.protocol.dialects import OPENING, V1, V2
+from acp_proxy.conformance.values import Breach
+from acp_proxy.conformance.wording import is_relative, shown
+from acp_proxy.protocol.dialects import OPENING, V2
 from acp_proxy.protocol.json_text import member
 
 _TYPES = ("http", "sse", "acp", "stdio")
 _PAIRS = ("env", "headers")
-
-
-@rule("mcp.http-capability", requests=OPENING)
-def http_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds HTTP servers for an agent that cannot connect to them."""
-    path = ("session", "mcp", "http") if talk.dialect == V2 else ("mcpCapabilities", "http")
-    yield from _without(seen, talk, "http", *path)
-
-
-@rule("mcp.sse-capability", requests=OPENING)
-def sse_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds SSE servers for an agent that cannot connect to them."""
-    if talk.dialect == V1:
-        yield from _without(seen, talk, "sse", "mcpCapabilities", "sse")
 
 
 @rule("mcp.sse-deprecated", requests=OPENING, alone=True)
@@ -39,13 +25,6 @@ def sse_is_deprecated(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
             yield Breach(
                 f"the MCP server {_name(server)} has the type sse", place=_place(at, "type")
             )
-
-
-@rule("mcp.acp-capability", requests=OPENING)
-def acp_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds servers through the client for an agent that does not know them."""
-    path = ("session", "mcp", "acp") if talk.dialect == V2 else ("mcpCapabilities", "acp")
-    yield from _without(seen, talk, "acp", *path)
 
 
 @rule("mcp.type-unknown", requests=OPENING, alone=True)
@@ -117,7 +96,7 @@ def connection_is_open(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
         known.add(name, False)
 
 
-@rule("mcp.server-known", requests=("mcp/connect",))
+@rule("mcp.server-known", requests=("mcp/connect", "mcp/message"))
 def server_is_declared(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds connections to a server that no session has declared."""
     name = seen.params.get("serverId", seen.params.get("acpId"))
@@ -144,17 +123,6 @@ def servers_of(seen: CheckedMessage) -> list[tuple[int, dict[str, Any]]]:
     """Returns the MCP servers of a request, with their places in the list."""
     every = enumerate(items(seen.params.get("mcpServers")))
     return [(at, one) for at, one in every if isinstance(one, dict)]
-
-
-def _without(seen: CheckedMessage, talk: Conversation, kind: str, *path: str) -> Iterator[Breach]:
-    """The servers of a type that the agent does not offer."""
-    if not talk.agent.is_known or talk.agent.offers(*path):
-        return
-    related = frames_of(talk.agent)
-    for at, server in servers_of(seen):
-        if server.get("type") == kind:
-            text = not_offered(f"the MCP server {_name(server)}", ".".join(path), AGENT)
-            yield Breach(text, related, place=_place(at, "type"))
 
 
 def _name(server: dict[str, Any]) -> str:

@@ -29,10 +29,10 @@ def mode_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]
     name = "mode" if talk.dialect == DRAFT else "modeId"
     wanted, modes = seen.params.get(name), _modes(seen, talk)
     if modes is not None and isinstance(wanted, str) and wanted not in modes:
-        text = f"the mode {shown(wanted)} is not listed"
-        if not modes:
-            text = f"the mode {shown(wanted)} is set, but there are no modes"
-        yield Breach(text, _opened(seen, talk), place=f"/params/{name}")
+        text, severity = f"the mode {shown(wanted)} is not listed", None
+        if not modes:  # it may have been offered in another way
+            text, severity = f"the mode {shown(wanted)} is set, but none is listed", Severity.INFO
+        yield Breach(text, _opened(seen, talk), severity=severity, place=f"/params/{name}")
 
 
 @rule("mode.current-not-listed", results=OPENING, alone=True)
@@ -86,10 +86,10 @@ def option_is_listed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     wanted, options = seen.params.get(name), _options(seen, talk)
     if options is None or not isinstance(wanted, str) or wanted in options:
         return
-    text = f"the option {shown(wanted)} is not listed"
-    if not options:
-        text = f"the option {shown(wanted)} is set, but there are no options"
-    yield Breach(text, _opened(seen, talk), place=f"/params/{name}")
+    text, severity = f"the option {shown(wanted)} is not listed", None
+    if not options:  # it may have been offered in another way
+        text, severity = f"the option {shown(wanted)} is set, but none is listed", Severity.INFO
+    yield Breach(text, _opened(seen, talk), severity=severity, place=f"/params/{name}")
 
 
 @rule("config.value", requests=(_SET_OPTION,))

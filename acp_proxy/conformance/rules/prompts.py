@@ -10,12 +10,12 @@ from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import rule, turn_rule
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.values import Breach, frames_of
-from acp_proxy.conformance.wording import not_offered, shown
+from acp_proxy.conformance.wording import shown
 from acp_proxy.inspection.message_pass import HISTORY
 from acp_proxy.protocol.dialects import DRAFT, PERMISSION, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import encode_json, member
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.updates import RUNNING, TURN_OUTPUT
+from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, TURN_OUTPUT
 from acp_proxy.redaction.markers import MARKER
 
 _CAPABILITIES = {V1: ("promptCapabilities",), V2: ("session", "prompt")}
@@ -34,24 +34,6 @@ _FILES = ("fs/read_text_file", "fs/write_text_file")
 _LISTED = 5
 _MOST = 1_000
 """Blocks of content that are looked at."""
-
-
-@rule("prompt.image", requests=(PROMPT,))
-def images_are_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds images for an agent that takes none."""
-    yield from _not_taken(seen, talk, "image", "image")
-
-
-@rule("prompt.audio", requests=(PROMPT,))
-def audio_is_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds audio for an agent that takes none."""
-    yield from _not_taken(seen, talk, "audio", "audio")
-
-
-@rule("prompt.embedded", requests=(PROMPT,))
-def resources_are_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds embedded resources for an agent that takes none."""
-    yield from _not_taken(seen, talk, "resource", "embeddedContext")
 
 
 @rule("prompt.baseline-refused", answers=(PROMPT,))
@@ -187,6 +169,7 @@ def requests_belong_to_a_turn(seen: CheckedMessage, talk: Conversation) -> Itera
     if session is None or seen.done.turn is not None or talk.dialect != V1:
         return
     is_open = seen.sender == AGENT and session.closed_seq is None
+    is_open = is_open and session.opened != NEW_CHILD  # its parent prompts it, not the client
     if is_open and not talk.is_opening(seen.session, *HISTORY):
         end = talk.last_ends.get(session.id)
         yield Breach(f"{seen.method} comes while the session has no turn",
@@ -229,21 +212,6 @@ def late_for(seen: CheckedMessage, talk: Conversation) -> EndedTurn | None:
 def was_cancelled(end: EndedTurn) -> bool:
     """Whether the client has cancelled a turn, and the agent has said so."""
     return end.turn.must_confirm and end.stop_reason == "cancelled"
-
-
-def _not_taken(
-    seen: CheckedMessage, talk: Conversation, kind: str, capability: str
-) -> Iterator[Breach]:
-    above = _CAPABILITIES.get(talk.dialect or "")
-    blocks = seen.params.get("prompt")
-    if above is None or not isinstance(blocks, list) or not talk.agent.is_known:
-        return
-    at = next((at for at, one in enumerate(blocks) if member(one, "type") == kind), None)
-    if at is not None and not talk.agent.offers(*above, capability):
-        path = ".".join((*above, capability))
-        related = frames_of(talk.agent)
-        yield Breach(not_offered(f"a block of type {kind}", path, AGENT),
-                     related, place=f"/params/prompt/{at}/type")  # fmt: skip
 
 
 def _is_baseline(blocks: list[Any]) -> bool:

@@ -10,15 +10,19 @@ from acp_proxy.conformance.mistaken_pairs import SESSION
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.rules.conditions import is_while_opening
 from acp_proxy.conformance.session_record import MESSAGES, TOOLS
-from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.conformance.wording import is_relative, not_offered, shown
-from acp_proxy.protocol.dialects import CLOSING, DRAFT, FORK, OPENING, PROMPT, V1, V2
+from acp_proxy.conformance.values import Breach, Severity
+from acp_proxy.conformance.wording import is_relative, shown
+from acp_proxy.protocol.dialects import CLOSING, DRAFT, FORK, OPENING, PROMPT, V1
 from acp_proxy.protocol.json_text import member
 from acp_proxy.redaction.markers import MARKER
 
 _OPENS = (*OPENING, "session/list")
 _REOPENING = ("session/load", "session/resume")
 _REPLAYED = MESSAGES | TOOLS
+_OF_ANY_TIME = (
+    "session/delete", "session/archive", "session/unarchive", "session/set_title", "session/status",
+)  # fmt: skip
+"""Requests about any session that a list would have, also one of an earlier connection."""
 _PATHS = {"fs/read_text_file": "path", "fs/write_text_file": "path", "terminal/create": "cwd"}
 
 
@@ -53,8 +57,8 @@ def id_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         return
     if seen.sender == AGENT and _is_any_new_open(talk):
         return
-    if seen.method in (*OPENING, "session/delete"):
-        return  # sessions of an earlier connection can be loaded, and deleted
+    if seen.method in (*OPENING, *_OF_ANY_TIME):
+        return
     yield Breach(
         f"the session {shown(name)} was neither opened nor listed", place="/params/sessionId"
     )
@@ -79,13 +83,6 @@ def remember_early_updates(seen: CheckedMessage, talk: Conversation) -> None:
     is_seen = name in talk.sessions or name in talk.listed or talk.is_opening(name, *OPENING)
     if not is_seen and _is_any_new_open(talk):
         talk.memory.early_updates.add(name, seen.seq)
-
-
-@rule("session.load-capability", requests=("session/load",))
-def load_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds session/load with an agent that does not offer it."""
-    if talk.dialect != V2 and talk.agent.is_known and not talk.agent.offers("loadSession"):
-        yield _not_offered(seen, talk, "loadSession")
 
 
 @rule("session.load-params", requests=("session/load",), alone=True)
@@ -115,7 +112,7 @@ def load_replays(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         return
     if talk.memory.replays.remove(seen.request.seq) is None:
         had_turns = talk.last_ends.get(seen.session or "") is not None
-        severity = None if had_turns else Severity.INFO
+        severity = None if had_turns else Severity.WARNING
         yield Breach("the session was loaded, but nothing of it was replayed", (seen.request.seq,),
                      severity=severity)  # fmt: skip
 
@@ -142,12 +139,6 @@ def prompts_wait(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
             yield Breach(f"the session is still being opened by {request.method}", (request.seq,))
 
 
-@rule("session.resume-capability", requests=("session/resume",))
-def resume_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds session/resume with an agent that does not offer it."""
-    yield from _v1_capability(seen, talk, "resume")
-
-
 @rule("session.resume-replayed", results=("session/resume",))
 def resume_does_not_replay(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds a resumed session whose history was sent; in v2 the client may ask for it."""
@@ -158,19 +149,6 @@ def resume_does_not_replay(seen: CheckedMessage, talk: Conversation) -> Iterator
     if replayed is not None and request.params.get("replayFrom") is None:
         text = f"the session {shown(seen.session)} was resumed, but its history is replayed"
         yield Breach(text, (request.seq, seen.seq), seq=replayed)
-
-
-@rule("session.fork-capability", requests=(FORK,))
-def fork_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds session/fork with an agent that does not offer it."""
-    yield from _v1_capability(seen, talk, "fork")
-    yield from _v2_capability(seen, talk, "fork")
-
-
-@rule("session.close-capability", requests=("session/close",))
-def close_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds session/close with an agent that does not offer it."""
-    yield from _v1_capability(seen, talk, "close")
 
 
 @rule("session.closed-use", requests=(ANY,), notifications=(ANY,))
@@ -189,12 +167,6 @@ def close_ends_turns(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     turn = talk.turn_of(seen.session)
     if seen.session is not None and turn is not None:
         yield Breach("the session is closed, but its turn has not ended", (turn.prompt_seq,))
-
-
-@rule("session.list-capability", requests=("session/list",))
-def list_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds session/list with an agent that does not offer it."""
-    yield from _v1_capability(seen, talk, "list")
 
 
 @rule("session.list-cursor", requests=("session/list",))
@@ -224,13 +196,6 @@ def list_keeps_to_the_directory(seen: CheckedMessage, talk: Conversation) -> Ite
         text = f"sessions in {shown(wanted)} were asked for, but one in {shown(cwd)} is listed"
         yield Breach(text, (seen.request.seq,), place=f"/result/sessions/{at}/cwd")
         return
-
-
-@rule("session.delete-capability", requests=("session/delete",))
-def delete_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds session/delete with an agent that does not offer it."""
-    yield from _v1_capability(seen, talk, "delete")
-    yield from _v2_capability(seen, talk, "delete")
 
 
 @rule("session.deleted-listed", results=("session/delete", *OPENING))
@@ -263,15 +228,6 @@ def deleted_are_gone(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
             yield Breach(text, (seq,), place=f"/result/sessions/{at}/sessionId")
 
 
-@rule("session.dirs-capability", requests=(*OPENING, "session/list"))
-def directories_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds additional directories with an agent that does not take them."""
-    group = "session" if talk.dialect == V2 else "sessionCapabilities"
-    is_offered = talk.agent.offers(group, "additionalDirectories")
-    if seen.params.get("additionalDirectories") and talk.agent.is_known and not is_offered:
-        yield _not_offered(seen, talk, f"{group}.additionalDirectories")
-
-
 @rule("session.dirs-absolute", requests=OPENING, alone=True)
 def directories_are_absolute(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds relative additional directories."""
@@ -288,6 +244,7 @@ def stays_within(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     session = talk.session(seen.session)
     if session is None or not session.roots or seen.sender == CLIENT:
         return
+    severity = None if talk.dialect == DRAFT else Severity.INFO
     if seen.update_kind:
         blocks = items(seen.update.get("content"))
         paths = [member(one, "path") for one in blocks if member(one, "type") == "diff"]
@@ -295,23 +252,8 @@ def stays_within(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         paths = [seen.params.get(_PATHS.get(seen.method or "", ""))]
     for path in paths:
         if isinstance(path, str) and not is_relative(path) and not _is_inside(path, session.roots):
-            yield Breach(f"{shown(path)} is outside the directories of the session", (session.seq,))
-
-
-def _v1_capability(seen: CheckedMessage, talk: Conversation, name: str) -> Iterator[Breach]:
-    is_offered = talk.agent.offers("sessionCapabilities", name)
-    if talk.dialect == V1 and talk.agent.is_known and not is_offered:
-        yield _not_offered(seen, talk, f"sessionCapabilities.{name}")
-
-
-def _v2_capability(seen: CheckedMessage, talk: Conversation, name: str) -> Iterator[Breach]:
-    if talk.dialect == V2 and talk.agent.is_known and not talk.agent.offers("session", name):
-        yield _not_offered(seen, talk, f"session.{name}")
-
-
-def _not_offered(seen: CheckedMessage, talk: Conversation, path: str) -> Breach:
-    related = frames_of(talk.agent)
-    return Breach(not_offered(seen.method or "", path, AGENT), related)
+            yield Breach(f"{shown(path)} is outside the directories of the session", (session.seq,),
+                         severity=severity)  # fmt: skip
 
 
 def _is_known(name: str, seen: CheckedMessage, talk: Conversation) -> bool:

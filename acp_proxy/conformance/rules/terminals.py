@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
+from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.mistaken_pairs import TERMINAL
 from acp_proxy.conformance.registry import end_rule, rule, turn_rule
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.terminal_record import TerminalRecord
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.conformance.wording import is_relative, not_offered, shown
-from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.conformance.wording import is_relative, shown
+from acp_proxy.protocol.dialects import V1, V2
 from acp_proxy.redaction.markers import MARKER
 
 _CREATE, _OUTPUT, _WAIT = "terminal/create", "terminal/output", "terminal/wait_for_exit"
@@ -20,19 +20,6 @@ _SLOW_NS = 5 * 10**9
 """From here on an answer to ``terminal/create`` is slow."""
 _EARLY = 2
 """Output is truncated too early if it is shorter than its limit divided by this."""
-
-
-@rule("term.capability", requests=(_CREATE, *_OTHERS))
-def terminals_are_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
-    """Finds terminals of a client that does not offer them."""
-    path = ("terminal", "create") if talk.dialect == DRAFT else ("terminal",)
-    if talk.dialect == V2 or seen.sender != AGENT or not talk.client.is_known:
-        return
-    if seen.method != _CREATE and seen.message.terminal in talk.terminals:
-        return  # the client has one after all, which was reported as it was asked for
-    if not talk.client.offers(*path):
-        related = frames_of(talk.client)
-        yield Breach(not_offered(seen.method or "", ".".join(path), CLIENT), related)
 
 
 @rule("term.id-unique", results=(_CREATE,))
@@ -260,10 +247,13 @@ def _terminal(seen: CheckedMessage, talk: Conversation) -> TerminalRecord | None
 
 
 def _read(seen: CheckedMessage, talk: Conversation) -> TerminalRecord | None:
-    """The terminal that an answer of v1 is about."""
+    """The terminal that an answer of v1 is about; None if it was released before it was read."""
     if seen.request is None or talk.dialect != V1:
         return None
-    return _terminal(seen.request, talk)
+    terminal = _terminal(seen.request, talk)
+    if terminal is None or (terminal.release_seq or seen.request.seq) < seen.request.seq:
+        return None
+    return terminal
 
 
 def _unreleased(talk: Conversation) -> list[TerminalRecord]:

@@ -43,7 +43,9 @@ def call_is_new(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
         return
     if not talk.is_opening(seen.session, *OPENING):
         text = f"the tool call {shown(call.id)} is announced again"
-        yield Breach(text, (call.announced_seq,), place=_place(talk, "toolCallId"))
+        severity = None if call.is_over else Severity.WARNING
+        yield Breach(text, (call.announced_seq,), severity=severity,
+                     place=_place(talk, "toolCallId"))  # fmt: skip
 
 
 @rule("tool.permission-first", requests=(PERMISSION,))

@@ -71,12 +71,12 @@ CLAIMS: dict[str, dict[str, str]] = {
         "audit.md": "not asked", "stats": "where|streaming", "check": r"turn\.update-late",
         "mermaid": "silence|never",
     },
-    "start": {"check": "182 rules", "audit": "not asked"},
+    "start": {"check": "192 rules", "audit": "not asked"},
     "answers": {"show": "never answered", "audit": "not asked", "transcript": "not answered"},
     "bytes": {
-        "log": r"\d B\b", "frame": "newline|bytes", "stats": r"\d B\b|kB", "check": r"182 rules",
+        "log": r"\d B\b", "frame": "newline|bytes", "stats": r"\d B\b|kB", "check": r"192 rules",
     },
-    "stderr": {"show": r"1 stderr|stderr  \(", "log": "out of nails", "check": r"182 rules"},
+    "stderr": {"show": r"1 stderr|stderr  \(", "log": "out of nails", "check": r"192 rules"},
     "command": {"show": "roofer|directory  ", "audit": "roofer", "transcript": "roofer"},
     "date": {
         "list": "  2025", "show": "started  +2025", "frame": "2025", "clock": ":06:",

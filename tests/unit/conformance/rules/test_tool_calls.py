@@ -43,7 +43,7 @@ def test_the_last_announcement_is_named() -> None:
 def test_an_id_is_used_again_after_permission_was_asked_with_it() -> None:
     """The permission request begins the call, and the announcement uses the id again."""
     used = [call("pending"), update("in_progress"), update("completed")]
-    asked = [ASK.format(0), call("pending"), AGAIN]
+    asked = [ASK.format(0), call("pending"), f"{AGAIN} (warning)"]
     assert judge([*used, *asked], TURN) == [*used, *asked]
 
 

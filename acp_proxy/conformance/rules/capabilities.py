@@ -1,0 +1,62 @@
+"""Rules on capabilities: what a peer may send only to one, or as one, that has announced them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.conformance.capability_table import TABLE, Need
+from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.json_values import items
+from acp_proxy.conformance.registry import MessageRule, rule
+from acp_proxy.conformance.values import Breach, frames_of
+from acp_proxy.conformance.wording import not_offered
+from acp_proxy.protocol.json_text import member, pointer
+
+
+def _rule_of(need: Need) -> MessageRule:
+    """Returns the function that finds what lacks the capability of a row."""
+
+    def capability_is_offered(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+        """Finds what is sent though nobody has announced that it can be."""
+        side = seen.sender if need.is_own else seen.receiver
+        peer, path = talk.peer(side), need.path(talk.dialect)
+        if not path or not peer.is_known or peer.offers(*path):
+            return
+        if seen.message.terminal in talk.terminals:
+            return  # the client has one after all, which was reported as it was asked for
+        root, holder = ("result", seen.result) if need.is_result else ("params", seen.params)
+        place = _found(holder, need.where.split("/"), need.value) if need.where else ()
+        if place is None:
+            return
+        what = need.what or seen.update_kind or seen.method or ""
+        yield Breach(not_offered(what, ".".join(path), side), frames_of(peer),
+                     severity=need.severity,
+                     place=pointer((root, *place)) if place else None)  # fmt: skip
+
+    return capability_is_offered
+
+
+def _register() -> None:
+    for need in TABLE:
+        if need.is_result:
+            bind = rule(need.rule, results=need.uses)
+        elif need.is_update:
+            bind = rule(need.rule, updates=need.uses)
+        else:
+            bind = rule(need.rule, requests=need.uses, notifications=need.uses)
+        bind(_rule_of(need))
+
+
+def _found(holder: Any, where: list[str], value: str) -> tuple[str, ...] | None:
+    """The path to the first member at a place that has a value, or any; None if there is none."""
+    name, rest = where[0], where[1:]
+    every = enumerate(items(holder)) if name == "*" else [(name, member(holder, name))]
+    for key, one in every:
+        if rest and (inner := _found(one, rest, value)) is not None:
+            return (str(key), *inner)
+        if not rest and one is not None and value in ("", one):
+            return (str(key),)
+    return None
+
+
+_register()
