@@ -21,6 +21,7 @@ from acp_proxy.filters.conditions import (
     Some,
 )
 from acp_proxy.filters.known import Known
+from acp_proxy.protocol.dialects import MCP_MESSAGE
 from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.jsonrpc import MESSAGE_KINDS, Kind
 from acp_proxy.protocol.peers import Direction
@@ -269,8 +270,11 @@ def _unanswered(_known: Known | None) -> Filter:
 
 
 def _failed(known: Known | None) -> Filter:
-    """Returns the filter for errors, and for tool calls that have failed."""
-    return any_of([_kind("error", known), _status("failed", known)])
+    """Returns the filter for errors, also of MCP servers, and for tool calls that have failed."""
+    is_mcp = Filter(Among("method", (MCP_MESSAGE,)), lambda row: row.get("method") == MCP_MESSAGE)
+    has_error = path_term("result.error.code", "*", is_pattern=True)
+    of_mcp = all_of([is_mcp, _kind("response", known), has_error])
+    return any_of([_kind("error", known), of_mcp, _status("failed", known)])
 
 
 def _status(value: str, _known: Known | None) -> Filter:

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from attrs import evolve, frozen
 
+from acp_proxy.inspection.describe.client_services import MCP_ERROR
 from acp_proxy.inspection.describe.events import describe_event
 from acp_proxy.inspection.describe.tools import state_of
 from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.waits import Party, answering_party
-from acp_proxy.protocol.dialects import PERMISSION, PROMPT
+from acp_proxy.protocol.dialects import MCP_MESSAGE, PERMISSION, PROMPT
 from acp_proxy.protocol.updates import FAILED, UPDATE
 from acp_proxy.store.checked_values import Row
 from acp_proxy.wording import byte_size, duration, seconds
@@ -86,7 +87,8 @@ def frame_line(
     text = preview(
         bytes(frame["raw"]), kind, frame["method"], frame["parse_error"], hints, size=frame["size"]
     )
-    verb = _verb(kind, method)
+    is_mcp_error = method == MCP_MESSAGE and kind == "response" and text.startswith(MCP_ERROR)
+    verb = _verb("error" if is_mcp_error else kind, method)
     if kind == "notification" and method == UPDATE and (found := _UPDATE.match(text)):
         verb, text = found[1], text[found.end() :]
     text = f"{mark(frame)}{text}"

@@ -15,6 +15,8 @@ transition, on which checks of the protocol can rest.
 - In the draft, ``fs/*`` and ``terminal/*`` name no session. A terminal belongs to the session that
   created it, and a path to the session in whose directory it is; else, while turns of just one
   session are open, the message belongs to that session. Otherwise it has no session.
+- ``mcp/*`` names no session either: a server belongs to the sessions that have declared it, and a
+  connection to that of its ``mcp/connect``. Of several, it is the one with an open turn.
 """
 
 from bisect import bisect_left, bisect_right
@@ -28,12 +30,14 @@ from acp_proxy.protocol.dialects import (
     DRAFT,
     FORK,
     INITIALIZE,
+    MCP_MESSAGE,
     OPENING,
     PERMISSION,
     PROMPT,
     V2,
     Evidence,
     body,
+    carries_mcp_error,
 )
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
@@ -223,6 +227,8 @@ class Connection:
             if self.dialect in (None, DRAFT):
                 opened = message.session if method != FORK else None
                 state.unnamed.asked(exchange.id, body(message, "params"), opened)
+            if message.raw is not None and b'"acp"' in message.raw:
+                state.servers.asked(exchange.id, body(message, "params"))
         elif method in INITIALIZE:
             if direction is _TO_AGENT:
                 state.params = shallow(body(message, "params"))
@@ -282,15 +288,26 @@ class Connection:
     def _place(self, done: Transition, message: Message) -> None:
         """Finds the turn; in the draft also the session, where the message names none."""
         if done.session is None:
-            if self.dialect != DRAFT or not (done.method or "").startswith(("fs/", "terminal/")):
+            method = done.method or ""
+            if method.startswith("mcp/"):
+                found = self._session_of_server(message)
+            elif self.dialect == DRAFT and method.startswith(("fs/", "terminal/", "_mcp/")):
+                found = self._session_of(done.terminal, message)
+            else:
                 return
-            found = self._session_of(done.terminal, message)
             if found is None:
                 return
             done.session = found or None  # a prompt without a session is a turn, too
         turn = self.turn_of(done.session)
         if turn is not None:
             done.turn = turn.id
+
+    def _session_of_server(self, message: Message) -> str | None:
+        """The session of a message to or from an MCP server, which names none; like below."""
+        every = self.state.servers.candidates(body(message, "params"))
+        at_work = [one for one in every or self.state.turns if one in self.state.turns]
+        found = at_work or every
+        return found[0] if len(found) == 1 else None
 
     def _session_of(self, terminal: str | None, message: Message) -> str | None:
         """The session of a draft message that names none; empty for a turn without one."""
@@ -315,7 +332,8 @@ class Connection:
 
     def _outcome(self, exchange: Exchange, message: Message) -> str:
         if message.kind is _RESPONSE:
-            return "result"
+            is_mcp_error = exchange.method == MCP_MESSAGE and carries_mcp_error(message)
+            return "error" if is_mcp_error else "result"
         code = message.error_code
         if exchange.cancelled or (
             code in _CANCELLED_CODES and _CANCELLED_CODES[code] in (None, self.dialect)

@@ -149,6 +149,55 @@ class SessionDirectories:
         return owners
 
 
+_MOST_SERVERS, _MOST_SESSIONS = 1_000, 100
+
+
+@define
+class McpServers:
+    """The MCP servers that a client offers through ACP: by them, their messages find a session."""
+
+    sessions: dict[str, list[str]] = field(factory=dict)
+    """Those that have declared each server, by its id."""
+    opening: dict[int, list[str]] = field(factory=dict)
+    """The ids in unanswered requests that open a session, by exchange."""
+    connections: dict[str, str] = field(factory=dict)
+    """The session of each connection to a server."""
+
+    def asked(self, exchange: int, params: dict[str, Any]) -> None:
+        """Takes a request that opens a session.
+
+        Args:
+            exchange: its number.
+            params: its params.
+        """
+        servers = params.get("mcpServers")
+        every = [one for one in servers if isinstance(one, dict)] if servers else []
+        if found := [name for one in every if (name := _server_id(one)) is not None]:
+            self.opening[exchange] = found
+
+    def opened(self, exchange: int, session: str | None) -> None:
+        """Takes the answer to such a request.
+
+        Args:
+            exchange: its number.
+            session: the session that it opens; None if it opened none.
+        """
+        for name in self.opening.pop(exchange, ()) if session is not None else ():
+            known = self.sessions.setdefault(name, [])
+            if session not in known:
+                known.append(session)
+                del known[:-_MOST_SESSIONS]
+        while len(self.sessions) > _MOST_SERVERS:
+            del self.sessions[next(iter(self.sessions))]
+
+    def candidates(self, params: dict[str, Any]) -> list[str]:
+        """The sessions that a message about a server or a connection may belong to."""
+        connection = params.get("connectionId")
+        if isinstance(connection, str) and connection in self.connections:
+            return [self.connections[connection]]
+        return self.sessions.get(_server_id(params) or "", [])
+
+
 @define
 class State:
     """All that the machine remembers between two messages."""
@@ -173,6 +222,7 @@ class State:
     unnamed: SessionDirectories = field(factory=SessionDirectories)
     """The directories of sessions, while the dialect may be the draft."""
     sessions: dict[str, Session] = field(factory=dict)
+    servers: McpServers = field(factory=McpServers)
     terminals: dict[str, Terminal] = field(factory=dict)
     """Those that are not released."""
     calls: dict[str, dict[str, str]] = field(factory=dict)
@@ -225,6 +275,12 @@ def meet(state: State, result: dict[str, Any] | None) -> None:
             handshake.protocol_version = str(version)
         else:
             handshake.protocol_version = _text(result, "protocolVersion")
+
+
+def _server_id(holder: dict[str, Any]) -> str | None:
+    """The id of an MCP server in a declaration or a message, in the spelling of any version."""
+    found = holder.get("serverId", holder.get("acpId", holder.get("id")))
+    return found if isinstance(found, str) else None
 
 
 def _either(value: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ OPENING = ("session/new", "session/load", "session/resume", FORK)
 CLOSING = ("session/close", "session/delete")
 PROMPT, PERMISSION = "session/prompt", "session/request_permission"
 CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
+MCP_MESSAGE = "mcp/message"
 PUSH = "terminal/output"
 """In the 1.0 draft a request with which the client pushes a terminal's output. In v1 a request with
 which the agent asks for it."""
@@ -239,6 +240,14 @@ def body(message: Message, member: str) -> dict[str, Any]:
     """
     found = _member(message, member)
     return found if isinstance(found, dict) else {}
+
+
+def carries_mcp_error(message: Message) -> bool:
+    """Whether the result of ``mcp/message`` is an error of the MCP server, and no result of it."""
+    if message.raw is None or b'"error"' not in message.raw:
+        return False
+    result = body(message, "result")
+    return "result" not in result and isinstance(result.get("error"), dict)
 
 
 def _member(message: Message, member: str) -> Any:

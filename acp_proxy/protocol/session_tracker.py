@@ -63,6 +63,9 @@ class SessionTracker:
         state, method = self._state, exchange.method
         if method in OPENING:
             state.unnamed.opened(exchange.id, message.session)
+            is_open = message.kind is _RESPONSE
+            session = message.session or exchange.session
+            state.servers.opened(exchange.id, session if is_open else None)
         known = state.sessions.get(exchange.session or "")
         if method == _SET_MODE and known is not None:
             if message.kind is _RESPONSE:
@@ -73,6 +76,10 @@ class SessionTracker:
         if method in OPENING:
             if (opened := message.session or exchange.session) is not None:
                 _keep(state.sessions, opened, Session(mode=message.mode))
+        elif method == "mcp/connect" and exchange.session is not None:
+            connection = body(message, "result").get("connectionId")
+            if isinstance(connection, str):
+                _keep(state.servers.connections, connection, exchange.session)
         elif method == "terminal/create" and message.terminal is not None:
             _keep(state.terminals, message.terminal, Terminal(exchange.session))
         elif method.startswith("terminal/") and exchange.terminal is not None:

@@ -3,6 +3,7 @@
 import shlex
 
 from acp_proxy.inspection.describe.content import content, exit_state
+from acp_proxy.inspection.describe.errors import describe_error
 from acp_proxy.inspection.describe.values import (
     Value,
     joined,
@@ -16,6 +17,7 @@ from acp_proxy.inspection.describe.values import (
 )
 from acp_proxy.wording import byte_size
 
+MCP_ERROR = "MCP error"
 _LISTS = ("tools", "resources", "prompts", "resourceTemplates")
 """What an MCP server may list."""
 
@@ -133,13 +135,21 @@ def mcp_message(params: Value) -> str:
 
 
 def mcp_result(result: Value) -> str:
-    """Describes the answer of an MCP server: content, or a list by name."""
+    """Describes the answer of an MCP server: content, a list by name, or an error in the answer."""
+    if error := mcp_error(result):
+        return f"{MCP_ERROR} {describe_error(error)}"
+    result = part(result, "result") or result
     for key in _LISTS:
         if key in result:
             names = listed(word(item, "name", "uri") for item in parts(result, key))
             return joined(key, names or "none", by=": ")
     failed = "error" if result.get("isError") is True else ""
     return joined(failed, content(result.get("content")), by=": ")
+
+
+def mcp_error(result: Value) -> Value:
+    """Returns the error of an MCP server that an answer carries; empty if it has none."""
+    return {} if "result" in result else part(result, "error")
 
 
 def _quoted(argument: object) -> str:

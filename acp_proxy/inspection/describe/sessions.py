@@ -1,6 +1,7 @@
 """Describes sessions: how they begin and end, their modes and options, and the use of a turn."""
 
 from acp_proxy.inspection.describe.content import content
+from acp_proxy.inspection.describe.errors import describe_error
 from acp_proxy.inspection.describe.values import (
     Value,
     bracketed,
@@ -66,7 +67,14 @@ def prompt_text(params: Value) -> str:
 def prompt_result(result: Value) -> str:
     """Describes how a turn stopped, and how many tokens it used."""
     tokens = used_tokens(part(result, "usage"))
-    return joined(word(result, "stopReason"), tokens, by=", ")
+    stop = joined(word(result, "stopReason"), turn_error(result), by=": ")
+    return joined(stop, tokens, by=", ")
+
+
+def turn_error(holder: Value) -> str:
+    """Describes the error of a turn, which v2 has in the state that ends it."""
+    error = part(holder, "error")
+    return describe_error(error) if error else ""
 
 
 def used_tokens(usage: Value) -> str:

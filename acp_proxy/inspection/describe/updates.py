@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from acp_proxy.inspection.describe.binary import decoded_size
 from acp_proxy.inspection.describe.content import content, exit_state
-from acp_proxy.inspection.describe.sessions import config_options, used_tokens
+from acp_proxy.inspection.describe.sessions import config_options, turn_error, used_tokens
 from acp_proxy.inspection.describe.tools import tool_call
 from acp_proxy.inspection.describe.values import (
     Value,
@@ -89,7 +89,22 @@ def _usage(update: Value) -> str:
 
 def _state(update: Value) -> str:
     tokens = used_tokens(part(update, "usage"))
-    return joined(word(update, "state"), word(update, "stopReason"), tokens and f"({tokens})")
+    stop = joined(word(update, "stopReason"), turn_error(update), by=": ")
+    return joined(word(update, "state"), stop, tokens and f"({tokens})")
+
+
+def _child(update: Value) -> str:
+    """Describes a child session by its id, its title and its state."""
+    title = word(update, "title") or word(update, "description")
+    state = word(part(update, "state"), "state")
+    return joined(word(update, "sessionId"), title, f"[{state}]" if state else "")
+
+
+def _between(update: Value) -> str:
+    """Describes a message between two sessions, or a piece of one."""
+    way = f"{word(update, 'senderSessionId') or '?'} → {word(update, 'recipientSessionId') or '?'}"
+    has_way = "senderSessionId" in update or "recipientSessionId" in update
+    return joined(way if has_way else "", _message(update), by=": ")
 
 
 def _terminal(update: Value) -> str:
@@ -186,6 +201,9 @@ UPDATES: dict[str, Callable[[Value], str]] = {
     "state_update": _state,
     "terminal_update": _terminal,
     "terminal_output_chunk": _terminal_chunk,
+    "subagent_update": _child,
+    "session_message": _between,
+    "session_message_chunk": _message,
     "notice": _notice,
     "compaction_update": _compaction,
 }

@@ -14,9 +14,10 @@ from typing import Any
 
 from attrs import frozen
 
+from acp_proxy.inspection.describe.client_services import mcp_error
 from acp_proxy.inspection.describe.errors import code_name, describe_error
 from acp_proxy.inspection.describe.methods import METHODS
-from acp_proxy.inspection.describe.values import number, part
+from acp_proxy.inspection.describe.values import Value, number, part
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges
 from acp_proxy.inspection.diagnosis.values import ErrorTally
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
@@ -219,7 +220,7 @@ def read_errors(
     failed = exchanges(reader, outcome="error", order="response_seq", most=_MOST_ERRORS)
     rows = {(row.response_seq, row.id): row for row in failed}
     answers = messages_of_exchanges(reader, rows)
-    codes = {key: number(answer.part("error"), "code") for key, answer in answers.items()}
+    codes = {key: number(_error(answer), "code") for key, answer in answers.items()}
     refused = ((rows[key].request_seq, key[1]) for key in answers if codes[key] in _REFUSED)
     requests = messages_of_exchanges(reader, refused)
     if reader.recording.lost("parts"):
@@ -238,6 +239,11 @@ def read_errors(
     return sorted(tallies, key=lambda tally: (-tally.count, tally.seq))
 
 
+def _error(answer: StoredMessage) -> Value:
+    """The error of an answer, or that of an MCP server in its result; empty if it has none."""
+    return answer.part("error") or mcp_error(answer.part("result"))
+
+
 def _blame(
     row: ExchangeRow,
     code: int | None,
@@ -254,9 +260,10 @@ def _blame(
 
 
 def _tally(group: _ErrorGroup, answers: list[StoredMessage], dialect: str | None) -> ErrorTally:
-    name = code_name(group.code, dialect)
+    is_own = "error" in answers[0].message  # codes of MCP have names of their own
+    name = code_name(group.code, dialect) if is_own else ""
     try:
-        text = plain(describe_error(answers[0].message.get("error")))
+        text = plain(describe_error(_error(answers[0]) or answers[0].message.get("error")))
     except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
         text = ""
     unknown = name == "method not found" and group.method not in METHODS

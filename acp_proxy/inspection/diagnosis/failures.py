@@ -1,8 +1,9 @@
 """Finds requests, logins and turns that failed, and lines that are not messages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from acp_proxy.inspection.describe.errors import describe_error
+from acp_proxy.inspection.describe.sessions import turn_error
 from acp_proxy.inspection.describe.values import HEAD, word
 from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext, quoted_prompt
 from acp_proxy.inspection.diagnosis.errors import error_text
@@ -15,8 +16,9 @@ from acp_proxy.inspection.diagnosis.messages import (
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, ErrorTally, Finding
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, LOGIN, OPENING, PROMPT_WITH_CONTENT
 from acp_proxy.protocol.peers import SENDERS
+from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import exchanges, has_succeeded_after
+from acp_proxy.store.exchange_queries import TurnRow, exchanges, has_succeeded_after
 from acp_proxy.store.frame_queries import stray_errors
 
 _MOST_LOGINS = 100
@@ -68,16 +70,26 @@ def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns that the agent ended with the stop reason ``error`` (draft-1.0)."""
-    for turn in context.turns:
-        if turn.stop_reason == "error" and turn.end_seq is not None:
+    """Finds turns that the agent ended with the stop reason ``error`` (draft-1.0, v2)."""
+    failed = [turn for turn in context.turns if turn.stop_reason == "error"]
+    ends = {one.seq: one for one in read_messages(context.reader, _ends(failed), HEAD)}
+    for turn in failed:
+        if turn.end_seq is not None:
+            end = ends.get(turn.end_seq)
+            update = {} if end is None else kind_and_update(end.part("params"))[1]
+            why = turn_error(update)
             prompt = quoted_prompt(context, turn)
             rule = context.faults.injected.get(turn.end_seq)
             what = f"turn {turn.id} (prompt{prompt} #{turn.prompt_seq})"
             by_whom = "" if rule is None else f", which fault {rule} made up"
-            text = f"{what} ended with stop reason error{by_whom} (#{turn.end_seq})"
+            reason = f"error: {plain(why)[:200]}" if why else "error"
+            text = f"{what} ended with stop reason {reason}{by_whom} (#{turn.end_seq})"
             severity, by = (PROBLEM, "agent") if rule is None else (REMARK, "fault")
             yield Finding("error", severity, text, [turn.end_seq, turn.prompt_seq], by)
+
+
+def _ends(turns: Iterable[TurnRow]) -> list[int]:
+    return [turn.end_seq for turn in turns if turn.end_seq is not None]
 
 
 def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:

@@ -115,6 +115,8 @@ class CallMessages:
             shown = [*output_blocks(call.get("output"), most)]
         if not shown:
             shown = [*output_blocks(call.get("rawOutput"), most)]
+        elif self._limits.is_full and "rawOutput" in call:
+            shown.append(json_block(call["rawOutput"], most, "raw output"))
         found += shown
         if error := call.get("error"):
             is_text = isinstance(error, str)

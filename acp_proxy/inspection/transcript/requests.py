@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from acp_proxy.inspection.describe.client_services import MCP_ERROR, mcp_error
 from acp_proxy.inspection.describe.errors import code_name, describe_error
 from acp_proxy.inspection.describe.questions import chosen_option
 from acp_proxy.inspection.describe.tools import NAMES, call_of, tool_input, tool_name
@@ -28,6 +29,7 @@ from acp_proxy.inspection.transcript.values import (
     TextLimits,
     TranscriptEntry,
 )
+from acp_proxy.protocol.dialects import MCP_MESSAGE
 from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.safe_text import plain
@@ -92,6 +94,8 @@ class AskedRequest:
             code = error.get("code") if isinstance(error, dict) else None
             name = code_name(code, self.dialect) if self.dialect else ""
             return plain(describe_error(error, name))[:_LONGEST] or "error", True
+        if self.method == MCP_MESSAGE and (error := mcp_error(self.result)):
+            return plain(f"{MCP_ERROR} {describe_error(error)}")[:_LONGEST], True
         return "", False
 
     def entry(
