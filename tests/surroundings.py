@@ -595,7 +595,7 @@ class _Builder:
 
 
 _CALL_UPDATES = ("tool_call", "tool_call_update", "tool_call_content_chunk")
-_UNBOUND = ("mcp/connect", "mcp/disconnect", "mcp/message", "elicitation/complete",
+_UNBOUND = ("elicitation/complete",
             "_auth/status_update", "_proxy/successor", "elicitation/create",
             "_zed.dev/workspace/buffers")  # fmt: skip
 """Methods that belong to the connection where they name no session."""
@@ -625,7 +625,7 @@ def _walk(value: Any) -> Iterator[tuple[str, Any]]:
 
 # Other runs
 
-_AGENTS = {"sessionId", "toolCallId", "planId", "messageId", "compactionId", "elicitationId",
+_AGENTS = {"sessionId", "senderSessionId", "recipientSessionId", "toolCallId", "planId", "messageId", "compactionId", "elicitationId",
            "promptId", "userMessageId"}  # fmt: skip
 """Members that hold ids which an agent makes up."""
 _CLIENTS = {"terminalId", "connectionId"}

@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from acp_proxy.protocol.dialects import DRAFT, OPENING, SUCCESSOR, V1, V2
-from acp_proxy.protocol.updates import WHOLE_MESSAGES
+from acp_proxy.protocol.updates import SUBAGENTS, WHOLE_MESSAGES
 
 UNSTABLE = "v1-unstable"
 """The parts of v1 that are allowed after both peers agreed to try them."""
@@ -187,6 +187,10 @@ TABLE: tuple[Position, ...] = (
     *_in(_UPDATE, _at("/params/update/content/*", _BLOCK), *WHOLE_MESSAGES),
     *_in(_UPDATE, _at("/params/update", _CALL), *_CALLS),
     *_in(_UPDATE, _at("/params/update/content", _PART), "tool_call_content_chunk"),
+    *(
+        Position(Role.SESSION, f"/params/update/{name}", _UPDATE, (UNSTABLE, V2), SUBAGENTS)
+        for name in ("sessionId", "senderSessionId", "recipientSessionId")
+    ),
     Position(Role.TERMINAL, "/params/update/terminalId", _UPDATE, (V2,)),
     Position(Role.PATH, "/params/update/cwd", _UPDATE, (V2,), ("terminal_update",)),
     Position(Role.STREAM, "/params/update/data", _UPDATE, (V2,), ("terminal_output_chunk",)),

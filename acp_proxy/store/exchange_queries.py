@@ -177,10 +177,13 @@ def error_count(rows: Rows) -> int:
 
 
 def first_request_of_sessions(rows: Rows) -> dict[str, int]:
-    """Returns the number of the first request about each session, in the order of the numbers."""
+    """Returns the number of the first request about each session, in the order of the numbers.
+
+    Those of nes/start are left out, since no prompt can be sent to them.
+    """
     sql = (
         "SELECT session, min(request_seq) AS seq FROM exchanges WHERE session IS NOT NULL"
-        " GROUP BY session ORDER BY min(request_seq)"
+        " GROUP BY session HAVING NOT max(method IS 'nes/start') ORDER BY min(request_seq)"
     )
     return {row["session"]: row["seq"] for row in rows.query(sql)}
 

@@ -218,8 +218,11 @@ class RecordedSteps:
             step.names_session = read(raw).session is not None
 
     def _is_inferred(self, method: str | None) -> bool:
-        """Whether a message's session is only known from the turn that is open."""
-        return self.dialect == DRAFT and (method or "").startswith(("fs/", "terminal/"))
+        """Whether a message's session is only known from other messages."""
+        is_unnamed = self.dialect == DRAFT and (method or "").startswith(
+            ("fs/", "terminal/", "_mcp/")
+        )
+        return is_unnamed or (method or "").startswith("mcp/")
 
     def _batch(self, step: Step) -> list[Step]:
         asked = self._exchanges("request_seq", step)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema_rs import Draft202012Validator
 
+from acp_proxy.conformance.checker import check
 from acp_proxy.conformance.message_types import packaged
 from acp_proxy.conformance.values import Severity
-from tests.judged import check_lines
+from tests.judged import reader_of
 from tests.schema_examples import SCHEMAS, Example, conversation, generate
 
 if TYPE_CHECKING:
@@ -36,11 +37,12 @@ def accusations(examples: Iterable[Example]) -> list[str]:
             types = dict(packaged(one.schema).types)
             validators[key] = Draft202012Validator({**one.form, "$defs": types}, offline=True)
         assert validators[key].is_valid(one.value), one
-        found += [
-            f"{one.schema} {one.method} {finding.rule} by {finding.by}: {finding.text}"
-            for finding in check_lines(conversation(one)).findings
-            if finding.severity is not Severity.INFO and finding.rule not in TRUE_OF_EXAMPLES
-        ]
+        with reader_of(conversation(one)) as reader:
+            found += [
+                f"{one.schema} {one.method} {finding.rule} by {finding.by}: {finding.text}"
+                for finding in check(reader).findings
+                if finding.severity is not Severity.INFO and finding.rule not in TRUE_OF_EXAMPLES
+            ]
     return found
 
 

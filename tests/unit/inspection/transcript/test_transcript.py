@@ -388,6 +388,18 @@ def test_limits_cut_and_leave_out() -> None:
     assert all(block.text.left_out == 0 for entry in full for block in entry.blocks)
 
 
+def test_the_raw_output_stands_beside_the_content_in_full() -> None:
+    """Without FULL only the content is shown, which says the same for people."""
+    talk = Talk()
+    shown = [{"type": "content", "content": {"type": "text", "text": "1 file"}}]
+    talk.ends("a", content=shown, rawOutput={"count": 1})
+    full = [i for i in items(talk, limits=FULL, turn=1) if isinstance(i, TranscriptEntry)]
+    (call,) = (entry for entry in full if entry.kind is EntryKind.TOOL_CALL)
+    assert texts(call) == [("output", "1 file"), ("raw output", '{\n  "count": 1\n}')]
+    (call,) = entries(talk)
+    assert texts(call) == [("output", "1 file")]
+
+
 def test_what_is_not_acp_is_shown() -> None:
     """Lines that are not messages, and answers without a request, are shown."""
     talk = Talk()
