@@ -224,10 +224,10 @@ class OpenRecording:
                 )
 
     def summary(self) -> "Summary":
-        """Returns the values that ``acp-proxy show`` prints: the peers, the turns, the problems."""
-        from acp_proxy.inspection.diagnosis.summary import summarize
+        """Returns the values that ``acp-proxy show`` prints: the peers, the turns, the findings."""
+        from acp_proxy.conformance.judgement import judged
 
-        return summarize(self._reader)
+        return judged(self._reader)
 
     def text_form(self, chosen: str = "") -> Iterator[bytes]:
         """Yields the lines of the text form, each with its newline.

@@ -31,6 +31,17 @@ def listed(words: Sequence[str], most: int) -> str:
     return ", ".join(words[:most]) + more
 
 
+def without_middle(text: str, most: int) -> str:
+    """Cuts the middle of a text that is too long; its end often has the reason.
+
+    Args:
+        text: the text.
+        most: the number of characters that are left, the ellipsis included.
+    """
+    end = most // 2
+    return text if len(text) <= most else f"{text[: most - end - 1]}…{text[len(text) - end :]}"
+
+
 def seconds(t_ns: int | None) -> str:
     """Writes a time since the start, in seconds; empty for None."""
     return "" if t_ns is None else f"{t_ns / 1e9:.3f}"

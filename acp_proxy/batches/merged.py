@@ -22,9 +22,9 @@ from acp_proxy.batches.results import (
     versions_of,
     worst_exit,
 )
-from acp_proxy.conformance.report import ReportedFinding
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.forms import converter
+from acp_proxy.inspection.findings import Finding
 
 _SHARD = re.compile(r"([1-9]\d{0,4})/([1-9]\d{0,4})", re.ASCII)
 _KINDS = [*VerdictKind]
@@ -136,7 +136,7 @@ def summary(merged: MergedResults) -> ResultsSummary:
     )
 
 
-def findings_of(verdict: JobVerdict) -> list[ReportedFinding]:
+def findings_of(verdict: JobVerdict) -> list[Finding]:
     """Returns the broken rules that a verdict lists; a sweep lists its runs instead.
 
     Raises:
@@ -145,7 +145,7 @@ def findings_of(verdict: JobVerdict) -> list[ReportedFinding]:
     if verdict.command == SWEEP:
         return []
     try:
-        found = [converter.structure(dict(one), ReportedFinding) for one in verdict.findings or ()]
+        found = [converter.structure(dict(one), Finding) for one in verdict.findings or ()]
     except Exception:  # whatever the values of a stranger do to a converter
         raise ValueError("expected findings of a check") from None
     if any(one.line is not None and one.line < 1 for one in found):

@@ -183,14 +183,14 @@ def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
 def _check_of(options: tuple[str, ...]) -> tuple[click.Context, Callable[..., Any], set[str]]:
     """Reads the options of a check once for all its recordings."""
     from acp_proxy.cli.commands.inspect.check import check
-    from acp_proxy.conformance.checker import check as check_recording
     from acp_proxy.conformance.choice import chosen_rules
+    from acp_proxy.conformance.judgement import judge
     from acp_proxy.conformance.schema_check import SchemaSet
 
     ctx = check.make_context("check", [*options])
     schema = ctx.params["schema"]
     schemas = None if schema is None else SchemaSet.of_file(schema)
-    find = partial(check_recording, dialect=ctx.params["dialect"], schemas=schemas)
+    find = partial(judge, dialect=ctx.params["dialect"], schemas=schemas)
     return ctx, find, {*chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])}
 
 
@@ -227,10 +227,10 @@ _PERFORM = {"verify": _verify, "check": _check, "faults sweep": _sweep}
 
 def _with_findings(verdict: JobVerdict, checked: "CheckedRecording") -> JobVerdict:
     """Adds what a check has found that is not known, the worst first."""
-    from acp_proxy.conformance.report import worst_first
     from acp_proxy.forms import converter
+    from acp_proxy.inspection.findings import in_order
 
-    found = worst_first(one for one in checked.findings if not one.known)[:MOST_FINDINGS]
+    found = in_order(one for one in checked.findings if not one.known)[:MOST_FINDINGS]
     listed = tuple(converter.unstructure(one) for one in found)
     return evolve(verdict, broken=sum(checked.counts.values()), findings=listed)
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.conformance.values import CheckFinding
 from acp_proxy.errors import BadBaseline
 from acp_proxy.forms import converter
+from acp_proxy.inspection.findings import Finding
 from acp_proxy.plain_files import reason
 from acp_proxy.redaction.markers import MARKER
 
@@ -34,7 +34,7 @@ _OPAQUE = re.compile(r'"[A-Za-z_.-]{16,}…?"?')
 """A value without blanks that is long and has no digit; most are ids."""
 _MARKS = re.compile(r'["…]')
 
-Key = tuple[str, str, str]
+Key = tuple[str, str | None, str]
 """Rule, side and fingerprint of a finding."""
 
 
@@ -43,7 +43,7 @@ class KnownFinding:
     """Findings that are alike."""
 
     rule: str
-    by: str
+    by: str | None
     fingerprint: str
     count: int
     text: str
@@ -69,7 +69,7 @@ class Baseline:
         for one in self.known:
             self._left[one.rule, one.by, one.fingerprint] += one.count
 
-    def has(self, finding: CheckFinding) -> bool:
+    def has(self, finding: Finding) -> bool:
         """Whether a finding is known; each time that it is, one fewer is left."""
         key = finding.rule, finding.by, fingerprint(finding)
         return self.use(key, 1) == 1
@@ -98,7 +98,7 @@ class BaselineWriter:
         """How many findings were added."""
         return self._counts.total()
 
-    def add(self, finding: CheckFinding) -> bool:
+    def add(self, finding: Finding) -> bool:
         """Adds a finding; returns True, since it is known from now on."""
         key = finding.rule, finding.by, fingerprint(finding)
         return self.add_many(key, 1, generic(finding.text)) == 1
@@ -124,7 +124,8 @@ class BaselineWriter:
         """
         kept = [one for one in before.known if one.rule not in chosen]
         found = [KnownFinding(*key, n, self._texts[key]) for key, n in self._counts.items() if n]
-        every = sorted([*kept, *found], key=lambda one: (one.rule, one.by, one.text, one.count))
+        every = [*kept, *found]
+        every.sort(key=lambda one: (one.rule, one.by or "", one.text, one.count))
         return json.dumps(converter.unstructure(_File(_FORMAT, every)), indent=2) + "\n"
 
 
@@ -151,9 +152,9 @@ def read_baseline(path: Path) -> Baseline:
         raise BadBaseline(path, f"expected findings with {expected}") from None
 
 
-def fingerprint(finding: CheckFinding) -> str:
+def fingerprint(finding: Finding) -> str:
     """Returns what a finding has in common with its like in another run of the scenario."""
-    parts = [finding.rule, finding.by, finding.method or "", generic(finding.text)]
+    parts = [finding.rule, finding.by or "", finding.method or "", generic(finding.text)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:_LENGTH]
 
 

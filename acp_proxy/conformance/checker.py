@@ -19,13 +19,13 @@ from acp_proxy.conformance.unpaired_messages import follow_odd
 from acp_proxy.conformance.values import (
     SEVERITIES,
     Breach,
-    CheckFinding,
     ConformanceResult,
     Rule,
     RuleCount,
     Severity,
     UncheckedRules,
 )
+from acp_proxy.inspection.findings import Finding
 from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import WaitTracker
 from acp_proxy.protocol.connection_state import Transition
@@ -110,13 +110,14 @@ class Checker:
             notes=_unchecked_note(recording, unchecked, sum(rule.id in skipped for rule in held)),
             unchecked=unchecked,
         )
-        self._counts: dict[tuple[str, str], RuleCount] = {}
+        self._counts: dict[tuple[str, str | None], RuleCount] = {}
 
-    def read(self, watch: Watch = iter) -> ConformanceResult:
-        """Reads all frames.
+    def read(self, watch: Watch = iter, most: int | None = None) -> ConformanceResult:
+        """Reads all frames, or the first ones; then it judges nothing that a later one may explain.
 
         Args:
             watch: receives all frames and passes them on.
+            most: the largest number of frames that are checked; None for all.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -138,13 +139,17 @@ class Checker:
                 event = next(upcoming, None)
             if run.kind == "stderr" or run.stream not in _DIRECTIONS:
                 continue
+            if self._result.frames == most:
+                self._result.is_whole = False
+                break
             self._result.frames += 1
-            last_ns = run.last_ns
+            last_ns, self._result.last_seq = run.last_ns, run.seq
             self._take_frame(run, message, done)
-        for late in chain([] if event is None else [event], upcoming):
-            self._take_event(late)
-            last_ns = max(last_ns, late.t_ns)
-        self._end(last_ns)
+        if self._result.is_whole:
+            for late in chain([] if event is None else [event], upcoming):
+                self._take_event(late)
+                last_ns = max(last_ns, late.t_ns)
+            self._end(last_ns)
         order = {severity: at for at, severity in enumerate(SEVERITIES)}
         self._result.findings.sort(key=lambda one: one.seq)
         self._result.counts = sorted(
@@ -260,24 +265,6 @@ class Checker:
         for rule_id, function in self._at_end:
             for breach in function(talk):
                 self._add(rule_id, breach, None)
-        if (note := self._open_prompt()) is not None:
-            self._result.notes.append(note)
-
-    def _open_prompt(self) -> str | None:
-        """Says that a prompt has no answer, where that is nobody's breach: a person may hang."""
-        talk = self._conversation
-        charged = {seq for one in self._result.findings for seq in (one.seq, *one.related)}
-        prompts = [one.seq for one in talk.open_at_leaving if one.method == PROMPT]
-        is_explained = any(one.seq in charged for one in talk.open_at_leaving)
-        if talk.left == AGENT or not prompts or is_explained:
-            return None
-        if self._reader.recording.origin is not None:
-            return None
-        when = "was not answered" if talk.is_over else "is not answered yet"
-        return (
-            f"{PROMPT} #{prompts[0]} {when}, and no rule says how long an answer may take;"
-            " `acp-proxy show` says who waits for whom"
-        )
 
     def _add(self, rule_id: str, breach: Breach, seen: CheckedMessage | None) -> None:
         rule: Rule = self._rules[rule_id]
@@ -299,7 +286,7 @@ class Checker:
             return
         about = seen if seen is not None and seq == seen.seq else None
         self._result.findings.append(
-            CheckFinding(
+            Finding(
                 rule=rule_id,
                 severity=severity,
                 by=by,
@@ -346,6 +333,7 @@ def check(
     chosen: Collection[str] | None = None,
     watch: Watch = iter,
     schemas: SchemaSet | None = None,
+    most: int | None = None,
 ) -> ConformanceResult:
     """Checks a recording against the rules of its dialect.
 
@@ -355,14 +343,15 @@ def check(
         chosen: the rules to check; None for all.
         watch: receives all frames and passes them on.
         schemas: the types that hold in place of those of the dialect.
+        most: the largest number of frames that are checked; None for all.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
     """
-    return Checker(reader, dialect, chosen, schemas).read(watch)
+    return Checker(reader, dialect, chosen, schemas).read(watch, most)
 
 
-def worst(findings: Sequence[CheckFinding]) -> Severity | None:
+def worst(findings: Sequence[Finding]) -> Severity | None:
     """Returns the worst severity of findings; None if there are none."""
     present = {finding.severity for finding in findings}
     return next((severity for severity in SEVERITIES if severity in present), None)

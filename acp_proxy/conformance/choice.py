@@ -5,22 +5,25 @@ from collections.abc import Collection, Iterable
 from acp_proxy.conformance.catalogue import left_out, rules
 from acp_proxy.conformance.values import UncheckedRules
 from acp_proxy.errors import NoSuchRule
+from acp_proxy.inspection.findings import CONVERSATION
 from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import did_you_mean
+
+_ASKED_FOR = frozenset({"tool.no-progress"})
+"""Rules that are only told when they are asked for by name: many healthy agents break them."""
 
 
 def chosen_rules(wanted: Collection[str], ignored: Collection[str]) -> frozenset[str]:
     """Returns the rules that are to be reported.
 
     Args:
-        wanted: names of rules and of groups; all rules if there are none.
+        wanted: names of rules and of groups; if there are none, all but `_ASKED_FOR`.
         ignored: names of those that are not to be reported.
 
     Raises:
         NoSuchRule: no rule or group has a name, or the rule is not checked.
     """
-    every = frozenset(rules())
-    chosen = frozenset(_named(wanted)) if wanted else every
+    chosen = frozenset(_named(wanted)) if wanted else frozenset(rules()) - _ASKED_FOR
     return chosen - frozenset(_named(ignored))
 
 
@@ -36,7 +39,8 @@ def looked_at(
     """
     from acp_proxy.conformance.rules import load  # late: it takes a while, and names need no rule
 
-    found = {*load().ids()} - {name for one in unchecked for name in one.rules}
+    found = {*load().ids(), *(one.id for one in rules().values() if one.group in CONVERSATION)}
+    found -= {name for one in unchecked for name in one.rules}
     return [
         rule.id
         for rule in rules().values()
@@ -59,7 +63,11 @@ def _named(words: Iterable[str]) -> Iterable[str]:
         name = word.removesuffix(".*")
         if name in left_out():
             raise NoSuchRule(f"rule {name} is not checked: {left_out()[name]}")
-        found = [rule.id for rule in rules().values() if name in (rule.id, rule.group)]
+        found = [
+            rule.id
+            for rule in rules().values()
+            if name == rule.id or (name == rule.group and rule.id not in _ASKED_FOR)
+        ]
         if not found:
             raise no_such_rule(word)
         yield from found

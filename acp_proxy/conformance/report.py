@@ -1,48 +1,29 @@
 """The report of a check of some recordings, whose members ``docs/json.md`` documents."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from attrs import define, evolve, field, frozen
 
 from acp_proxy.conformance.baseline import Baseline, BaselineWriter, fingerprint
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.choice import looked_at
+from acp_proxy.conformance.judgement import merged
 from acp_proxy.conformance.values import (
     SEVERITIES,
-    CheckFinding,
     ConformanceResult,
     RuleCount,
     Severity,
     UncheckedRules,
 )
+from acp_proxy.inspection.findings import Finding
 from acp_proxy.recording import Recording
 from acp_proxy.store.frame_queries import labels_of_frames
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_lines import text_lines
 
-
-@frozen
-class ReportedFinding:
-    """A finding, and where the rule is written."""
-
-    rule: str
-    severity: Severity
-    by: str
-    seq: int
-    related: tuple[int, ...]
-    place: str | None
-    text: str
-    method: str | None
-    session: str | None
-    turn: int | None
-    source: tuple[str, ...]
-    line: int | None
-    """Of the frame, in the text form; None if it has none."""
-    fingerprint: str
-    """What it has in common with its like in another run; see `baseline`."""
-    known: bool
-    """Whether the baseline has it, so that it does not count."""
+INCOMPLETE = 3
+"""The exit code for a recording whose recorder was killed."""
 
 
 @frozen
@@ -58,8 +39,10 @@ class CheckedRecording:
     """How many were checked."""
     frames: int
     """How many were looked at."""
-    findings: list[ReportedFinding]
-    """At most 1,000 of each rule, by frame."""
+    is_whole: bool
+    """Whether those are all frames."""
+    findings: list[Finding]
+    """At most 1,000 of each rule, in the order of `in_order`."""
     broken: list[RuleCount]
     """All of them, known ones as well, by rule and side, the worst first."""
     counts: dict[str, int]
@@ -87,16 +70,19 @@ class CheckReport:
     """Findings that are not known, by severity."""
     known: int = 0
     exit: int = 0
-    """The exit code: 1 if a finding that is not known is as severe as `fail_on`."""
+    """The exit code: 3 if a recorder was killed, so that a recording is not complete; else 1 if a
+    finding that is not known is as severe as `fail_on`."""
 
     def add(self, one: CheckedRecording) -> None:
         """Adds what was found in a recording."""
         self.recordings.append(one)
         self.known += one.known
+        if one.recording.state == "incomplete" and not one.live:
+            self.exit = INCOMPLETE
         for severity in SEVERITIES:
             self.counts[severity.value] = self.counts.get(severity.value, 0) + one.counts[severity]
         if one.fails(self.fail_on):
-            self.exit = 1
+            self.exit = self.exit or 1
 
 
 def is_failing(severity: Severity, fail_on: str) -> bool:
@@ -133,10 +119,10 @@ def reported(
     """
     baseline = baseline or Baseline()
     is_known = baseline.has if written is None else written.add
-    findings = _labelled(reader, [one for one in result.findings if one.rule in chosen])
+    findings, broken = merged(result, chosen)
+    findings = _labelled(reader, findings)
     lines = text_lines(reader, {one.seq for one in findings})
     listed = [_reported(one, lines.get(one.seq), known=is_known(one)) for one in findings]
-    broken = [one for one in result.counts if one.rule in chosen]
     counts = {severity.value: 0 for severity in SEVERITIES}
     for one in listed:
         counts[one.severity] += not one.known
@@ -156,6 +142,7 @@ def reported(
         dialect_reason=result.dialect_reason,
         rules=len(looked_at(chosen, result.dialect, result.unchecked)),
         frames=result.frames,
+        is_whole=result.is_whole,
         findings=listed,
         broken=broken,
         counts=counts,
@@ -167,21 +154,7 @@ def reported(
     )
 
 
-def worst_first(findings: Iterable[ReportedFinding]) -> list[ReportedFinding]:
-    """Returns findings in the order of their severity, and of their frames."""
-    return sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), one.seq))
-
-
-def by_rule(findings: Iterable[ReportedFinding]) -> list[list[ReportedFinding]]:
-    """Returns findings that are not known, by the rule and the side, the worst first."""
-    groups: dict[tuple[str, str], list[ReportedFinding]] = {}
-    for finding in worst_first(findings):
-        if not finding.known:
-            groups.setdefault((finding.rule, finding.by), []).append(finding)
-    return [*groups.values()]
-
-
-def _labelled(reader: RecordingReader, findings: list[CheckFinding]) -> list[CheckFinding]:
+def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]:
     """Gives a finding about an earlier frame the method, the session and the turn of that."""
     bare = {one.seq for one in findings if one.method is None}
     labels = {one.seq: one for one in labels_of_frames(reader, bare)} if bare else {}
@@ -193,20 +166,6 @@ def _labelled(reader: RecordingReader, findings: list[CheckFinding]) -> list[Che
     ]
 
 
-def _reported(one: CheckFinding, line: int | None, *, known: bool) -> ReportedFinding:
-    return ReportedFinding(
-        rule=one.rule,
-        severity=one.severity,
-        by=one.by,
-        seq=one.seq,
-        related=one.related,
-        place=one.place,
-        text=one.text,
-        method=one.method,
-        session=one.session,
-        turn=one.turn,
-        source=rules()[one.rule].source,
-        line=line,
-        fingerprint=fingerprint(one),
-        known=known,
-    )
+def _reported(one: Finding, line: int | None, *, known: bool) -> Finding:
+    source, print_ = rules()[one.rule].source, fingerprint(one)
+    return evolve(one, source=source, line=line, fingerprint=print_, known=known)

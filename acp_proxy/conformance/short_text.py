@@ -1,13 +1,14 @@
 """What a check found, in a few lines of text: for stderr and for the reports of tests."""
 
-from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, by_rule
+from acp_proxy.conformance.report import CheckedRecording
 from acp_proxy.conformance.values import SEVERITIES, Severity
+from acp_proxy.inspection.findings import Finding, by_rule
 from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import counted
 
 MOST = 18
 """Rules that are listed."""
-_MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "-"}
+MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "-"}
 _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
 
 
@@ -19,7 +20,7 @@ def short_text(one: CheckedRecording, most: int = MOST) -> list[str]:
         most: the largest number of rules that are listed.
     """
     looked = f"{counted(one.rules, 'rule')} of {one.dialect or V1} looked at"
-    totals = severities(one.counts) or "no rule is broken"
+    totals = severities(one.counts) or "nothing is wrong"
     lines = [f"{totals}: {looked} {counted(one.frames, 'frame')}"]
     lines += one.notes
     groups = by_rule(one.findings)
@@ -49,7 +50,7 @@ def severity_text(severity: Severity, counts: dict[str, int]) -> str:
     return f"{count:,} {severity.value if count == 1 else _PLURALS[severity]}"
 
 
-def group_text(findings: list[ReportedFinding]) -> str:
+def group_text(findings: list[Finding]) -> str:
     """Returns a line on the findings of one rule, by one side.
 
     Args:
@@ -58,4 +59,4 @@ def group_text(findings: list[ReportedFinding]) -> str:
     first = findings[0]
     times = f", {len(findings):,} times" if len(findings) > 1 else ""
     where = f"#{first.seq} {first.method}" if first.method else f"#{first.seq}"
-    return f"{_MARKS[first.severity]} {first.rule} by the {first.by}{times}: {where}: {first.text}"
+    return f"{MARKS[first.severity]} {first.rule} {first.whose}{times}: {where}: {first.text}"

@@ -1,24 +1,12 @@
 """The values of a check, whose members ``docs/json.md`` documents for programs."""
 
-from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from attrs import define, field, frozen
 
-
-class Severity(StrEnum):
-    """How much it matters that a rule was broken."""
-
-    ERROR = "error"
-    """A must of the specification was broken, or the exchange cannot be understood."""
-    WARNING = "warning"
-    """A should was broken; or a must, where a race or a newer version may explain it."""
-    INFO = "info"
-    """A hint."""
-
-
-SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
-"""The worst first."""
+from acp_proxy.inspection.findings import SEVERITIES as SEVERITIES
+from acp_proxy.inspection.findings import Finding
+from acp_proxy.inspection.findings import Severity as Severity
 
 
 @frozen
@@ -82,32 +70,12 @@ def frames_of(*ones: HasFrame | int | None) -> tuple[int, ...]:
     return tuple(seq for seq in seqs if seq is not None)
 
 
-@frozen
-class CheckFinding:
-    """One breach of a rule."""
-
-    rule: str
-    severity: Severity
-    by: str
-    """client or agent."""
-    seq: int
-    """The frame at which it shows."""
-    text: str
-    related: tuple[int, ...] = ()
-    place: str | None = None
-    """The JSON pointer to the value that breaks it."""
-    method: str | None = None
-    """Of the message, or of the request that it answers."""
-    session: str | None = None
-    turn: int | None = None
-
-
 @define
 class RuleCount:
     """How often one side broke a rule."""
 
     rule: str
-    by: str
+    by: str | None
     severity: Severity
     count: int
 
@@ -130,7 +98,11 @@ class ConformanceResult:
     dialect_reason: str | None
     frames: int = 0
     """Frames that were checked; lines on stderr are not among them."""
-    findings: list[CheckFinding] = field(factory=list)
+    last_seq: int = 0
+    """The last of them."""
+    is_whole: bool = True
+    """Whether all frames were checked."""
+    findings: list[Finding] = field(factory=list)
     """The first thousand of each rule, in the order of the frames."""
     counts: list[RuleCount] = field(factory=list)
     """All of them, by rule and side, the worst first."""

@@ -9,7 +9,7 @@ from acp_proxy.doctor.context import DoctorContext, error, ok, warning
 from acp_proxy.doctor.values import CheckResult
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.inspection.diagnosis.summary import summarize
-from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.inspection.findings import Severity
 from acp_proxy.store.directory import paths
 from acp_proxy.store.log_recovery import has_recorder
 from acp_proxy.store.reader import RecordingReader
@@ -45,7 +45,7 @@ def _running(context: DoctorContext, path: Path) -> CheckResult | None:
         return error("running", str(e))
     if not summary.live:
         return None
-    problems = [finding.text for finding in summary.findings if finding.severity == PROBLEM]
+    problems = [finding.text for finding in summary.findings if finding.severity is Severity.ERROR]
     if problems:
         more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
         show = context.command("inspect", "show", path)

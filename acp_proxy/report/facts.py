@@ -3,23 +3,21 @@
 Nothing is computed here that a command does not print; a list is cut, and says how much is left.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
 from attrs import evolve, frozen
 
-from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, by_rule
+from acp_proxy.inspection.diagnosis.agent_end import ENDED
 from acp_proxy.inspection.diagnosis.values import (
     FailedCall,
-    Finding,
     OpenRequest,
     PersonRequest,
     Summary,
     TurnSummary,
-    count_problems,
 )
 from acp_proxy.inspection.fault_effects import FiredRule
+from acp_proxy.inspection.findings import CONVERSATION, Finding, by_rule
 from acp_proxy.inspection.measures.statistics import Statistics
 from acp_proxy.inspection.measures.traffic import CallStatistics
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
@@ -27,12 +25,12 @@ from acp_proxy.inspection.origins import known_value, origin_rows, why_no_times
 from acp_proxy.protocol.updates import FAILED
 from acp_proxy.recording import Recording
 from acp_proxy.report.model import ReportData
-from acp_proxy.report.verdict import PairOf, Verdict, ended_by_itself, find_verdict
+from acp_proxy.report.verdict import Verdict, find_verdict
 
 _MOST = 100
 """Turns, permissions and requests."""
 _MOST_OF_KIND = 20
-"""Problems of one kind."""
+"""Findings about the conversation, of one kind."""
 _SHOWN_OF_RULE = 3
 """Cases of one rule and one side that are told one by one."""
 _MOST_OF_RULE = 10
@@ -74,20 +72,11 @@ class Contents:
 
 
 @frozen
-class Problem:
-    """Something that went wrong, or is worth knowing."""
+class FindingGroup:
+    """What one side did against one rule, or what went wrong in one way."""
 
-    finding: Finding
-    unnamed: list[int]
-    """Those of its frames that its sentence does not name."""
-
-
-@frozen
-class BrokenRule:
-    """One rule that one side broke."""
-
-    shown: list[ReportedFinding]
-    """The first of the worst, each with what happened."""
+    shown: list[Finding]
+    """The first, each with what happened."""
     also: list[int]
     """The frames of others."""
     more: int
@@ -123,18 +112,14 @@ class HeadFacts:
     contents: Contents
     summary: Summary
     statistics: Statistics
-    checked: CheckedRecording | None
     verdict: Verdict
     faults: list[FiredRule]
     faulted_frames: int
     first_faulted: int | None
     has_crashed: bool
     """Whether the agent ended by itself in the middle of something."""
-    problems: list[Shortened[Problem]]
-    """By kind."""
-    problem_count: int
-    remark_count: int
-    rules: list[BrokenRule]
+    findings: list[FindingGroup]
+    """In the order of all commands."""
     turns: Shortened[TurnFacts]
     longest_ns: int
     """The turn that has the longest bar."""
@@ -150,25 +135,21 @@ class HeadFacts:
     """Why it is not shown on what time was spent; empty if it is."""
 
 
-def head_facts(
-    data: ReportData, rows: int, masked: str, pair_of: PairOf, *, is_private: bool = False
-) -> HeadFacts:
+def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = False) -> HeadFacts:
     """Chooses what the head of a report shows.
 
     Args:
         data: what the report says of the whole recording.
         rows: how many frames and events the file has.
         masked: what is masked in it, in words.
-        pair_of: finds the other half of an exchange.
         is_private: whether what was said is masked as well.
     """
-    summary, statistics, checked = data.summary, data.statistics, data.checked
+    summary, statistics = data.summary, data.statistics
     options = data.options
     contents = Contents(
         rows, data.rows_in_recording, options.filter.strip(), options.turn, options.payloads,
         not data.is_masked, masked, is_private,
     )  # fmt: skip
-    problem_count = count_problems(summary)
     open_count = sum(method.unanswered for method in statistics.methods)
     failed_count = sum(tally.statuses.get(one, 0) for tally in summary.tool_calls for one in FAILED)
     recording = summary.recording
@@ -179,16 +160,12 @@ def head_facts(
         contents=contents,
         summary=evolve(summary, recording=_with_clock(recording)),
         statistics=statistics,
-        checked=checked,
-        verdict=find_verdict(summary, checked, pair_of),
+        verdict=find_verdict(summary),
         faults=data.faults,
         faulted_frames=data.faulted_frames,
         first_faulted=min((seq for rule in data.faults for seq in rule.seqs), default=None),
-        has_crashed=any(map(ended_by_itself, summary.findings)),
-        problems=_problems(summary),
-        problem_count=problem_count,
-        remark_count=sum(summary.finding_counts.values()) - problem_count,
-        rules=_rules(checked),
+        has_crashed=any(one.rule == ENDED for one in summary.findings),
+        findings=[_group(found, summary) for found in by_rule(summary.findings)],
         turns=shortened(_turns(summary, times), _MOST),
         longest_ns=max((turn.duration_ns for turn in times), default=0),
         spent=bar(total, sum(total.values())),
@@ -236,34 +213,13 @@ def _with_clock(recording: Recording) -> Recording:
     return evolve(recording, started_at=recording.clock().isoformat())
 
 
-def _problems(summary: Summary) -> list[Shortened[Problem]]:
-    kinds: dict[str, list[Problem]] = {}
-    for finding in summary.findings:
-        kinds.setdefault(finding.kind, []).append(_problem(finding))
-    return [
-        shortened(found, _MOST_OF_KIND, summary.finding_counts[kind])
-        for kind, found in kinds.items()
-    ]
-
-
-def _problem(finding: Finding) -> Problem:
-    unnamed = [seq for seq in finding.seqs if not re.search(rf"#{seq}\b", finding.text)]
-    return Problem(finding, unnamed)
-
-
-def _rules(checked: CheckedRecording | None) -> list[BrokenRule]:
-    if checked is None:
-        return []
-    counts = {(one.rule, one.by): one.count for one in checked.broken}
-    return [_rule(group, counts[group[0].rule, group[0].by]) for group in by_rule(checked.findings)]
-
-
-def _rule(findings: list[ReportedFinding], count: int) -> BrokenRule:
-    """Makes one value of what one side did against one rule, the worst first."""
-    shown, others = findings[:_SHOWN_OF_RULE], findings[_SHOWN_OF_RULE:]
+def _group(findings: list[Finding], summary: Summary) -> FindingGroup:
+    most = _MOST_OF_KIND if findings[0].group in CONVERSATION else _SHOWN_OF_RULE
+    shown, others = findings[:most], findings[most:]
     also = sorted({finding.seq for finding in others})[:_MOST_OF_RULE]
-    more = max(0, count - len(shown) - len(also))
-    return BrokenRule(shown, also, more)
+    of_rule = [one for one in summary.findings if one.rule == findings[0].rule]
+    unlisted = summary.finding_counts[findings[0].rule] - len(of_rule)
+    return FindingGroup(shown, also, len(findings) + unlisted - len(shown) - len(also))
 
 
 def _turns(summary: Summary, measured: Sequence[TurnTime]) -> list[TurnFacts]:

@@ -5,12 +5,9 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from acp_proxy.conformance.checker import check
-from acp_proxy.conformance.choice import chosen_rules
-from acp_proxy.conformance.report import CheckedRecording, reported
+from acp_proxy.conformance.judgement import judged
 from acp_proxy.filters import EVERYTHING, Filter, all_of
 from acp_proxy.inspection.choice import of_turn
-from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.inspection.diagnosis.values import Summary
 from acp_proxy.inspection.fault_effects import FiredRule, read_rules
 from acp_proxy.inspection.measures.statistics import Statistics, gather, waterfalls, with_texts
@@ -25,7 +22,9 @@ from acp_proxy.store.reader import RecordingReader
 Watch = Callable[[Iterator[Any]], Iterator[Any]]
 
 MOST_CHECKED = 20_000
-"""Frames of the largest recording that is checked without being asked for."""
+"""Frames whose messages are checked for broken rules without being asked for."""
+_MOST_LISTED = 1_000
+"""Findings of each rule that a report has."""
 _MOST_STEPS = 2_000
 """Steps of a turn that are kept, the longest ones."""
 _MOST_STEPS_OF_ALL = 30_000
@@ -45,7 +44,7 @@ class ReportOptions:
     payloads: bool = True
     """Whether the report has the bytes of the lines."""
     check: bool | None = None
-    """Whether to check the rules of the protocol; None for recordings that are not large."""
+    """Whether to check the rules of the protocol in all frames; None for the first ones."""
     now_ns: int | None = None
     """The monotonic clock, for a recording that is still made; see `summarize`."""
 
@@ -74,8 +73,6 @@ class ReportData:
     """Of the whole recording, as the summary; without a waterfall."""
     waterfalls: list[TurnWaterfall]
     """One of each turn of `statistics`, in their order; if one turn was chosen, only that of it."""
-    checked: CheckedRecording | None
-    """What a check found; None if the rules were not checked."""
     faults: list[FiredRule]
     """What each rule of the plan did; empty without one."""
     faulted_frames: int
@@ -105,10 +102,7 @@ def read_report_data(
     statistics = gather(reader, watch=watch)
     turns = [with_texts(reader, turn) for turn in statistics.turns]
     frames = reader.count()
-    is_checked = frames <= MOST_CHECKED if options.check is None else options.check
-    checked = None
-    if is_checked:
-        checked = reported(reader, check(reader, watch=watch), chosen_rules((), ()))
+    most = MOST_CHECKED if options.check is None else None if options.check else 0
     shown = [turn for turn in turns if options.turn is None or turn.id == options.turn]
     falls: list[TurnWaterfall] = []
     if reader.recording.has_shares:
@@ -116,10 +110,9 @@ def read_report_data(
     return ReportData(
         name=reader.recording.name,
         options=options,
-        summary=summarize(reader, options.now_ns, watch),
+        summary=judged(reader, options.now_ns, watch, most=most, listed=_MOST_LISTED),
         statistics=evolve(statistics, turns=turns),
         waterfalls=falls,
-        checked=checked,
         faults=read_rules(reader),
         faulted_frames=count_faulted_frames(reader),
         rows_in_recording=frames + sum(1 for _ in reader.events()),
@@ -153,7 +146,7 @@ def described(data: ReportData) -> dict[str, Any]:
     """Returns the members of ``meta`` that are about the whole recording, as plain values."""
     from acp_proxy.inspection.origins import known_json, why_no_times
 
-    checked, recording = data.checked, data.summary.recording
+    recording = data.summary.recording
     has_clock = recording.has_date and recording.has_durations
     is_whole = not data.options.filter.strip() and data.options.turn is None
     values = {
@@ -167,7 +160,6 @@ def described(data: ReportData) -> dict[str, Any]:
         "summary": data.summary,
         "stats": data.statistics,
         "waterfalls": data.waterfalls,
-        "check": None if checked is None else {"checked": True, "findings": checked.findings},
         "known_labels_complete": is_whole,
         "last_turn": data.last_turn,
     }

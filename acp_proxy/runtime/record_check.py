@@ -25,7 +25,13 @@ def _load() -> None:
     from acp_proxy.conformance.schema_check import SchemaSet
     from acp_proxy.protocol.dialects import V1
 
-    for name in ("conformance.report", "conformance.short_text", "store.reader"):
+    names = (
+        "conformance.judgement",
+        "conformance.report",
+        "conformance.short_text",
+        "store.reader",
+    )
+    for name in names:
         import_module(f"acp_proxy.{name}")
     load()
     SchemaSet.of_dialect(V1).compile()
@@ -52,15 +58,15 @@ def report_findings(path: Path, deadline: float) -> None:
 def _check(path: Path, lines: list[str]) -> None:
     """Adds the lines to a list, all at once; nothing if that is impossible."""
     try:
-        from acp_proxy.conformance.catalogue import rules
-        from acp_proxy.conformance.checker import check
+        from acp_proxy.conformance.choice import chosen_rules
+        from acp_proxy.conformance.judgement import judge
         from acp_proxy.conformance.report import reported
         from acp_proxy.conformance.short_text import short_text
         from acp_proxy.safe_text import visible
         from acp_proxy.store.reader import RecordingReader
 
         with RecordingReader(path) as reader:
-            found = short_text(reported(reader, check(reader), rules()))
+            found = short_text(reported(reader, judge(reader), chosen_rules((), ())))
         if len(found) > 1:
             found.append(f"`acp-proxy check {shlex.quote(str(path))}` has all of it")
         lines += map(visible, found)

@@ -215,37 +215,19 @@ def labels_of(rows: Rows, column: str) -> list[str]:
     return [row["text"] for row in rows.query(sql)]
 
 
-def updates_outside_turns(rows: Rows, spans: Iterable[Span]) -> Iterator[TimedFrame]:
-    """Yields the session updates of no turn that lie within some stretches.
+def first_message(rows: Rows, stream: str, after: int = 0) -> TimedFrame | None:
+    """Returns the first message of a stream; None if it has none.
 
     Args:
         rows: the recording.
-        spans: the stretches, which do not overlap; both ends are excluded.
-    """
-    sql = (
-        "SELECT seq, t_ns, session FROM frames WHERE seq > ? AND seq < ? AND turn IS NULL"
-        " AND method || '' = 'session/update' AND stream = 'to-client' AND kind = 'notification'"
-    )
-    # `|| ''` keeps SQLite from the index of methods, by which it would read all updates again
-    # for each stretch.
-    for span in spans:
-        yield from (TimedFrame(*row.values()) for row in rows.query(sql, span))
-
-
-def batches_of_agent(rows: Rows, after: int, largest: int, most: int) -> Iterator[Row]:
-    """Yields batches that the agent sent.
-
-    Args:
-        rows: the recording.
+        stream: the stream.
         after: only those beyond this number.
-        largest: only those with at most so many bytes.
-        most: the largest count.
     """
     sql = (
-        "SELECT seq, t_ns, stream, raw FROM frames WHERE kind = 'batch' AND seq > ?"
-        f" AND stream = 'to-client' AND size <= {largest} ORDER BY seq LIMIT {most}"
+        "SELECT seq, t_ns, session FROM frames WHERE stream = ? AND seq > ?"
+        " AND kind NOT IN ('invalid', 'blank') ORDER BY seq LIMIT 1"
     )
-    return rows.query(sql, (after,))
+    return next((TimedFrame(*row.values()) for row in rows.query(sql, (stream, after))), None)
 
 
 def small_updates_of_turn(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attrs import frozen
 
@@ -29,8 +29,9 @@ Mapped = Callable[
     [Callable[[Path], "ListedRecording"], Iterable[Path]], Iterator["ListedRecording"]
 ]
 """A function like `map`, from paths to listed recordings."""
-ProblemCheck = Callable[[RecordingReader], bool]
-"""Tells whether a conversation has a problem; may raise `UnreadableRecording`."""
+FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str]]
+"""Returns what is wrong with a conversation, and for whom it waits, in words; may raise
+`UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
 """Bytes of a prompt that are read for a list."""
@@ -48,8 +49,10 @@ class ListedRecording:
     live: bool = False
     problem: str | None = None
     """Why it cannot be read, or what is wrong with the file."""
-    has_problem: bool | None = None
-    """Whether the conversation has a problem; None if it was not checked or could not be read."""
+    findings: tuple[Any, ...] | None = None
+    """What is wrong with the conversation; None if it was not looked for or could not be read."""
+    waiting: str = ""
+    """For whom a running conversation waits."""
     has_faults: bool = False
     """Whether a fault fired in the conversation."""
     frames: int = 0
@@ -73,7 +76,7 @@ class ListedRecording:
 
 def list_recordings(
     recordings: Iterable[Path],
-    has_problem: ProblemCheck | None = None,
+    find: FindingSearch | None = None,
     *,
     unredacted: bool = False,
     mapped: Mapped = map,
@@ -82,23 +85,23 @@ def list_recordings(
 
     Args:
         recordings: their paths.
-        has_problem: checks each conversation; without it, none is checked.
+        find: looks for what is wrong with each conversation; without it, none is looked at.
         unredacted: whether to show secrets that are in the files.
         mapped: reads each path; `map`, or a version of it that uses several processes.
     """
-    work = partial(read_listed, has_problem=has_problem, unredacted=unredacted)
+    work = partial(read_listed, find=find, unredacted=unredacted)
     found = mapped(work, recordings)
     return sorted(found, key=lambda listed: listed.started_at, reverse=True)
 
 
 def read_listed(
-    path: Path, has_problem: ProblemCheck | None = None, *, unredacted: bool = False
+    path: Path, find: FindingSearch | None = None, *, unredacted: bool = False
 ) -> ListedRecording:
     """Reads what a list shows of a recording; a broken one has a problem in place of its row.
 
     Args:
         path: the recording.
-        has_problem: as for `list_recordings`.
+        find: as for `list_recordings`.
         unredacted: as for `list_recordings`.
     """
     # Imported late: a replay looks for its recording here, and reads no list.
@@ -110,7 +113,7 @@ def read_listed(
     try:
         # Only the beginning of the conversation is looked through for secrets: a list is quick.
         with RecordingReader(path, unredacted=True) as reader:
-            checked, why_unchecked = _check(reader, has_problem)
+            (findings, waiting), why_unchecked = _find(reader, find)
             recording, prompt, masked = reader.recording, first_prompt(reader, _MOST_OF_PROMPT), 0
             if not (unredacted or recording.redaction in LEVELS):
                 recording, prompt, masked = _mask_start(reader, _MOST_OF_PROMPT)
@@ -119,7 +122,8 @@ def read_listed(
                 recording,
                 reader.live,
                 reader.warning or why_unchecked,
-                checked,
+                findings,
+                waiting,
                 has_fired_faults(reader),
                 reader.count(),
                 turn_count(reader),
@@ -165,15 +169,16 @@ def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | No
     return recording, prompt[:most], count + in_prompt
 
 
-def _check(
-    reader: RecordingReader, has_problem: ProblemCheck | None
-) -> tuple[bool | None, str | None]:
-    if has_problem is None:
-        return None, None
+def _find(
+    reader: RecordingReader, find: FindingSearch | None
+) -> tuple[tuple[tuple[Any, ...] | None, str], str | None]:
+    """Returns what was found, and why nothing could be looked for."""
+    if find is None:
+        return (None, ""), None
     try:
-        return has_problem(reader), None
+        return find(reader), None
     except UnreadableRecording as e:
-        return None, str(e)
+        return (None, ""), str(e)
 
 
 class OldRecording(NamedTuple):

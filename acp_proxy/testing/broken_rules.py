@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Collection
 from pathlib import Path
 
-from acp_proxy.conformance.checker import check
 from acp_proxy.conformance.choice import chosen_rules
+from acp_proxy.conformance.judgement import judge
 from acp_proxy.conformance.report import CheckReport, reported
 from acp_proxy.conformance.short_text import short_text
 from acp_proxy.conformance.values import SEVERITIES
@@ -33,7 +33,7 @@ def complaint_about(path: Path, fail_on: str, ignored: Collection[str]) -> str |
     chosen = chosen_rules((), [ignored] if isinstance(ignored, str) else ignored)
     report = CheckReport(fail_on)
     with RecordingReader(path) as reader:
-        found = reported(reader, check(reader), chosen)
+        found = reported(reader, judge(reader), chosen)
     report.add(found)
     if not report.exit:
         return None

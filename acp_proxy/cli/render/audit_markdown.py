@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from acp_proxy.cli.render import audit_rows as rows
 from acp_proxy.cli.render.markdown import code, escaped, prose
-from acp_proxy.inspection.audit.values import Action, Audit
-from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.inspection.audit.values import PROBLEM, Action, Audit
 from acp_proxy.inspection.origins import origin_rows
 
 _TITLES = (

@@ -8,9 +8,10 @@ from acp_proxy.cli.render.output import stdout_screen
 from acp_proxy.cli.render.recording_page import LABEL, RecordingPage, shortened, started_at
 from acp_proxy.cli.render.styled_text import Ink, Piece, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
-from acp_proxy.inspection.audit.values import Action, ActionStatus, Audit, Source
-from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.inspection.audit.values import PROBLEM, Action, ActionStatus, Audit, Source
+from acp_proxy.inspection.findings import Severity
 from acp_proxy.recording import Recording, clock
+from acp_proxy.wording import counted
 
 _MOST_ROWS = 20
 """Rows of each table that a terminal gets."""
@@ -34,14 +35,12 @@ def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
         most: rows of each table; None for the usual number.
     """
     page = RecordingPage(stdout_screen())
-    page.headline(
-        audit.recording,
-        live=audit.live,
-        problems=sum(finding.severity == PROBLEM for finding in audit.findings),
-        otherwise=piece(
-            f"{len(audit.findings)} to look at" if audit.findings else "nothing to look at"
-        ),
-    )
+    count = sum(finding.severity == PROBLEM for finding in audit.findings)
+    text = f"{len(audit.findings) or 'nothing'} to look at"
+    found = piece(text)
+    if count:
+        found = piece(f"✗ {counted(count, 'problem')}", Ink.TROUBLE, bold=True)
+    page.headline(audit.recording, found, live=audit.live)
     _about(page, audit)
     _findings(page, audit)
     if most is None and page.screen.columns is not None:
@@ -91,7 +90,8 @@ def _findings(page: RecordingPage, audit: Audit) -> None:
         page.print()
         page.print(piece("to look at", bold=True))
     for finding in audit.findings:
-        page.finding(finding.severity, finding.text)
+        severity = Severity.ERROR if finding.severity == PROBLEM else Severity.WARNING
+        page.finding(severity, finding.text)
 
 
 def _columns(audit: Audit, group: rows.Group, actions: Sequence[Action]) -> list[Column]:

@@ -11,11 +11,10 @@ from acp_proxy.conformance.choice import looked_at
 from acp_proxy.conformance.report import (
     CheckedRecording,
     CheckReport,
-    ReportedFinding,
     is_failing,
-    worst_first,
 )
 from acp_proxy.conformance.values import Severity
+from acp_proxy.inspection.findings import Finding, in_order
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 """What annotations call the severities."""
@@ -42,7 +41,7 @@ def annotations(report: CheckReport) -> Iterator[str]:
     shown = 0
     for one in report.recordings:
         file = place_of(one)
-        for finding in worst_first(one.findings):
+        for finding in in_order(one.findings):
             if finding.known:
                 continue
             if shown == _MOST_ANNOTATIONS:
@@ -51,7 +50,7 @@ def annotations(report: CheckReport) -> Iterator[str]:
             yield finding_annotation(finding, file)
 
 
-def finding_annotation(finding: ReportedFinding, file: str) -> str:
+def finding_annotation(finding: Finding, file: str) -> str:
     """Returns the annotation of a finding.
 
     Args:
@@ -62,12 +61,12 @@ def finding_annotation(finding: ReportedFinding, file: str) -> str:
         LEVELS[finding.severity],
         sentence(finding),
         file=file,
-        title=f"{finding.rule} by the {finding.by}",
+        title=f"{finding.rule} {finding.whose}",
         line=None if finding.line is None else str(finding.line),
     )
 
 
-def sentence(finding: ReportedFinding) -> str:
+def sentence(finding: Finding) -> str:
     """Returns a finding in a line: the frame, what happened, and what the rule asks."""
     method = f" {finding.method}" if finding.method else ""
     see = f" (see {', '.join(f'#{seq}' for seq in finding.related)})" if finding.related else ""
@@ -96,8 +95,8 @@ def _is_outside(path: Path) -> bool:
 
 
 def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -> Iterator[Case]:
-    by_rule: dict[str, list[ReportedFinding]] = {}
-    for finding in worst_first(one.findings):
+    by_rule: dict[str, list[Finding]] = {}
+    for finding in in_order(one.findings):
         by_rule.setdefault(finding.rule, []).append(finding)
     counts: dict[str, int] = {}
     for count in one.broken:
@@ -111,11 +110,11 @@ def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -
         failure = None
         if failing:
             first = failing[0]
-            failure = Failure(first.severity.value, f"by the {first.by}: {sentence(first)}", lines)
+            failure = Failure(first.severity.value, f"{first.whose}: {sentence(first)}", lines)
         output = lines if lines and failure is None else None
         yield Case(f"check.{one.recording.name}", rule, failure, output=output)
 
 
-def _line(finding: ReportedFinding) -> str:
+def _line(finding: Finding) -> str:
     known = " (known)" if finding.known else ""
-    return f"{finding.severity.value}{known}: by the {finding.by}: {sentence(finding)}"
+    return f"{finding.severity.value}{known}: {finding.whose}: {sentence(finding)}"

@@ -7,32 +7,20 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from acp_proxy.cli.render.output import stdout_screen
-from acp_proxy.cli.render.recording_page import RecordingPage
+from acp_proxy.cli.render.recording_page import MARKS, RecordingPage, verdict
 from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, piece
 from acp_proxy.cli.render.table import aligned
 from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.report import (
-    CheckedRecording,
-    CheckReport,
-    ReportedFinding,
-    by_rule,
-    worst_first,
-)
-from acp_proxy.conformance.short_text import severity_text
-from acp_proxy.conformance.values import SEVERITIES, Severity
+from acp_proxy.conformance.report import CheckedRecording, CheckReport
+from acp_proxy.inspection.findings import Finding, by_rule, in_order
 from acp_proxy.protocol.dialects import V1
 from acp_proxy.wording import counted
 
 MOST = 5
 """Frames of each rule that a terminal gets."""
 _MOST_RELATED = 3
-_CLEAN = "no rule is broken"
+_CLEAN = "nothing is wrong"
 _NOTHING_NEW = "nothing new"
-_MARKS = {
-    Severity.ERROR: ("✗", Ink.TROUBLE),
-    Severity.WARNING: ("!", Ink.STDERR),
-    Severity.INFO: ("-", Ink.FAINT),
-}
 
 
 def show_report(
@@ -100,8 +88,8 @@ def show_recording(page: RecordingPage, one: CheckedRecording, most: int | None)
         return
     state = "running" if one.live else one.recording.shown_state
     name = piece(one.recording.name, bold=True)
-    verdict = _verdict(one.counts, one.known)
-    page.wrap(piece(""), name, piece(f"  ({one.recording.id})  {state}  "), *verdict)
+    found = _verdict(one.counts, one.known)
+    page.wrap(piece(""), name, piece(f"  ({one.recording.id})  {state}  "), *found)
     why = f" ({one.dialect_reason or 'the dialect is unknown'})"
     page.row("dialect", f"{dialect}{why}")
     page.row("checked", f"{counted(one.rules, 'rule')}, {counted(one.frames, 'frame')}")
@@ -117,18 +105,8 @@ def _total(report: CheckReport) -> list[Piece]:
 
 
 def _verdict(counts: dict[str, int], known: int, if_none: str = _CLEAN) -> list[Piece]:
-    pieces: list[Piece] = []
-    for severity in SEVERITIES:
-        if counts.get(severity.value):
-            mark, ink = _MARKS[severity]
-            lead = f"{mark} " if severity is Severity.ERROR else ""
-            text = f"{lead}{severity_text(severity, counts)}"
-            pieces.append(piece(text, ink, bold=severity is Severity.ERROR))
-    if not pieces:
-        pieces.append(piece(if_none, Ink.TO_CLIENT))
-    if known:
-        pieces.append(piece(f"{known:,} known", Ink.FAINT))
-    return [*((f"{text}, ", ink, bold) for text, ink, bold in pieces[:-1]), pieces[-1]]
+    pieces = verdict(counts, if_none)
+    return [*pieces, piece(f", {known:,} known", Ink.FAINT)] if known else pieces
 
 
 def _limits(page: RecordingPage, one: CheckedRecording) -> None:
@@ -148,18 +126,18 @@ def _limits(page: RecordingPage, one: CheckedRecording) -> None:
 def _group(
     page: RecordingPage,
     one: CheckedRecording,
-    findings: Sequence[ReportedFinding],
+    findings: Sequence[Finding],
     most: int | None,
 ) -> None:
     first = findings[0]
     rule = rules()[first.rule]
-    mark, ink = _MARKS[first.severity]
+    mark, ink = MARKS[first.severity]
     total = sum(c.count for c in one.broken if (c.rule, c.by) == (first.rule, first.by))
     known = sum(f.known for f in one.findings if (f.rule, f.by) == (first.rule, first.by))
     times = max(total - known, len(findings))
     count = f"  {times:,} ×" if times > 1 else ""
     page.print()
-    title = [piece(first.rule, ink, bold=True), piece(f"  by the {first.by}{count}")]
+    title = [piece(first.rule, ink, bold=True), piece(f"  {first.whose}{count}")]
     page.wrap(piece(f"{mark} ", ink, bold=True), *title)
     source = piece(f" ({'; '.join(rule.source)})", Ink.FAINT)
     page.wrap(piece("  "), piece(f"{rule.text.rstrip('.')}."), source)
@@ -177,7 +155,7 @@ def _narrower(page: RecordingPage) -> Screen:
     return page.screen if columns is None else evolve(page.screen, columns=max(1, columns - 2))
 
 
-def _row(finding: ReportedFinding, *, is_mixed: bool) -> list[Piece]:
+def _row(finding: Finding, *, is_mixed: bool) -> list[Piece]:
     related = [f"#{seq}" for seq in finding.related[:_MOST_RELATED] if seq != finding.seq]
     see = f" (see {', '.join(related)})" if related else ""
     mark = f"{finding.severity.value}: " if is_mixed else ""
@@ -191,7 +169,7 @@ def _row(finding: ReportedFinding, *, is_mixed: bool) -> list[Piece]:
 
 def _next(page: RecordingPage, report: CheckReport, words: Sequence[str]) -> None:
     for one, word in zip(report.recordings, words, strict=False):
-        findings = worst_first([finding for finding in one.findings if not finding.known])
+        findings = in_order([finding for finding in one.findings if not finding.known])
         if findings:
             first, name = findings[0], shlex.quote(word)
             page.print()

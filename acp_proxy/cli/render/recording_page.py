@@ -2,10 +2,9 @@
 
 from acp_proxy.cli.render.output import Page
 from acp_proxy.cli.render.styled_text import Ink, Piece, piece, text_of
-from acp_proxy.inspection.diagnosis.values import PROBLEM
+from acp_proxy.inspection.findings import SEVERITIES, Severity
 from acp_proxy.inspection.origins import origin_rows
 from acp_proxy.recording import Recording
-from acp_proxy.wording import counted
 
 LABEL = 12
 """Columns of a label."""
@@ -13,26 +12,53 @@ SHORT_ID = 12
 """Characters of the id of a session where there is little room."""
 
 
+MARKS = {
+    Severity.ERROR: ("✗", Ink.TROUBLE),
+    Severity.WARNING: ("!", Ink.STDERR),
+    Severity.INFO: ("-", Ink.FAINT),
+}
+"""The mark of each severity, and its colour."""
+_PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
+
+
+def severity_text(severity: Severity, count: int) -> str:
+    """Returns how many findings of a severity there are, in words."""
+    return f"{count:,} {severity.value if count == 1 else _PLURALS[severity]}"
+
+
+def verdict(counts: dict[str, int], if_none: str) -> list[Piece]:
+    """Returns how many findings there are of each severity, the worst first.
+
+    Args:
+        counts: by severity.
+        if_none: what is returned if there are none.
+    """
+    pieces: list[Piece] = []
+    for severity in SEVERITIES:
+        if counts.get(severity.value):
+            mark, ink = MARKS[severity]
+            lead = f"{mark} " if severity is Severity.ERROR else ""
+            text = (
+                f"{', ' if pieces else ''}{lead}{severity_text(severity, counts[severity.value])}"
+            )
+            pieces.append(piece(text, ink, bold=severity is Severity.ERROR))
+    return pieces or [piece(if_none, Ink.TO_CLIENT)]
+
+
 class RecordingPage(Page):
     """A page about one recording."""
 
-    def headline(
-        self, recording: Recording, *, live: bool, problems: int, otherwise: Piece
-    ) -> None:
-        """Prints the name of the recording, its state, and how many problems it has.
+    def headline(self, recording: Recording, *verdict: Piece, live: bool) -> None:
+        """Prints the name of the recording, its state, and what was found.
 
         Args:
             recording: the recording.
+            *verdict: what was found, in words.
             live: whether it is still running.
-            problems: how many were found.
-            otherwise: what is printed if there are none.
         """
         state = "running" if live else recording.shown_state
-        verdict = otherwise
-        if problems:
-            verdict = piece(f"✗ {counted(problems, 'problem')}", Ink.TROUBLE, bold=True)
         name, rest = piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  ")
-        self.wrap(piece(""), name, rest, verdict)
+        self.wrap(piece(""), name, rest, *verdict)
 
     def row(self, label: str, *pieces: str | Piece) -> None:
         """Prints a label and what belongs to it; nothing if that is empty.
@@ -50,15 +76,16 @@ class RecordingPage(Page):
         for label, text in origin_rows(recording):
             self.row(label, text)
 
-    def finding(self, severity: str, text: str) -> None:
+    def finding(self, severity: Severity, text: str, about: str = "") -> None:
         """Prints a finding with the mark of its severity.
 
         Args:
-            severity: `PROBLEM` or `REMARK`.
+            severity: of the finding.
             text: one sentence.
+            about: what is less important.
         """
-        mark, ink = ("✗", Ink.TROUBLE) if severity == PROBLEM else ("!", Ink.STDERR)
-        self.wrap(piece(f"  {mark} ", ink, bold=True), piece(text))
+        mark, ink = MARKS[severity]
+        self.wrap(piece(f"  {mark} ", ink, bold=True), piece(text), piece(about, Ink.FAINT))
 
 
 def started_at(recording: Recording) -> str:

@@ -25,8 +25,8 @@ from acp_proxy.cli.render.results_rows import (
     word,
 )
 from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.report import ReportedFinding
 from acp_proxy.conformance.values import SEVERITIES
+from acp_proxy.inspection.findings import Finding
 from acp_proxy.wording import counted
 
 MARKER = "<!-- acp-proxy -->"
@@ -42,7 +42,7 @@ _LONGEST_TEXT, _MOST_LINES = 1_000, 20
 _LONGEST_CELL = 300
 _LONGEST_COMMAND = 200
 
-Finding = tuple[JobVerdict, ReportedFinding]
+_Found = tuple[JobVerdict, Finding]
 
 
 def markdown(merged: MergedResults) -> str:
@@ -118,19 +118,19 @@ def _section(verdict: JobVerdict, names: Sequence[str]) -> Iterator[str]:
 
 def _findings(merged: MergedResults) -> Iterator[Sequence[str]]:
     """Yields a section for each rule that a side broke, the worst first."""
-    groups: dict[tuple[str, str], list[Finding]] = {}
+    groups: dict[tuple[str, str | None], list[_Found]] = {}
     for one in merged.recordings:
         for finding in listed_findings(one.verdict):
             groups.setdefault((finding.rule, finding.by), []).append((one.verdict, finding))
-    for (rule, by), found in sorted(groups.items(), key=lambda item: _severity(item[1])):
-        yield [*_rule(rule, by, found)]
+    for (rule, _), found in sorted(groups.items(), key=lambda item: _severity(item[1])):
+        yield [*_rule(rule, found)]
 
 
-def _rule(rule: str, by: str, found: Sequence[Finding]) -> Iterator[str]:
+def _rule(rule: str, found: Sequence[_Found]) -> Iterator[str]:
     sign = FAILED_MARK if _severity(found) == 0 else "!"
     names = {verdict.recording for verdict, _ in found}
     count = f"{counted(len(found), 'finding')} in {counted(len(names), 'recording')}"
-    title = f"{sign} {_name(rule)} by the {by if by in _SIDES else _name(by)}: {count}"
+    title = f"{sign} {_name(rule)} {_name(found[0][1].whose)}: {count}"
     yield from ("", f"<details><summary>{title}</summary>", "")
     if (known := rules().get(rule)) is not None:
         yield prose(known.text)
@@ -147,7 +147,7 @@ def _rule(rule: str, by: str, found: Sequence[Finding]) -> Iterator[str]:
     yield from ("", "</details>")
 
 
-def _severity(found: Sequence[Finding]) -> int:
+def _severity(found: Sequence[_Found]) -> int:
     return min(SEVERITIES.index(finding.severity) for _, finding in found)
 
 

@@ -20,8 +20,8 @@ from acp_proxy.cli.render.results_rows import (
     word,
 )
 from acp_proxy.cli.render.sarif import ended, finding_results, location, log_of
-from acp_proxy.conformance.report import ReportedFinding
 from acp_proxy.conformance.values import SEVERITIES
+from acp_proxy.inspection.findings import Finding
 from acp_proxy.safe_text import visible
 from acp_proxy.wording import counted
 
@@ -64,7 +64,7 @@ def _lines(verdict: JobVerdict, others: tuple[JobVerdict, ...]) -> Iterator[str]
         yield verdict.error
     listed = listed_findings(verdict)
     for finding in listed[:_MOST_LINES]:
-        yield f"{finding.severity.value}: by the {finding.by}: {sentence(finding)}"
+        yield f"{finding.severity.value}: {finding.whose}: {sentence(finding)}"
     if listed and (more := (verdict.broken or 0) - min(len(listed), _MOST_LINES)) > 0:
         yield f"and {more:,} more"
     yield from runs(verdict)
@@ -100,7 +100,7 @@ def _annotation(command: str, verdict: JobVerdict) -> str:
     return annotation("error", reason(verdict) or word(verdict.kind), file=place, title=title)
 
 
-def _findings(merged: MergedResults) -> list[tuple[str, ReportedFinding]]:
+def _findings(merged: MergedResults) -> list[tuple[str, Finding]]:
     """Returns all findings that are listed, each with the path of its text form.
 
     What `verify` checks is the new run, whose lines are not those of the recording.

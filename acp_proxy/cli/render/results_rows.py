@@ -6,7 +6,7 @@ from attrs import evolve
 
 from acp_proxy.batches.merged import SWEEP, MergedResults, findings_of, missing_text
 from acp_proxy.batches.results import JobVerdict, VerdictKind
-from acp_proxy.conformance.report import ReportedFinding, worst_first
+from acp_proxy.inspection.findings import Finding, in_order
 from acp_proxy.safe_text import LONGEST, plain, visible
 from acp_proxy.wording import counted, listed
 
@@ -51,18 +51,18 @@ def runs(verdict: JobVerdict) -> list[str]:
     return [f"{one.get('plan') or 'without faults'}: {one.get('outcome')}" for one in found]
 
 
-def listed_findings(verdict: JobVerdict) -> list[ReportedFinding]:
+def listed_findings(verdict: JobVerdict) -> list[Finding]:
     """Returns the findings that a verdict lists and that are not known, with printable text."""
     found = [one for one in findings_of(verdict) if not one.known]
     return [
         evolve(
             one,
             rule=visible(one.rule),
-            by=visible(one.by),
+            by=visible(one.by) if one.by else None,
             text=visible(one.text),
             method=visible(one.method) if one.method else None,
         )
-        for one in worst_first(found)
+        for one in in_order(found)
     ]
 
 

@@ -12,9 +12,10 @@ from acp_proxy import __version__
 from acp_proxy.cli.render.check_reports import place_of
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.examples import examples_of
-from acp_proxy.conformance.report import CheckedRecording, CheckReport, ReportedFinding, worst_first
+from acp_proxy.conformance.report import CheckedRecording, CheckReport
 from acp_proxy.conformance.sources import address_of
 from acp_proxy.conformance.values import Rule, Severity
+from acp_proxy.inspection.findings import Finding, in_order
 from acp_proxy.wording import counted
 
 MOST = 1_000
@@ -45,7 +46,7 @@ def sarif(report: CheckReport, *, has_baseline: bool = False) -> dict[str, Any]:
 
 
 def finding_results(
-    every: Sequence[tuple[str, ReportedFinding]],
+    every: Sequence[tuple[str, Finding]],
     total: int,
     notes: list[str],
     *,
@@ -59,7 +60,7 @@ def finding_results(
         notes: gets one more, if these are more than the results.
         has_baseline: whether some findings may be known.
     """
-    order = {id(f): n for n, f in enumerate(worst_first([finding for _, finding in every]))}
+    order = {id(f): n for n, f in enumerate(in_order([finding for _, finding in every]))}
     shown = sorted(every, key=lambda pair: (pair[1].known, order[id(pair[1])]))[:MOST]
     broken = {name: at for at, name in enumerate(dict.fromkeys(f.rule for _, f in shown))}
     if total > len(shown):
@@ -155,7 +156,7 @@ def _help(rule: Rule) -> list[str]:
 
 
 def _result(
-    place: str, finding: ReportedFinding, broken: Mapping[str, int], has_baseline: bool
+    place: str, finding: Finding, broken: Mapping[str, int], has_baseline: bool
 ) -> dict[str, Any]:
     method = f" {finding.method}" if finding.method else ""
     see = f" (see {', '.join(f'#{seq}' for seq in finding.related[:_MOST_RELATED])})"

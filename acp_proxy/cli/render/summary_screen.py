@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from itertools import zip_longest
@@ -14,21 +13,22 @@ from acp_proxy.cli.render.recording_page import (
     RecordingPage,
     shortened,
     started_at,
+    verdict,
 )
 from acp_proxy.cli.render.styled_text import Ink, Piece, columns_of, piece, text_of, wrap
 from acp_proxy.cli.render.table import aligned
 from acp_proxy.inspection.describe.tools import call_label
 from acp_proxy.inspection.diagnosis.errors import error_text
-from acp_proxy.inspection.diagnosis.unanswered import silence_text
+from acp_proxy.inspection.diagnosis.unanswered import silence_text, waiting_for
 from acp_proxy.inspection.diagnosis.values import (
     PersonRequest,
     SessionSummary,
     Summary,
     Tally,
     TurnSummary,
-    count_problems,
 )
 from acp_proxy.inspection.fault_effects import times_fired
+from acp_proxy.inspection.findings import CONVERSATION, Finding, by_rule
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.wording import counted, duration
 
@@ -36,7 +36,6 @@ _MOST_TURNS = 5
 """How many of the first turns are shown, and of the last ones; a few more are shown whole."""
 _MOST = 5
 """Sessions, questions, and findings of one kind."""
-_MOST_RULES = 10
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
 _SPARE_OF_TURN = (4, 5, 3)
@@ -45,41 +44,25 @@ _SILENCE_NS = 10**9
 """A shorter silence is not worth a line."""
 _UNNAMED, _UNKNOWN = "(did not say its name)", "(not known)"
 _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
-_MORE = {
-    "unanswered": "--json has a hundred",
-    "error": "inspect log REC kind:error",
-    "not-acp": "inspect log REC kind:invalid",
-    "gap": "inspect log REC kind:event",
-    "not-reading": "inspect log REC kind:event",
-}
 
 
-def show_summary(
-    summary: Summary, word: str, page: RecordingPage | None = None, broken: Sequence[str] = ()
-) -> None:
+def show_summary(summary: Summary, word: str, page: RecordingPage | None = None) -> None:
     """Prints the summary of a recording.
 
     Args:
         summary: of the recording.
         word: how the user named the recording.
         page: where to, if not on stdout; it has no hint at the next command.
-        broken: a line for each rule of the protocol that it breaks, if that was checked.
     """
     has_hint = page is None
     page = page or RecordingPage(stdout_screen())
-    page.headline(
-        summary.recording,
-        live=summary.live,
-        problems=count_problems(summary),
-        otherwise=_otherwise(summary, broken),
-    )
+    page.headline(summary.recording, *_verdict(summary), live=summary.live)
     _about(page, summary)
     page.print()
     _peers(page, summary)
     page.print()
     _course(page, summary)
     _findings(page, summary, word)
-    _broken_rules(page, broken)
     _stderr(page, summary)
     if has_hint and page.screen.columns is not None:
         page.print()
@@ -87,12 +70,19 @@ def show_summary(
     page.flush()
 
 
-def _otherwise(summary: Summary, broken: Sequence[str]) -> Piece:
-    if count := sum(not line.startswith("-") for line in broken):
-        return piece(counted(count, "broken rule"), Ink.STDERR)
-    origin = summary.recording.origin
+def _verdict(summary: Summary) -> list[Piece]:
+    """Returns what was found, of how much, and for whom a running conversation waits."""
+    origin, checked = summary.recording.origin, summary.checked
     where = " in what was imported" if origin is not None and origin.lost else ""
-    return piece(f"no problems{where}", Ink.TO_CLIENT)
+    if not checked.is_whole:
+        where += f", rules up to #{checked.last_seq:,}" if checked.rules else ", rules not checked"
+    counts = summary.severities
+    pieces = verdict(counts, f"no problems{where}")
+    if counts.get("info") and not counts.get("error") and not counts.get("warning"):
+        pieces.insert(0, piece(f"no problems{where}, ", Ink.TO_CLIENT))
+    if waits := waiting_for(summary.waiting):
+        pieces.insert(0, piece(f"{waits}, ", Ink.TO_AGENT, bold=True))
+    return pieces
 
 
 def _about(page: RecordingPage, summary: Summary) -> None:
@@ -297,19 +287,23 @@ def _errors(page: RecordingPage, summary: Summary) -> None:
 def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
     """What is wrong or worth knowing, and below it what a running conversation waits for."""
     if summary.findings:
-        title = "problems" if count_problems(summary) else "remarks"
         page.print()
-        page.print(piece(title, bold=True))
-    seen: Counter[str] = Counter()
-    for finding in summary.findings:
-        seen[finding.kind] += 1
-        if seen[finding.kind] <= _MOST:
-            page.finding(finding.severity, finding.text)
-        elif seen[finding.kind] == _MOST + 1:
-            more = summary.finding_counts[finding.kind] - _MOST
-            hint = _MORE.get(finding.kind, "--json has a hundred").replace("REC", shlex.quote(word))
-            text = f"... and {more:,} more of this kind: {hint}"
+        page.print(piece("findings", bold=True))
+    name = shlex.quote(word)
+    for group in by_rule(summary.findings):
+        is_conversation = group[0].group in CONVERSATION
+        shown = group[: _MOST if is_conversation else 1]
+        for finding in shown:
+            times = f", {len(group):,} ×" if not is_conversation and len(group) > 1 else ""
+            text = finding.text if is_conversation else f"{_where(finding)}{finding.text}"
+            page.finding(finding.severity, text, f"  [{finding.rule} {finding.whose}{times}]")
+        if is_conversation and len(group) > _MOST:
+            more = summary.finding_counts[group[0].rule] - _MOST
+            text = f"... and {more:,} more of this kind: acp-proxy check {name}"
             page.wrap(piece("    "), piece(text, Ink.FAINT))
+    if summary.checked.rules and not summary.checked.is_whole:
+        text = f"rules were checked up to #{summary.checked.last_seq:,}: acp-proxy check {name}"
+        page.wrap(piece("  "), piece(f"{text} checks all frames", Ink.FAINT))
     if summary.waiting:
         page.print()
         page.print(piece("waiting", bold=True))
@@ -318,16 +312,8 @@ def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
     _more(page, len(summary.waiting) - _MOST)
 
 
-def _broken_rules(page: RecordingPage, broken: Sequence[str]) -> None:
-    """The rules that an excerpt breaks, the worst first."""
-    if not broken:
-        return
-    page.print()
-    page.print(piece("broken rules", bold=True))
-    for line in broken[:_MOST_RULES]:
-        mark, _, text = line.partition(" ")
-        page.wrap(piece(f"  {mark} ", Ink.TROUBLE if mark == "✗" else Ink.STDERR), piece(text))
-    _more(page, len(broken) - _MOST_RULES)
+def _where(finding: Finding) -> str:
+    return f"#{finding.seq} {finding.method}: " if finding.method else f"#{finding.seq}: "
 
 
 def _stderr(page: RecordingPage, summary: Summary) -> None:
@@ -350,9 +336,8 @@ def _stderr(page: RecordingPage, summary: Summary) -> None:
 def _next(page: RecordingPage, summary: Summary, word: str) -> None:
     name = shlex.quote(word)
     command = f"acp-proxy inspect log {name}"
-    seqs = next((finding.seqs for finding in summary.findings if finding.seqs), [])
-    if seqs:
-        command = f"{command} --around {seqs[0]}"
+    if summary.findings:
+        command = f"{command} --around {summary.findings[0].seq}"
     elif summary.live:
         command = f"{command} --follow"
     page.wrap(piece(""), piece("Next: "), piece(command, bold=True))

@@ -11,9 +11,8 @@ from acp_proxy.cli.render.diff_reports import DiffCases, DiffReporter, RuleHint,
 from acp_proxy.cli.render.diff_screen import DiffScreen
 from acp_proxy.cli.render.junit import Case, Failure, failure_of, lane_cases, suite
 from acp_proxy.cli.render.output import progress, say, stdout_screen, warn
-from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.checked_message import AGENT
-from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, reported, worst_first
+from acp_proxy.conformance.report import CheckedRecording, reported
 from acp_proxy.conformance.short_text import short_text
 from acp_proxy.conformance.values import Severity
 from acp_proxy.difference.diff import diff
@@ -23,6 +22,7 @@ from acp_proxy.engine.client import report as plays
 from acp_proxy.engine.client.report import PlayReport
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.divergence import Rank, masked_lines
+from acp_proxy.inspection.findings import Finding, in_order
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
@@ -80,7 +80,9 @@ class VerifyReport:
     entries: tuple[DiffEntry, ...] = ()
     entries_left_out: int = 0
     check: CheckedRecording | None = None
-    """Which rules were broken in the new run, if it was checked."""
+    """What was found in the new run."""
+    is_checked: bool = False
+    """Whether errors of the agent among that make the verification fail."""
 
 
 @define
@@ -117,8 +119,8 @@ def conclude(
     )
     found = diff(old, new, options, progress)
     verdict, code = _verdict(played, found, is_incomplete=old.recording.state == "incomplete")
-    checked = _checked(new) if settings.is_checked else None
-    if code == CLEAN and checked is not None and _broken_by_agent(checked):
+    checked = _checked(new)
+    if code == CLEAN and settings.is_checked and _broken_by_agent(checked):
         verdict, code = "broken-rules", DIFFERS
     report = VerifyReport(
         recording=settings.word,
@@ -133,6 +135,7 @@ def conclude(
         handshake=found.handshake,
         ending=found.ending,
         check=checked,
+        is_checked=settings.is_checked,
     )
     collector = _EntryCollector()
     cases = None if settings.junit is None else DiffCases()
@@ -144,7 +147,7 @@ def conclude(
             word = str(old.path) if settings.word == "latest" else settings.word
             reporters.append(RuleHint((word, str(new.path))))
     report_diff(found, reporters)
-    if checked is not None:
+    if settings.is_checked or any(checked.counts.values()):
         for line in short_text(checked):
             say(line)
     if found.ending and (forced := _forced_end(new)) is not None:
@@ -181,14 +184,15 @@ def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[s
 
 
 def _checked(new: RecordingReader) -> CheckedRecording:
-    from acp_proxy.conformance.checker import check  # late: it takes a while, and is rarely wanted
+    from acp_proxy.conformance.choice import chosen_rules  # late: these take a while
+    from acp_proxy.conformance.judgement import judge
 
-    return reported(new, check(new), rules())
+    return reported(new, judge(new), chosen_rules((), ()))
 
 
-def _broken_by_agent(checked: CheckedRecording) -> list[ReportedFinding]:
+def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
     """The errors of the agent; the client's messages are recorded ones."""
-    findings = worst_first(checked.findings)
+    findings = in_order(checked.findings)
     return [one for one in findings if one.by == AGENT and one.severity is Severity.ERROR]
 
 
@@ -225,7 +229,7 @@ def _cases_of(report: VerifyReport) -> Iterator[Case]:
         whole = Failure("incomplete", _RESULTS["incomplete"])
     output = masked_lines(report.conversation.divergences) or None
     yield Case("verify", "conversation", whole, output=output)
-    if report.check is not None:
+    if report.check is not None and report.is_checked:
         failure = None
         if broken := _broken_by_agent(report.check):
             first, lines = broken[0], short_text(report.check)

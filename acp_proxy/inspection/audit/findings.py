@@ -7,6 +7,8 @@ from acp_proxy.inspection.audit.permission_log import is_refused
 from acp_proxy.inspection.audit.statements import normal_command
 from acp_proxy.inspection.audit.values import (
     ASKED_FOR,
+    PROBLEM,
+    REMARK,
     Action,
     ActionKind,
     ActionStatus,
@@ -17,7 +19,6 @@ from acp_proxy.inspection.audit.values import (
     Source,
 )
 from acp_proxy.inspection.describe.tools import call_label
-from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK
 from acp_proxy.protocol.permissions import GRANTED
 from acp_proxy.safe_text import plain
 from acp_proxy.wording import counted

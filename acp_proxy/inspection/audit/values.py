@@ -6,6 +6,9 @@ from attrs import define, field, frozen
 
 from acp_proxy.recording import Recording
 
+PROBLEM, REMARK = "problem", "remark"
+"""The severity of an audit finding: something went wrong, or it is worth knowing."""
+
 
 class ActionKind(StrEnum):
     """The kind of an action."""

@@ -4,77 +4,120 @@ from collections.abc import Iterator
 from signal import SIGTERM
 
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls, quoted_prompt
-from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, Finding
+from acp_proxy.inspection.diagnosis.environment import stderr_line, why_it_never_ran
+from acp_proxy.inspection.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import TurnRow
 from acp_proxy.store.recorded_events import is_stopping_signal
 from acp_proxy.system import SIGKILL, signals
 from acp_proxy.wording import counted
 
-_SENT_BY_OTHERS = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
+ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
+_FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
 """Signals with which an agent does not crash; the system may kill one that takes much memory."""
+_KILLED = "its signal did not come through acp-proxy"
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds an end of the agent during a turn or without a reason; a harmless one is a remark.
+    """Finds an end of the agent that its client did not ask for, or that left something open.
 
     An agent that is told to stop, or whose client closes its end, while nothing is open has ended
-    well. What its client left open is found with the prompts, and what a fault did is no problem.
+    well. What its client left open is found with the waits.
     """
-    if context.recording.lost("ending"):
+    if context.recording.lost("ending") or context.live:
         return
-    cut = context.cut_turns
     exit_ = next(iter(context.of_kind("exit")), None)
     if exit_ is None:
-        if cut:
-            text = f"the recording ends {_amid(context, cut)}"
-            yield Finding("incomplete", PROBLEM, text, _prompts(cut))
+        if context.recording.state == "incomplete":
+            yield _incomplete(context)
         return
-    signal, by = _signal_before(context, exit_), None
+    signal = _signal_before(context, exit_)
     text, is_expected = _exit_text(exit_, signal)
-    if cut:
-        severity, text = PROBLEM, f"{text}, {_amid(context, cut)}"
-    else:
-        severity, text = _outside_turns(context, exit_, signal, text, is_expected=is_expected)
-    if not text:
-        return
+    seqs = tuple(context.cut)
+    amid = _amid(context)
     if (rule := context.faults.that_ended(exit_.seq)) is not None:
-        amid = f" {_amid(context, cut)}" if cut else ""
-        severity, text, by = REMARK, f"fault {rule} ended the agent{amid}", "fault"
-    elif severity == PROBLEM and _ended_by_itself(exit_, signal):
-        by = "agent"
-    seqs = [exit_.seq, *_prompts(cut)]
-    yield Finding("agent-ended", severity, f"{text} (#{exit_.seq})", seqs, by)
+        text = f"fault {rule} ended the agent{amid} (#{exit_.seq})"
+        yield Finding("fault.effect", Severity.WARNING, FAULT, exit_.seq, text, seqs)
+        return
+    severity = _severity(context, exit_, signal, is_expected=is_expected, is_amid=bool(amid))
+    if severity is None:
+        return
+    why = why_it_never_ran(context, exit_) if severity is Severity.ERROR else None
+    by, unblamed = _blame(context, exit_, signal, why)
+    if severity is Severity.INFO and is_expected:
+        text = f"{text} by itself, its client was still there"
+    elif severity is Severity.ERROR and not amid and context.client_end is None and signal is None:
+        text = f"{text}, its client was still there"
+    said = ""
+    if severity is Severity.ERROR and by in (AGENT, ENVIRONMENT):
+        _, line = stderr_line(context)
+        said = f': stderr says "{line}"' if line else ""
+    because = f": {why}" if why is not None and "reason" not in exit_.data else ""
+    rule_id = NOT_STARTED if "reason" in exit_.data else ENDED
+    text = f"{text}{amid} (#{exit_.seq}){because}{said}"
+    yield Finding(rule_id, severity, by, exit_.seq, text, seqs, unblamed)
 
 
-def _ended_by_itself(exit_: RecordedEvent, signal: RecordedEvent | None) -> bool:
-    """Whether the agent exited or crashed, and was neither stopped nor could not be started."""
-    if signal is not None or "reason" in exit_.data:
-        return False
-    return exit_.data.get("signal") not in _SENT_BY_OTHERS
+def empty_recording(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds a recording that has ended and in which neither side sent anything."""
+    is_over = not context.live and context.recording.state != "incomplete"
+    exit_ = next(iter(context.of_kind("exit")), None)
+    failed = exit_ is not None and (exit_.data.get("code") != 0 or "signal" in exit_.data)
+    if is_over and not failed and not context.reader.count():
+        seq = 0 if exit_ is None else exit_.seq
+        text, why = "no message was sent in either direction", "both sides were silent"
+        yield Finding(EMPTY, Severity.ERROR, None, seq, text, unblamed=why)
 
 
-def _outside_turns(
+def _incomplete(context: DiagnosisContext) -> Finding:
+    severity = Severity.ERROR if context.cut else Severity.WARNING
+    seqs = tuple(context.cut) or (context.events[-1].seq if context.events else 0,)
+    text = f"the recording ends{_amid(context) or ' before the agent does'}"
+    why = "the recorder was killed, or could not write any more"
+    return Finding("recording.incomplete", severity, None, seqs[0], text, seqs[1:], why)
+
+
+def _severity(
     context: DiagnosisContext,
     exit_: RecordedEvent,
     signal: RecordedEvent | None,
-    text: str,
     *,
     is_expected: bool,
-) -> tuple[str, str]:
-    """Returns severity and sentence for an end outside of turns; no sentence if it was ordinary."""
+    is_amid: bool,
+) -> Severity | None:
+    """Returns how much an end matters; None if it was an ordinary one."""
     was_asked_to_end = context.client_end is not None or signal is not None
-    if "reason" in exit_.data:
-        return PROBLEM, text
+    if is_amid or "reason" in exit_.data:
+        return Severity.ERROR
     if is_expected:
         is_odd = not was_asked_to_end and context.reader.count() > 0
-        return REMARK, f"{text} by itself, its client was still there" if is_odd else ""
+        return Severity.INFO if is_odd else None
     if not was_asked_to_end:
-        return PROBLEM, f"{text}, its client was still there"
+        return Severity.ERROR
     signum = exit_.data.get("signal")
-    is_terminated = signum == SIGTERM and signal is not None and signal.data["signal"] == signum
-    return (PROBLEM if signum is not None and not is_terminated else REMARK), text
+    is_terminated = signum == SIGTERM and _stopped_by(context) is not None
+    return Severity.ERROR if signum is not None and not is_terminated else Severity.INFO
+
+
+def _blame(
+    context: DiagnosisContext, exit_: RecordedEvent, signal: RecordedEvent | None, why: str | None
+) -> tuple[str | None, str | None]:
+    """Returns who is to blame for an end, or else why nobody is."""
+    if why is not None:
+        return ENVIRONMENT, None
+    if exit_.data.get("signal") in _FROM_OUTSIDE:
+        # A signal to the whole process group may end the agent before it is seen here.
+        if _stopped_by(context) is not None:
+            return CLIENT, None
+        return None, _KILLED
+    if signal is not None and signal.data.get("action") != "sent":
+        return CLIENT, None
+    return AGENT, None
+
+
+def _stopped_by(context: DiagnosisContext) -> RecordedEvent | None:
+    """Returns the first signal to stop that anybody sent through acp-proxy."""
+    return next(filter(is_stopping_signal, context.of_kind("signal")), None)
 
 
 def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str, bool]:
@@ -110,16 +153,15 @@ def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedE
     return None
 
 
-def _amid(context: DiagnosisContext, cut: list[TurnRow]) -> str:
-    """Returns a phrase with the turns during which the agent ended, and the running tool calls."""
-    first = cut[0]
+def _amid(context: DiagnosisContext) -> str:
+    """Returns a phrase with the turns and requests that the end cut, and the running tool calls."""
+    turns = context.cut_turns
+    if not turns:
+        return context.cut_requests_text()
+    first = turns[0]
     prompt = quoted_prompt(context, first)
-    where = f"in the middle of turn {first.id} (prompt{prompt} #{first.prompt_seq})"
-    if len(cut) > 1:
-        where = f"{where} and {counted(len(cut) - 1, 'other')}"
+    where = f", in the middle of turn {first.id} (prompt{prompt} #{first.prompt_seq})"
+    if len(turns) > 1:
+        where = f"{where} and {counted(len(turns) - 1, 'other')}"
     running = context.running_calls(first.id, first.prompt_seq)
     return f"{where}, with {named_calls(running)} in progress" if running else where
-
-
-def _prompts(turns: list[TurnRow]) -> list[int]:
-    return [turn.prompt_seq for turn in turns]

@@ -21,10 +21,18 @@ from acp_proxy.inspection.diagnosis.values import (
 )
 from acp_proxy.inspection.fault_effects import FaultEffects
 from acp_proxy.inspection.waits import OpenWait
+from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.json_text import has_elisions
 from acp_proxy.recording import RecordedEvent, Recording
-from acp_proxy.store.exchange_queries import TurnRow
+from acp_proxy.safe_text import plain
+from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow, exchanges
 from acp_proxy.store.exchange_queries import turns as read_turns
+from acp_proxy.store.frame_queries import (
+    TimedFrame,
+    first_message,
+    frame_times,
+    frames_before,
+)
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import is_client_ending, is_peer_leaving
 from acp_proxy.wording import counted
@@ -34,6 +42,7 @@ MOST = 100
 READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "who reads its stderr"}
 """The reader of each stream, by the name of the stream."""
 _END = 1 << 62
+_MOST_FRAMES = 1_000
 
 
 @define
@@ -62,7 +71,8 @@ class DiagnosisContext:
     @property
     def waited_until_ns(self) -> int | None:
         """Until when requests without an answer have waited; None if that is not known."""
-        return self.end_ns if self.recording.has_silences else None
+        end_ns = self.end_ns if self.client_end is None else self.client_end.t_ns
+        return end_ns if self.recording.has_silences else None
 
     @cached_property
     def turns(self) -> list[TurnRow]:
@@ -125,20 +135,65 @@ class DiagnosisContext:
         """The fault rule that prevented all answers from some time until the first peer left."""
         return self.faults.that_held(None if self.first_end is None else self.first_end.seq)
 
-    @property
-    def open_at_end(self) -> list[OpenWait]:
-        """What was open when the first peer left, if there was a pass over the frames."""
-        return (self.counts.open_at_end or []) if self.counts is not None else []
+    @cached_property
+    def is_cut(self) -> bool:
+        """Whether the agent left by itself or the recorder died, so that nobody waits any more."""
+        if self.live or self.client_end is not None or self.recording.lost("ending"):
+            return False
+        return self.first_end is not None or self.recording.state != "complete"
 
     @cached_property
     def cut_turns(self) -> list[TurnRow]:
         """The turns in the middle of which the agent left by itself, or the recorder died."""
-        if self.live or self.client_end is not None or self.recording.lost("ending"):
-            return []
-        if self.first_end is None and self.recording.state == "complete":
-            return []
-        open_ = (turn for turn in self.turns if turn.end_seq is None)
+        open_ = (turn for turn in self.turns if turn.end_seq is None and self.is_cut)
         return [turn for turn in open_ if self.prompt_after(turn) is None]
+
+    @cached_property
+    def cut(self) -> list[int]:
+        """The prompts of `cut_turns` and the other requests that the agent left unanswered."""
+        if not self.is_cut:
+            return []
+        asked = (one.seq for one in self.unanswered if one.direction == "to-agent")
+        return sorted({*asked, *(turn.prompt_seq for turn in self.cut_turns)})
+
+    def cut_requests_text(self) -> str:
+        """Returns a phrase with the first request that the agent left unanswered, if any."""
+        if not self.cut:
+            return ""
+        first = next(one for one in self.unanswered if one.seq == self.cut[0])
+        more = f" and {counted(len(self.cut) - 1, 'other')}" if len(self.cut) > 1 else ""
+        return f" before it answered {plain(first.method or 'a request')[:80]} (#{first.seq}){more}"
+
+    @cached_property
+    def first_of_agent(self) -> TimedFrame | None:
+        """The first message of the agent."""
+        return first_message(self.reader, "to-client")
+
+    @cached_property
+    def first_opened(self) -> ExchangeRow | None:
+        """The last request of the client that got a result before any prompt: how far it came."""
+        rows = exchanges(self.reader, methods=(*INITIALIZE, "session/new"), outcome="result")
+        return next(iter(sorted(rows, key=lambda row: row.request_seq)[-1:]), None)
+
+    def time_of(self, seq: int) -> int:
+        """Returns the time of a frame, in nanoseconds since the start."""
+        return frame_times(self.reader, [seq])[seq]
+
+    def last_of_agent(self, turn: TurnRow) -> TimedFrame | None:
+        """Returns the last frame of the agent in a turn before its client left, if there is one."""
+        end = _END if self.client_end is None else self.client_end.seq
+        frames = frames_before(self.reader, "to-client", end, _MOST_FRAMES)
+        mine = (one for one in frames if one.session in (turn.session, None))
+        last = next(mine, None)
+        return last if last is not None and last.seq > turn.prompt_seq else None
+
+    def silent_ns(self, turn: TurnRow) -> int | None:
+        """Returns how long the agent had sent nothing in a turn when its client left, if known."""
+        if self.waited_until_ns is None:
+            return None
+        last = self.last_of_agent(turn)
+        since_ns = self.time_of(turn.prompt_seq) if last is None else last.t_ns
+        return self.waited_until_ns - since_ns
 
     def prompt_after(self, turn: TurnRow) -> TurnRow | None:
         """Returns the next turn of the same session, if there is one."""

@@ -20,12 +20,13 @@ from acp_proxy.inspection.describe.methods import METHODS
 from acp_proxy.inspection.describe.values import Value, number, part
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges
 from acp_proxy.inspection.diagnosis.values import ErrorTally
-from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.protocol.dialects import DRAFT, PERMISSION, V1, V2
 from acp_proxy.protocol.json_text import has_elisions
 from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, exchanges
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.wording import without_middle
 
 Params = dict[str, str]
 """The required params of a method, each with its type."""
@@ -188,6 +189,8 @@ def _opposite(direction: str) -> str:
 
 
 _MOST_ERRORS = 10_000
+_LONGEST = 300
+"""Characters of a message that are kept; its end, which is often the reason, is among them."""
 _REFUSED = (-32600, -32601, -32602)
 _ROUTINE = {("fs/read_text_file", "resource not found")}
 
@@ -228,13 +231,13 @@ def read_errors(
             key: request for key, request in requests.items() if not has_elisions(request.message)
         }
     rules = read_rules() if requests else Rules(dialect, {})
-    groups: dict[_ErrorGroup, list[StoredMessage]] = {}
+    groups: dict[_ErrorGroup, list[tuple[StoredMessage, int]]] = {}
     for key, answer in answers.items():
         row, code = rows[key], codes[key]
         request = requests.get((row.request_seq, row.id))
         charged, why = _blame(row, code, request, rules, injected.get(answer.seq))
         group = _ErrorGroup(row.direction, row.method, code, charged, why)
-        groups.setdefault(group, []).append(answer)
+        groups.setdefault(group, []).append((answer, row.request_seq))
     tallies = [_tally(group, same, dialect) for group, same in groups.items()]
     return sorted(tallies, key=lambda tally: (-tally.count, tally.seq))
 
@@ -256,22 +259,26 @@ def _blame(
         return "fault", rule
     if request is not None and (why := rules.violation(row.direction, row.method, request.message)):
         return sender, why
-    return (answerer, "") if code == -32603 else (None, "")
+    is_answerers = code == -32603 or row.method == PERMISSION  # a valid request has an answer
+    return (answerer, "") if is_answerers else (None, "")
 
 
-def _tally(group: _ErrorGroup, answers: list[StoredMessage], dialect: str | None) -> ErrorTally:
-    is_own = "error" in answers[0].message  # codes of MCP have names of their own
+def _tally(
+    group: _ErrorGroup, answers: list[tuple[StoredMessage, int]], dialect: str | None
+) -> ErrorTally:
+    first, request_seq = answers[0]
+    is_own = "error" in first.message  # codes of MCP have names of their own
     name = code_name(group.code, dialect) if is_own else ""
     try:
-        text = plain(describe_error(_error(answers[0]) or answers[0].message.get("error")))
+        text = plain(describe_error(_error(first) or first.message.get("error")))
     except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
         text = ""
     unknown = name == "method not found" and group.method not in METHODS
     is_routine = unknown or (group.method or "", name) in _ROUTINE
     return ErrorTally(
         group.direction, group.method, group.code, name,
-        text.removeprefix(f"{group.code} ")[:200], answers[0].seq, len(answers),
-        group.charged != "fault" and is_routine, group.charged, group.why,
+        without_middle(text.removeprefix(f"{group.code} "), _LONGEST), first.seq, len(answers),
+        group.charged != "fault" and is_routine, group.charged, group.why, request_seq,
     )  # fmt: skip
 
 
@@ -279,5 +286,5 @@ def error_text(error: ErrorTally) -> str:
     """Returns an error's code, what the dialect calls it, and its message."""
     code = "an error without a code" if error.code is None else f"error {error.code}"
     name = f" ({error.name})" if error.name and error.name not in error.message.lower() else ""
-    detail = f": {error.message[:100]}" if error.message else ""
+    detail = f": {error.message}" if error.message else ""
     return f"{code}{name}{detail}"

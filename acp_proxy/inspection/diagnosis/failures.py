@@ -1,4 +1,4 @@
-"""Finds requests, logins and turns that failed, and lines that are not messages."""
+"""Finds requests, logins and turns that failed."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,6 +6,11 @@ from acp_proxy.inspection.describe.errors import describe_error
 from acp_proxy.inspection.describe.sessions import turn_error
 from acp_proxy.inspection.describe.values import HEAD, word
 from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext, quoted_prompt
+from acp_proxy.inspection.diagnosis.environment import (
+    LOGIN_OR_NETWORK,
+    outside_reason,
+    stderr_line,
+)
 from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.messages import (
     messages_of_exchanges,
@@ -13,14 +18,25 @@ from acp_proxy.inspection.diagnosis.messages import (
     request_text,
     requests_by_number,
 )
-from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, ErrorTally, Finding
-from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, LOGIN, OPENING, PROMPT_WITH_CONTENT
-from acp_proxy.protocol.peers import SENDERS
+from acp_proxy.inspection.diagnosis.values import ErrorTally
+from acp_proxy.inspection.findings import AGENT, ENVIRONMENT, FAULT, Finding, Severity
+from acp_proxy.protocol.dialects import (
+    DRAFT,
+    INITIALIZE,
+    LOGIN,
+    OPENING,
+    PERMISSION,
+    PROMPT_WITH_CONTENT,
+)
 from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import TurnRow, exchanges, has_succeeded_after
 from acp_proxy.store.frame_queries import stray_errors
+from acp_proxy.wording import without_middle
 
+ANSWER = "answer.error"
+_INTERNAL = -32603
+_LONGEST = 300
 _MOST_LOGINS = 100
 _NEEDED = (*INITIALIZE, *LOGIN, *OPENING)
 """Requests that have to succeed before the conversation can continue."""
@@ -30,9 +46,23 @@ _LOGIN_NEEDED = "authentication required"
 def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds all errors that are not routine."""
     for error in context.errors:
-        if not error.is_routine:
-            text, by = _sentence(error), error.charged
-            yield Finding("error", _severity(context, error), text, [error.seq], by)
+        if error.is_routine:
+            continue
+        by, text, severity = error.charged, _sentence(error), _severity(context, error)
+        if by == AGENT or (by is None and error.direction == "to-agent"):
+            reason, line = outside_reason(error.message), ""
+            if reason is None and error.code == _INTERNAL:
+                reason, line = stderr_line(context)
+            if reason in LOGIN_OR_NETWORK and not error.why:
+                by = ENVIRONMENT
+                said = f', stderr says "{line}"' if line else ""
+                text = f"{text}: {reason}{said}"
+        unblamed = "the error does not say whose fault it is" if by is None else None
+        is_senders = error.why and by != FAULT
+        seq, related = error.seq, (error.request_seq,)
+        if is_senders:
+            seq, related = error.request_seq, (error.seq,)
+        yield Finding(ANSWER, severity, by, seq, text, related, unblamed)
 
 
 def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
@@ -45,7 +75,8 @@ def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
     for text, seqs in found.items():
         times = f", {len(seqs):,} times, first" if len(seqs) > 1 else ""
         what = "a request that is not in what was imported was answered with error"
-        yield Finding("error", PROBLEM, f"{what} {plain(text)}{times} (#{seqs[0]})", seqs)
+        text, why = f"{what} {plain(text)}{times} (#{seqs[0]})", "the request is not known"
+        yield Finding(ANSWER, Severity.ERROR, None, seqs[0], text, (*seqs[1:],), why)
 
 
 def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
@@ -65,8 +96,10 @@ def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
         who = f"fault {rule}" if rule is not None else "the agent"
         why = f", {reason}" if reason else ""
         text = f"{who} refused {what}: success is false{why} (#{answer.seq})"
-        severity, by = (PROBLEM, None) if rule is None else (REMARK, "fault")
-        yield Finding("error", severity, text, [answer.seq], by)
+        if rule is None:
+            yield Finding(ANSWER, Severity.ERROR, ENVIRONMENT, answer.seq, text, (seq,))
+        else:
+            yield Finding("fault.effect", Severity.WARNING, FAULT, answer.seq, text, (seq,))
 
 
 def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
@@ -82,10 +115,14 @@ def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
             rule = context.faults.injected.get(turn.end_seq)
             what = f"turn {turn.id} (prompt{prompt} #{turn.prompt_seq})"
             by_whom = "" if rule is None else f", which fault {rule} made up"
-            reason = f"error: {plain(why)[:200]}" if why else "error"
+            reason = f"error: {without_middle(plain(why), _LONGEST)}" if why else "error"
             text = f"{what} ended with stop reason {reason}{by_whom} (#{turn.end_seq})"
-            severity, by = (PROBLEM, "agent") if rule is None else (REMARK, "fault")
-            yield Finding("error", severity, text, [turn.end_seq, turn.prompt_seq], by)
+            is_fault = rule is not None
+            severity = Severity.WARNING if is_fault else Severity.ERROR
+            by = FAULT if is_fault else AGENT
+            if not is_fault and why and outside_reason(why) in LOGIN_OR_NETWORK:
+                by = ENVIRONMENT
+            yield Finding(ANSWER, severity, by, turn.end_seq, text, (turn.prompt_seq,))
 
 
 def _ends(turns: Iterable[TurnRow]) -> list[int]:
@@ -101,7 +138,8 @@ def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
         text = (
             f"session/prompt{where} has content, as in {DRAFT}, and lacks prompt, which v1 requires"
         )
-        yield Finding("dialect", REMARK, text, [] if seq is None else [seq], None)
+        why = "an excerpt does not show which dialect it is"
+        yield Finding("recording.dialect", Severity.INFO, None, seq or 0, text, unblamed=why)
 
 
 def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
@@ -116,40 +154,30 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
             prompt = quoted_prompt(context, turn)
             what = f"turn {turn.id} (prompt{prompt} #{turn.prompt_seq})"
             text = f"{what} ended with end_turn, without any update (#{turn.end_seq})"
-            yield Finding("empty-turn", REMARK, text, [turn.end_seq, turn.prompt_seq], None)
+            yield Finding(
+                "answer.empty-turn", Severity.INFO, AGENT, turn.end_seq, text, (turn.prompt_seq,)
+            )
 
 
-def invalid_lines(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds lines that are not messages of ACP."""
-    for lines in context.invalid_lines:
-        who = {"to-client": "on the agent's stdout", "to-agent": "from the client"}[lines.stream]
-        if lines.count == 1:
-            what = f"1 line {who} was not ACP: #{lines.seq}"
-        else:
-            what = f"{lines.count:,} lines {who} were not ACP, first #{lines.seq}"
-        text = f'{what} "{lines.text[:80]}" ({lines.reason})'
-        yield Finding("not-acp", PROBLEM, text, [lines.seq], SENDERS.get(lines.stream))
-
-
-def _severity(context: DiagnosisContext, error: ErrorTally) -> str:
-    if error.charged == "fault":
-        return REMARK
-    if error.why.startswith("with") or error.method == "session/prompt":
-        return PROBLEM
+def _severity(context: DiagnosisContext, error: ErrorTally) -> Severity:
+    if error.charged == FAULT:
+        return Severity.WARNING
+    if error.why.startswith("with") or error.method in ("session/prompt", PERMISSION):
+        return Severity.ERROR
     if error.direction == "to-client" or error.method not in _NEEDED:
-        return REMARK
+        return Severity.INFO
     # Only a login was missing, after which the same request succeeded.
     is_overcome = error.name == _LOGIN_NEEDED and has_succeeded_after(
         context.reader, error.method, error.seq
     )
-    return REMARK if is_overcome else PROBLEM
+    return Severity.INFO if is_overcome else Severity.ERROR
 
 
 def _sentence(error: ErrorTally) -> str:
     method, what = plain(error.method or "?")[:80], error_text(error)
     times = f", {error.count:,} times, first" if error.count > 1 else ""
     times = f"{times} (#{error.seq})"
-    if error.charged == "fault":
+    if error.charged == FAULT:
         return f"fault {error.why} answered {method} with {what}{times}"
     if error.why:
         comma = "" if error.why.startswith("with") else ","

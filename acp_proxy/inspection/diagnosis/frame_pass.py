@@ -1,7 +1,7 @@
 """The single pass over all frames that a summary is based on.
 
-It counts frames, tracks who waits for whom and each tool call's status, and notes what was open
-when a peer left. The state machine of the connection knows what is open.
+It counts frames, tracks who waits for whom and the status of each tool call. The state machine of
+the connection knows what is open.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, 
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.diagnosis.values import FailedCall, ToolTally
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
-from acp_proxy.inspection.waits import OpenWait, WaitTracker
+from acp_proxy.inspection.waits import WaitTracker
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.connection_state import Transition, Turn
 from acp_proxy.protocol.jsonrpc import Message
@@ -24,7 +24,6 @@ from acp_proxy.safe_text import plain
 from acp_proxy.store.call_queries import call_updates_of_turn
 from acp_proxy.store.frame_queries import Span
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_events import is_peer_leaving
 
 _MOST_CALLS = 100_000
 _MOST_FAILED = 100
@@ -118,8 +117,6 @@ class FrameCounts:
     """How many tool calls the updates of each turn were about."""
     last_seq: int = 0
     """The number of the last frame that is not a line of stderr."""
-    open_at_end: list[OpenWait] | None = None
-    """What was open when the first of the two peers left; None if neither did."""
     end_ns: int = 0
     is_exact: bool = True
     """Whether silences of any length are included."""
@@ -202,8 +199,6 @@ class _FramePass:
         self._found.calls_of_turns.update((turn.id, turn.tool_calls) for turn in turns)
 
     def _take_event(self, event: RecordedEvent) -> None:
-        if self._found.open_at_end is None and is_peer_leaving(event):
-            self._found.open_at_end = self._found.waits.open(event.t_ns)
         self._found.waits.note(event)
 
 

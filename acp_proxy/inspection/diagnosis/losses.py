@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from acp_proxy.inspection.diagnosis.context import READERS, DiagnosisContext
 from acp_proxy.inspection.diagnosis.messages import request_text, requests_by_number
-from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, Finding
+from acp_proxy.inspection.fault_effects import read_rules
+from acp_proxy.inspection.findings import FAULT, Finding, Severity
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.frame_queries import frames_before, undelivered_frames
 from acp_proxy.wording import duration, seconds
 
+EFFECT = "fault.effect"
 _LARGEST_CHUNK = 65536
 """Bytes that a recorder reads at once, so that a chunk has no more frames."""
 _MOST = 100
@@ -39,8 +41,9 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
             end = "" if resumed is None else "; it read again"
         at = f" at {seconds(begun)} s" if context.recording.has_times else ""
         text = f"{READERS[stream]} stopped reading{at}{where}{waited}{end}"
-        seqs = [note.seq] if frame is None else [frame]
-        yield Finding("not-reading", PROBLEM, text, seqs, _RECEIVERS.get(stream))
+        seq, by = note.seq if frame is None else frame, _RECEIVERS.get(stream)
+        whose = None if by is not None else "nobody reads the agent's stderr"
+        yield Finding("pipe.not-reading", Severity.ERROR, by, seq, text, unblamed=whose)
 
 
 def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
@@ -62,15 +65,22 @@ def _first_unread(context: DiagnosisContext, stream: str, before: int, since: in
     return first
 
 
-def lost_answers(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds answers that a fault kept from their receiver, so that neither peer is to blame."""
+def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds what faults kept from their receiver or changed, so that neither peer is to blame."""
     lost = context.faults.lost_answers()
     lines = requests_by_number(context.reader, (answer.request_seq for answer in lost))
     for answer in lost:
         seq = answer.request_seq
         what = request_text(answer.method, seq, lines.get(seq))
         text = f"fault {answer.rule} kept the answer to {what} back (#{answer.response_seq})"
-        yield Finding("undelivered", REMARK, text, [answer.response_seq, seq], "fault")
+        yield Finding(EFFECT, Severity.WARNING, FAULT, answer.response_seq, text, (seq,))
+    told = {answer.rule for answer in lost}
+    for rule in read_rules(context.reader) if context.faults.any_fired else []:
+        if rule.effects and plain(rule.name) not in told:
+            seq = min(rule.seqs, default=0)
+            what, more = "; ".join(rule.effects), tuple(one for one in rule.seqs if one != seq)
+            text = f"fault {plain(rule.name)} {what}"
+            yield Finding(EFFECT, Severity.WARNING, FAULT, seq, text, more)
 
 
 def gaps(context: DiagnosisContext) -> Iterator[Finding]:
@@ -78,17 +88,22 @@ def gaps(context: DiagnosisContext) -> Iterator[Finding]:
     for note in context.of_kind("note"):
         if note.data.get("action") == "unrecorded":
             why = plain(str(note.data.get("reason", "")))
-            yield Finding("gap", PROBLEM, f"nothing was recorded: {why} (#{note.seq})", [note.seq])
+            yield _gap(f"nothing was recorded: {why} (#{note.seq})", note.seq)
         if note.data.get("action") == "damaged":
             why = plain(str(note.data.get("reason", "")))
-            yield Finding("gap", PROBLEM, f"the log was damaged: {why} (#{note.seq})", [note.seq])
+            yield _gap(f"the log was damaged: {why} (#{note.seq})", note.seq)
     for gap in context.of_kind("gap"):
         lost = [f"{n:,} bytes {s}" for s in READERS if isinstance(n := gap.data.get(s), int)]
         why = plain(str(gap.data.get("reason", "")))
         what = f"{', '.join(lost) or 'bytes'} passed unrecorded"
         until = f" until {seconds(gap.t_ns)} s" if context.recording.has_times else ""
         text = f"{what}{until}: {why} (#{gap.seq})"
-        yield Finding("gap", PROBLEM, text, [gap.seq])
+        yield _gap(text, gap.seq)
+
+
+def _gap(text: str, seq: int) -> Finding:
+    why = "the recorder could not write"
+    return Finding("recording.gap", Severity.ERROR, None, seq, text, unblamed=why)
 
 
 def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
@@ -104,7 +119,9 @@ def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
         named = ", ".join(f"#{seq}" for seq in frames[:3]) + (", ..." if len(frames) > 3 else "")
         what = f" ({named})" if frames else ""
         text = f"{READERS[stream]} was gone: {count:,} bytes {stream} could not be delivered{what}"
-        yield Finding("undelivered", REMARK, text, frames or [events[0].seq])
+        seqs = tuple(frames) or (events[0].seq,)
+        why = "the receiver had left"
+        yield Finding("pipe.undelivered", Severity.INFO, None, seqs[0], text, seqs[1:], why)
 
 
 def _lost_frames(context: DiagnosisContext, stream: str, around: int) -> list[int]:

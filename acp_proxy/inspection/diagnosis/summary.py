@@ -2,8 +2,10 @@
 
 from collections import Counter
 
+from attrs import evolve
+
 from acp_proxy.inspection.describe.events import describe_event
-from acp_proxy.inspection.diagnosis.checks import has_problem, run_checks
+from acp_proxy.inspection.diagnosis.checks import run_checks
 from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext
 from acp_proxy.inspection.diagnosis.conversation import (
     read_capabilities,
@@ -12,14 +14,15 @@ from acp_proxy.inspection.diagnosis.conversation import (
 )
 from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts, count_frames
 from acp_proxy.inspection.diagnosis.messages import read_person_requests, read_tally
-from acp_proxy.inspection.diagnosis.unanswered import find_waiting
-from acp_proxy.inspection.diagnosis.values import Finding, Summary
+from acp_proxy.inspection.diagnosis.unanswered import UNANSWERED, find_waiting
+from acp_proxy.inspection.diagnosis.values import CurrentWait, Extent, Summary
 from acp_proxy.inspection.fault_effects import read_faults
+from acp_proxy.inspection.findings import Finding, counts_of, in_order
 from acp_proxy.inspection.message_pass import PAUSE_NS, Watch
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import error_count, open_exchange_count, open_turn_count
-from acp_proxy.store.frame_queries import last_stderr_lines
+from acp_proxy.store.frame_queries import last_ns, last_stderr_lines
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import events as read_events
 from acp_proxy.wording import seconds
@@ -32,18 +35,37 @@ _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
 _MOST_EVENTS = 1000
 
 
-def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch = iter) -> Summary:
-    """Reads a recording's summary: one pass over its frames, and the lines of a few of them.
+def read_context(
+    reader: RecordingReader, now_ns: int | None = None, watch: Watch = iter
+) -> DiagnosisContext:
+    """Reads what checks of the conversation need: one pass over its frames.
 
     Args:
         reader: the recording.
-        now_ns: the monotonic clock now, in nanoseconds. A running recording is summarized until
+        now_ns: the monotonic clock now, in nanoseconds. A running recording is looked at until
             then, or else until the last thing that happened. An ended one does not depend on it.
         watch: receives all frames and yields them again.
     """
-    recording, events = reader.recording, list(read_events(reader))
-    context = _context(reader, events, now_ns if reader.live else None, watch)
-    counts = context.counts
+    events = list(read_events(reader))
+    return _context(reader, events, now_ns if reader.live else None, watch)
+
+
+def summarize(
+    reader: RecordingReader,
+    now_ns: int | None = None,
+    watch: Watch = iter,
+    context: DiagnosisContext | None = None,
+) -> Summary:
+    """Reads a recording's summary, whose findings are those about the conversation itself.
+
+    Args:
+        reader: the recording.
+        now_ns: as for `read_context`.
+        watch: as for `read_context`.
+        context: what `read_context` has read, if it is read already.
+    """
+    context = context or read_context(reader, now_ns, watch)
+    recording, events, counts = reader.recording, context.events, context.counts
     assert counts is not None
     findings = run_checks(context)
     asked = list(read_person_requests(reader, context.waited_until_ns))
@@ -81,8 +103,9 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         files_read=read_tally(reader, "fs/read_text_file"),
         files_written=read_tally(reader, "fs/write_text_file"),
         terminals=read_tally(reader, "terminal/create"),
-        findings=_first_of_each_kind(findings),
+        findings=findings,
         finding_counts=_counted(context, findings),
+        severities=counts_of(findings),
         waiting=find_waiting(context),
         unanswered=context.unanswered,
         longest_silence=counts.waits.silences.longest if recording.has_silences else None,
@@ -98,11 +121,38 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
     )
 
 
-def is_troubled(reader: RecordingReader, now_ns: int | None = None) -> bool:
-    """Whether `summarize` would find a problem, without a pass over the frames.
+def with_rules(
+    summary: Summary, findings: list[Finding], extent: Extent, most: int = MOST
+) -> Summary:
+    """Returns a summary with all findings, those about the conversation and of broken rules.
 
-    All frames are read only if the conversation runs and something is open, since only
-    their times show whether it hangs.
+    Args:
+        summary: of the recording.
+        findings: all of them.
+        extent: how much was looked at for broken rules.
+        most: the largest number of findings of each rule that are listed.
+    """
+    mine = Counter(one.rule for one in summary.findings)
+    every = Counter(one.rule for one in findings)
+    counts = summary.finding_counts
+    unlisted = {rule: n - mine[rule] for rule, n in counts.items() if n > mine[rule]}
+    ordered = in_order(findings)
+    return evolve(
+        summary,
+        findings=_first_of_each_rule(ordered, most),
+        finding_counts=dict(every + Counter(unlisted)),
+        severities=counts_of(findings),
+        checked=extent,
+    )
+
+
+def find_quickly(
+    reader: RecordingReader, now_ns: int | None = None
+) -> tuple[list[Finding], list[CurrentWait]]:
+    """Finds what is wrong with the conversation itself, and what it waits for, from stored rows.
+
+    All frames are read only if the conversation runs and something is open, since only their
+    times show whether it hangs. Silences that have ended are not found.
 
     Args:
         reader: the recording.
@@ -110,11 +160,10 @@ def is_troubled(reader: RecordingReader, now_ns: int | None = None) -> bool:
     """
     events = list(read_events(reader))
     if reader.live and (open_exchange_count(reader) or open_turn_count(reader)):
-        counts = count_frames(reader, events)
-        end_ns = _end_ns(counts, events, now_ns)
-        waits = counts.waits.open(end_ns)
-        return has_problem(DiagnosisContext(reader, events, counts, waits, end_ns))
-    return has_problem(DiagnosisContext(reader, events, None, [], 0))
+        context = _context(reader, events, now_ns, iter)
+    else:
+        context = DiagnosisContext(reader, events, None, [], last_ns(reader))
+    return run_checks(context), find_waiting(context)
 
 
 def _context(
@@ -124,8 +173,6 @@ def _context(
         counts = count_frames(reader, events, watch, pause_ns)
         end_ns = _end_ns(counts, events, now_ns)
         open_ = counts.waits.open(end_ns)
-        if counts.open_at_end is None:
-            counts.open_at_end = open_
         counts.waits.finish(end_ns)
         longest = counts.waits.silences.longest
         if counts.is_exact or (longest is not None and longest.length_ns > pause_ns):
@@ -180,21 +227,20 @@ def _end_reason(context: DiagnosisContext) -> str:
     return "by itself" if reason == CLIENT_CLOSED and is_afterwards else reason
 
 
-def _first_of_each_kind(findings: list[Finding]) -> list[Finding]:
-    """Returns at most a hundred findings of each kind."""
+def _first_of_each_rule(findings: list[Finding], most: int) -> list[Finding]:
+    """Returns the first findings of each rule."""
     seen: Counter[str] = Counter()
     kept = []
     for finding in findings:
-        seen[finding.kind] += 1
-        if seen[finding.kind] <= MOST:
+        seen[finding.rule] += 1
+        if seen[finding.rule] <= most:
             kept.append(finding)
     return kept
 
 
 def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, int]:
-    """Returns how many findings there are of each kind; not all unanswered requests were read."""
-    counts = Counter(finding.kind for finding in findings)
-    if counts["unanswered"] and not context.live:
-        counts["unanswered"] += open_exchange_count(context.reader)
-        counts["unanswered"] -= len(context.unanswered)
+    """Returns how many findings there are of each rule; not all unanswered requests were read."""
+    counts = Counter(finding.rule for finding in findings)
+    if counts[UNANSWERED] and not context.live:
+        counts[UNANSWERED] += open_exchange_count(context.reader) - len(context.unanswered)
     return dict(counts)

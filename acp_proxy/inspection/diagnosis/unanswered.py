@@ -1,68 +1,153 @@
 """Finds requests without an answer, hangs, long silences, and what is waited for at present."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+
+from attrs import frozen
 
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls
+from acp_proxy.inspection.diagnosis.environment import LOGIN_OR_NETWORK, launcher, stderr_line
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, request_text, requests_by_number
-from acp_proxy.inspection.diagnosis.values import (
-    PROBLEM,
-    REMARK,
-    CurrentWait,
-    Finding,
-    OpenRequest,
-)
+from acp_proxy.inspection.diagnosis.values import CurrentWait, OpenRequest
+from acp_proxy.inspection.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
 from acp_proxy.inspection.waits import OpenWait, Party, PendingRequest, Silence
-from acp_proxy.recording import RecordedEvent
+from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import TurnRow, first_cancel
+from acp_proxy.store.frame_queries import first_message
 from acp_proxy.wording import duration
 
-
-def unanswered_prompts(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds prompts without an answer, but for those in which the agent or recorder died."""
-    if context.live:
-        return
-    cut = {turn.id for turn in context.cut_turns}
-    open_ = [turn for turn in context.turns if turn.end_seq is None and turn.id not in cut]
-    seqs = [turn.prompt_seq for turn in open_]
-    messages = requests_by_number(context.reader, seqs)
-    withheld = context.faults.withheld(seqs)
-    for turn in open_:
-        end, seq = context.client_end, turn.prompt_seq
-        what = request_text("session/prompt", seq, messages.get(seq))
-        if not context.recording.has_all_answers:
-            yield _not_imported(what, seq)
-            continue
-        never = "was never answered" if turn.outcome != "result" else "was accepted and never ended"
-        asked = _request_to_client(context, turn) if context.prompt_after(turn) is None else None
-        text = f"{what} {never}{_meanwhile(context, turn, end, asked)}"
-        about = [seq] if end is None else [seq, end.seq]
-        # The agent cannot answer before its own request is answered, so that one is the client's.
-        by = "agent" if asked is None else "client"
-        yield _unless_fault(text, withheld.get(seq) or context.holding_fault, about, by)
+UNANSWERED, SILENCE = "wait.unanswered", "wait.silence"
+_PATIENCE_NS = 2 * 10**9
+"""A person who ends a conversation sooner after the agent's last message did not give up on it."""
+_MINUTE_NS = 60 * 10**9
+_MOST_FRAMES = 1_000
 
 
-def unanswered_requests(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds what hangs if the recorder runs, and else the unanswered requests except prompts."""
+@frozen
+class _Judgement:
+    """Who is to blame that an answer never came."""
+
+    by: str | None
+    unblamed: str | None = None
+    severity: Severity = Severity.ERROR
+    said: str = ""
+    """What stderr says of it."""
+
+
+def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds what hangs if the recorder runs, and else the requests that never got an answer.
+
+    Nobody waits for an agent that is gone: what it left open is told with its end.
+    """
     if context.live:
         yield from _hanging(context)
         return
-    prompts = {turn.prompt_seq for turn in context.turns if turn.end_seq is None}
-    requests = [request for request in context.unanswered if request.seq not in prompts]
-    seqs = [request.seq for request in requests]
+    cut = {*context.cut}
+    turns = {turn.prompt_seq: turn for turn in context.turns if turn.end_seq is None}
+    requests = [one for one in context.unanswered if one.seq not in turns]
+    if context.is_cut:
+        requests = []
+    seqs = sorted({*turns, *(one.seq for one in requests)} - cut)
     messages = requests_by_number(context.reader, seqs)
     withheld = context.faults.withheld(seqs)
-    for request in requests:
-        seq = request.seq
-        what = request_text(request.method, seq, messages.get(seq))
+    by_seq = {one.seq: one for one in requests}
+    for seq in seqs:
+        request, turn = by_seq.get(seq), turns.get(seq)
+        method = "session/prompt" if request is None else request.method
+        what = request_text(method, seq, messages.get(seq))
         if not context.recording.has_all_answers:
-            yield _not_imported(what, seq)
+            text = f"{what} has no answer in what was imported"
+            yield Finding(UNANSWERED, Severity.INFO, None, seq, text, unblamed="it may be missing")
             continue
-        waited = duration(request.waited_ns, context.recording.step_ns)
-        waited = f"{waited}, " if waited else ""
-        text = f"{_who_waits(request)}: {what}, {waited}never answered"
-        rule = withheld.get(seq) or context.holding_fault or context.faults.injected.get(seq)
-        yield _unless_fault(text, rule, [seq], _answerer(request.direction))
+        rule = withheld.get(seq) or context.holding_fault
+        found = None
+        if turn is not None:
+            found = _prompt(context, turn, what, rule)
+        elif request is not None:
+            rule = rule or context.faults.injected.get(seq)
+            found = _request(context, request, what, rule)
+        if found is not None:
+            yield found
+
+
+def _prompt(
+    context: DiagnosisContext, turn: TurnRow, what: str, rule: str | None
+) -> Finding | None:
+    """Returns the finding for a prompt that has no answer; None if a request explains it."""
+    never = "was never answered" if turn.outcome != "result" else "was accepted and never ended"
+    end = context.client_end
+    related = () if end is None else (end.seq,)
+    later = context.prompt_after(turn)
+    if later is not None:
+        judged = _Judgement(AGENT)
+        text = f"{what} {never}; the client went on with session/prompt (#{later.prompt_seq})"
+    elif _asked_within(context, turn) is not None:
+        return None  # the agent cannot answer before its own request is answered
+    else:
+        silent_ns = context.silent_ns(turn)
+        running = context.running_calls(turn.id, turn.prompt_seq)
+        how = _how_long(context, turn, silent_ns, running)
+        text = f"{what} {never}; {how}{_until(context, turn)}"
+        judged = _blame(context, silent_ns, running)
+    return _finding(turn.prompt_seq, text, related, judged, rule)
+
+
+def _request(
+    context: DiagnosisContext, request: OpenRequest, what: str, rule: str | None
+) -> Finding:
+    """Returns the finding for any other request that has no answer."""
+    waited = duration(request.waited_ns, context.recording.step_ns)
+    waited = f"{waited}, " if waited else ""
+    text = f"{_who_waits(request)}: {what}, {waited}never answered"
+    prompt = next((t for t in context.turns if t.end_seq is None and t.session == request.session
+                   and t.prompt_seq < request.seq), None)  # fmt: skip
+    related = () if prompt is None or request.direction == "to-agent" else (prompt.prompt_seq,)
+    if related:
+        text += f"; session/prompt (#{related[0]}) cannot end before"
+    cancel = first_cancel(context.reader, request.session, request.seq)
+    if request.awaited == Party.PERSON and cancel is None:
+        asked = _Judgement(None, "a person was being asked", Severity.WARNING)
+        return _finding(request.seq, text, related, asked, rule)
+    if request.awaited == Party.PROGRAM:
+        ran = _Judgement(None, "a program was running", Severity.INFO)
+        return _finding(request.seq, text, related, ran, rule)
+    if request.direction == "to-client":
+        if cancel is not None and request.awaited == Party.PERSON:
+            text += f", though the turn was cancelled (#{cancel})"
+        return _finding(request.seq, text, related, _Judgement(CLIENT), rule)
+    judged = _blame(context, request.waited_ns, {})
+    if request.method in INITIALIZE and context.first_of_agent is None:
+        program = launcher(context)
+        reason, line = stderr_line(context)
+        if program is not None and (reason is not None or not line):
+            judged = _Judgement(ENVIRONMENT, said=line)
+            text = f"{text}; {program} never started it"
+    return _finding(request.seq, text, related, judged, rule)
+
+
+def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, str]) -> _Judgement:
+    """Judges a request that the agent did not answer before its client left."""
+    if silent_ns is not None and silent_ns < _PATIENCE_NS:
+        left = "the client left while the agent was at work"
+        return _Judgement(None, left, Severity.INFO)
+    if running:
+        return _Judgement(None, "a tool call was running")
+    reason, line = stderr_line(context)
+    if reason in LOGIN_OR_NETWORK:
+        return _Judgement(ENVIRONMENT, said=f"{reason}: {line}")
+    return _Judgement(AGENT)
+
+
+def _finding(
+    seq: int, text: str, related: tuple[int, ...], judged: _Judgement, rule: str | None
+) -> Finding:
+    if rule is not None:
+        text = f"{text}, because of fault {rule}"
+        return Finding(UNANSWERED, Severity.WARNING, FAULT, seq, text, related)
+    said = f'; stderr says "{judged.said}"' if judged.said else ""
+    return Finding(
+        UNANSWERED, judged.severity, judged.by, seq, f"{text}{said}", related, judged.unblamed
+    )
 
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
@@ -70,6 +155,7 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
     if context.counts is None or not context.recording.has_silences:
         return
     cut = {turn.prompt_seq for turn in context.cut_turns}
+    first = context.first_of_agent
     for silence in context.counts.waits.silences.long:
         request = silence.request
         if silence.to_seq is None and request.seq not in cut:
@@ -77,11 +163,44 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
         running: dict[int, str] = {}
         if silence.party is Party.AGENT:
             running = context.running_calls(request.turn, request.seq, silence.from_seq)
-        if not running:
-            lasted = " until the end" if silence.to_seq is None else ""
-            seqs = [seq for seq in (silence.from_seq, silence.to_seq) if seq is not None]
-            text = f"{silence_text(silence, context.recording.step_ns)}{lasted}"
-            yield Finding("silence", REMARK, text, seqs, silence.party.value)
+        if running:
+            continue
+        lasted = " until the end" if silence.to_seq is None else ""
+        seqs = [seq for seq in (silence.from_seq, silence.to_seq) if seq is not None]
+        text = f"{silence_text(silence, context.recording.step_ns)}{lasted}"
+        program = launcher(context) if first is not None and silence.to_seq == first.seq else None
+        if program is not None:
+            length = duration(silence.length_ns, context.recording.step_ns)
+            text = f"{program} took {length} before the agent's first message (#{silence.to_seq})"
+            yield Finding("agent.slow-start", Severity.WARNING, ENVIRONMENT, seqs[0], text,
+                          (*seqs[1:],))  # fmt: skip
+        else:
+            yield Finding(SILENCE, Severity.INFO, silence.party.value, seqs[0], text, (*seqs[1:],))
+
+
+def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds a client that sent nothing for a minute where it had to go on, until the end."""
+    recording = context.recording
+    if not recording.has_silences or not recording.has_all_lines or recording.lost("ending"):
+        return
+    opened = context.first_opened
+    if opened is None or opened.response_seq is None:
+        return
+    end_ns = context.first_end.t_ns if context.first_end is not None else context.end_ns
+    answered = context.time_of(opened.response_seq)
+    waited_ns = end_ns - answered
+    later = first_message(context.reader, "to-agent", opened.response_seq)
+    if later is not None or waited_ns < _MINUTE_NS or context.turns:
+        return
+    is_new = opened.method not in INITIALIZE
+    what = "session/prompt" if is_new else "session/new"
+    until = "so far" if context.live else "until the end"
+    text = (
+        f"the client sent no {what} for {duration(waited_ns)} after the answer to {opened.method}"
+        f" (#{opened.response_seq}), {until}"
+    )
+    severity = Severity.INFO if is_new else Severity.WARNING
+    yield Finding("wait.client-silent", severity, CLIENT, opened.response_seq, text)
 
 
 def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
@@ -100,9 +219,24 @@ def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
         CurrentWait(
             wait.request.seq, wait.request.awaited.value, wait.request.session, wait.request.turn,
             wait.waited_ns, _waiting_text(context, wait, messages.get(wait.request.seq)),
+            wait.silent_ns,
         )
         for wait in waits
     ]  # fmt: skip
+
+
+def waiting_for(waiting: Sequence[CurrentWait]) -> str:
+    """Returns for whom a running conversation waits, and for how long; empty if for nobody.
+
+    Args:
+        waiting: as `find_waiting` returns it.
+    """
+    if not waiting:
+        return ""
+    first = next((one for one in waiting if one.awaited != Party.AGENT), waiting[0])
+    article = "a" if first.awaited in (Party.PERSON, Party.PROGRAM) else "the"
+    length = first.waited_ns if first.silent_ns is None else first.silent_ns
+    return f"waiting for {article} {first.awaited} for {duration(length)}"
 
 
 def silence_text(silence: Silence, step_ns: int = 0) -> str:
@@ -123,85 +257,50 @@ def silence_text(silence: Silence, step_ns: int = 0) -> str:
     )
 
 
-def _not_imported(what: str, seq: int) -> Finding:
-    """Returns a remark about a request whose answer may be missing in what was imported."""
-    return Finding("unanswered", REMARK, f"{what} has no answer in what was imported", [seq])
-
-
-def _unless_fault(text: str, rule: str | None, seqs: list[int], by: str) -> Finding:
-    """Returns a problem, or a remark if a fault is the reason."""
-    if rule is None:
-        return Finding("unanswered", PROBLEM, text, seqs, by)
-    return Finding("unanswered", REMARK, f"{text}, because of fault {rule}", seqs, "fault")
-
-
 def _answerer(direction: str) -> str:
     return "client" if direction == "to-client" else "agent"
 
 
-def _meanwhile(
-    context: DiagnosisContext, turn: TurnRow, end: RecordedEvent | None, asked: str | None
+def _asked_within(context: DiagnosisContext, turn: TurnRow) -> OpenRequest | None:
+    """Returns the first request of the agent in a turn that its client had not answered."""
+    asked = (one for one in context.unanswered if one.direction == "to-client")
+    return next((a for a in asked if a.session == turn.session and a.seq > turn.prompt_seq), None)
+
+
+def _until(context: DiagnosisContext, turn: TurnRow) -> str:
+    """Returns a phrase for how the client gave up."""
+    end = context.client_end
+    if end is None:
+        return "until the end"
+    how = end.data.get("name") if end.kind == "signal" else "closed its end"
+    cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
+    cancelled = f"cancelled, #{cancel}, and " if cancel is not None else ""
+    return f"until the client gave up ({cancelled}{how}, #{end.seq})"
+
+
+def _how_long(
+    context: DiagnosisContext, turn: TurnRow, silent_ns: int | None, running: dict[int, str]
 ) -> str:
-    """Returns a phrase for what happened in place of an answer to a prompt.
-
-    Args:
-        context: the recording.
-        turn: that of the prompt.
-        end: how the client ended, if it did.
-        asked: what the agent waited for.
-    """
-    later = context.prompt_after(turn)
-    if later is not None:
-        return f"; the client went on with session/prompt (#{later.prompt_seq})"
-    wait = next((w for w in context.open_at_end if w.request.seq == turn.prompt_seq), None)
-    if end is None:
-        until = "until the end"
-    else:
-        how = end.data.get("name") if end.kind == "signal" else "closed its end"
-        cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
-        cancelled = f"cancelled, #{cancel}, and " if cancel is not None else ""
-        until = f"until the client gave up ({cancelled}{how}, #{end.seq})"
-    if asked is not None:
-        return f"; the agent waited for its client to answer {asked} {until}"
-    if end is None:
-        return "" if wait is None else f", {_how_long(context, wait, until)}"
-    if wait is None:
-        return f"; {until}"
-    return f"; {_how_long(context, wait, until)}"
-
-
-def _request_to_client(context: DiagnosisContext, turn: TurnRow) -> str | None:
-    """The first request of the agent in a turn that its client had not answered at the end."""
-    for wait in context.open_at_end:
-        request = wait.request
-        if request.direction == "to-client" and request.turn == turn.id:
-            seq = request.seq
-            message = requests_by_number(context.reader, [seq]).get(seq)
-            return request_text(request.method, seq, message)
-    return None
-
-
-def _how_long(context: DiagnosisContext, wait: OpenWait, until: str) -> str:
-    """Returns a phrase for how long nothing came, or what was interrupted."""
-    running = context.running_calls(wait.request.turn, wait.request.seq)
-    if not context.recording.has_silences:
-        return f"{named_calls(running)} in progress {until}" if running else until
+    """Returns a phrase, with a blank, for how long nothing came, and what was interrupted."""
+    length = duration(silent_ns, context.recording.step_ns)
     if running:
-        return f"{named_calls(running)} in progress, {duration(wait.waited_ns)} {until}"
-    if wait.silent_ns is None:  # another peer was waited for
-        return f"{duration(wait.waited_ns)} {until}"
-    since = f" since #{wait.last_seq}," if wait.is_streaming else ""
-    return f"silent for {duration(wait.silent_ns)}{since} {until}"
+        what = f"{named_calls(running)} in progress"
+        return f"{what}, silent for {length} " if length else f"{what} "
+    last = context.last_of_agent(turn)
+    since = f" since #{last.seq}," if last is not None else ""
+    return f"silent for {length}{since} " if length else ""
 
 
 def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
+    if context.of_kind("exit"):
+        return  # an answer can no longer come
     hangs = _hangs(context)
     messages = requests_by_number(context.reader, hangs)
     for seq, wait in hangs.items():
         what = request_text(wait.request.method, seq, messages.get(seq))
         text = f"{_who_waits(wait.request)}: {what}, {duration(wait.waited_ns)}{_silent(wait)}"
         by = _answerer(wait.request.direction)
-        yield Finding("unanswered", PROBLEM, text, [seq], by)
+        yield Finding(UNANSWERED, Severity.ERROR, by, seq, text)
 
 
 def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:

@@ -1,14 +1,10 @@
 """The values of `inspect show`, whose members `docs/json.md` documents for programs."""
 
-from collections import Counter
-
 from attrs import define, field, frozen
 
+from acp_proxy.inspection.findings import Finding
 from acp_proxy.inspection.waits import Silence
 from acp_proxy.recording import Recording
-
-PROBLEM, REMARK = "problem", "remark"
-"""The severity of a finding: something went wrong, or it is worth knowing."""
 
 
 @frozen
@@ -131,6 +127,8 @@ class ErrorTally:
     """Who is to blame: client, agent or fault, or None."""
     why: str = ""
     """What was wrong with the request, or which fault answered it."""
+    request_seq: int = 0
+    """The first request that was answered so."""
 
 
 @frozen
@@ -173,21 +171,22 @@ class CurrentWait:
     turn: int | None
     waited_ns: int
     text: str
+    silent_ns: int | None = None
+    """How long the side that has to act has sent nothing; None if it is held up."""
 
 
 @frozen
-class Finding:
-    """Something that a person should know, in one sentence."""
+class Extent:
+    """How much of a recording was looked at for findings."""
 
-    kind: str
-    """Such as ``late-update``; docs/json.md lists all."""
-    severity: str
-    """`PROBLEM` or `REMARK`."""
-    text: str
-    seqs: list[int]
-    """The frames and events that it is about."""
-    by: str | None = None
-    """Who is to blame: client, agent or fault; None if that is unknown, or nobody is."""
+    rules: int
+    """Rules of the protocol that were checked; 0 if none were."""
+    frames: int
+    """Frames that they looked at, the first ones."""
+    is_whole: bool
+    """Whether those are all frames."""
+    last_seq: int = 0
+    """The last of them."""
 
 
 @define
@@ -220,11 +219,15 @@ class Summary:
     files_read: Tally = field(factory=Tally)
     files_written: Tally = field(factory=Tally)
     terminals: Tally = field(factory=Tally)
-    # The names in JSON are older than remarks.
+    # The names in JSON are older than the one list of findings.
     findings: list[Finding] = field(factory=list, metadata={"json": "problems"})
-    """At most 100 of each kind, problems before remarks."""
+    """At most 100 of each rule, in the order of `in_order`."""
     finding_counts: dict[str, int] = field(factory=dict, metadata={"json": "problem_counts"})
-    """How many there are, by kind."""
+    """How many there are, by rule."""
+    severities: dict[str, int] = field(factory=dict)
+    """How many there are, by severity."""
+    checked: Extent = Extent(0, 0, is_whole=False)
+    """How much was looked at for broken rules; the conversation itself was looked at as a whole."""
     waiting: list[CurrentWait] = field(factory=list)
     """Empty unless it is running."""
     unanswered: list[OpenRequest] = field(factory=list)
@@ -246,18 +249,3 @@ class Summary:
     def is_open(self) -> bool:
         """Whether a request without an answer may get one, or may have got one elsewhere."""
         return self.live or not self.recording.has_all_answers
-
-
-def count_problems(summary: Summary) -> int:
-    """Returns how many problems there are, those included that are too many to be listed.
-
-    Problems are listed before remarks, so if a remark is listed, all problems of its kind are.
-
-    Args:
-        summary: of a recording.
-    """
-    remarks = {finding.kind for finding in summary.findings if finding.severity != PROBLEM}
-    listed = Counter(one.kind for one in summary.findings if one.severity == PROBLEM)
-    return sum(
-        listed[kind] if kind in remarks else count for kind, count in summary.finding_counts.items()
-    )

@@ -1,6 +1,7 @@
 """``acp-proxy inspect check``: which rules of the protocol were broken, by whom, and where."""
 
 import sys
+import time
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from operator import attrgetter
@@ -28,8 +29,8 @@ from acp_proxy.cli.render.output import progress, say, say_json, warn, with_verd
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.sarif import sarif as sarif_log
 from acp_proxy.conformance.baseline import Baseline, BaselineWriter, read_baseline
-from acp_proxy.conformance.checker import check as check_recording
 from acp_proxy.conformance.choice import chosen_rules
+from acp_proxy.conformance.judgement import judge
 from acp_proxy.conformance.report import CheckedRecording, CheckReport, reported
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.values import SEVERITIES, ConformanceResult
@@ -64,13 +65,13 @@ Examples:
       for a program
 
 Exit code: 0; 1 if a finding is as severe as --fail-on, and is not known; 2 for wrong use, or if a
-recording cannot be read.
+recording cannot be read; 3 if its recorder was killed, so that it is not complete.
 """
 
 
 @click.command(
     cls=BatchCommand,
-    short_help="Check which rules of the protocol were broken, and by whom.",
+    short_help="Check what went wrong, which rules were broken, and by whom.",
     epilog=_EXAMPLES,
 )
 @click.argument("recs", metavar="[REC]...", nargs=-1, shell_complete=complete_recording)
@@ -130,11 +131,12 @@ recording cannot be read.
 @click.pass_context
 @with_verdict
 def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **values: Any) -> None:
-    """Check which rules of the protocol were broken, by whom, and at which frame.
+    """Check what went wrong, which rules of the protocol were broken, by whom, and at which frame.
 
-    An ✗ is an error: a must of the specification was broken, or the other side cannot understand
-    it. An ! is a warning: a should was broken, or something else may explain it. A - is a hint.
-    Where two messages may have crossed on their way, the severity is lower.
+    An ✗ is an error: the conversation failed, such as by a request that was never answered, or a
+    must of the specification was broken. An ! is a warning: a should was broken, or something else
+    may explain it. A - is a hint. Where two messages may have crossed on their way, the severity is
+    lower.
 
     REC may be a directory or a quoted pattern; then there is one line for each recording with
     findings that count, and a summary.
@@ -212,7 +214,8 @@ def _report(
     files = (junit, sarif, baseline)
     check_report_files(*files)
     schemas = None if schema is None else SchemaSet.of_file(schema)
-    find = partial(check_recording, dialect=dialect, schemas=schemas)
+    now_ns = time.monotonic_ns()
+    find = partial(judge, dialect=dialect, schemas=schemas, now_ns=now_ns)
     known = _known(baseline, update_baseline=update_baseline)
     written = BaselineWriter() if update_baseline else None
     report = CheckReport(fail_on)

@@ -29,12 +29,16 @@ from acp_proxy.cli.render.output import Page, progress, say, say_json, stdout_sc
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.styled_text import Ink
 from acp_proxy.cli.render.table import Cell, Column, cell, table
+from acp_proxy.forms import converter
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
-from acp_proxy.inspection.diagnosis.summary import is_troubled
+from acp_proxy.inspection.diagnosis.summary import find_quickly
+from acp_proxy.inspection.diagnosis.unanswered import waiting_for
+from acp_proxy.inspection.findings import Finding, Severity
 from acp_proxy.recording import Recording
 from acp_proxy.store.directory import paths
 from acp_proxy.store.library import ListedRecording, list_recordings
 from acp_proxy.store.newest import newest_first
+from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import byte_size, counted, duration, when
 
 _NEWEST = 5
@@ -44,6 +48,7 @@ _PROMPT = 200
 _UNFINISHED = ("incomplete", "unindexed", "recording")
 
 _BROKEN = "BROKEN RULES"
+_MOST_FINDINGS = 20
 _COLUMNS = (
     Column(""),
     Column("ID"),
@@ -55,6 +60,7 @@ _COLUMNS = (
     Column("CLIENT", rank=9, least=8, most=16),
     Column("STATE", rank=1),
     Column("EXIT", rank=1),
+    Column("WHAT IS WRONG", rank=2, least=16, most=60),
     Column(_BROKEN, rank=1, least=8, most=22),
     Column("FRAMES", rank=8),
     Column("TURNS", rank=7),
@@ -126,7 +132,8 @@ def list_(
     """List recordings, newest first.
 
     DIR is the directory to look in; without it, the recordings directory. A row begins with ✗ where
-    `inspect show` finds a problem, and with ! where it finds none but a fault has fired. On a
+    the conversation went wrong, as `show` tells it: a request was never answered, or the agent has
+    crashed, and with ! where that may be, or a fault has fired. On a
     narrow terminal the columns that matter least are left out; a pipe gets them all.
     """
     where = directory_of_recordings(directory)
@@ -155,7 +162,8 @@ def list_(
         )
         return
     _print_recordings(found, broken)
-    say(_total(found, readable, where), dim=True)
+    rules = "" if check else "; rules of the protocol: not checked (--check)"
+    say(f"{_total(found, readable, where)}{rules}", dim=True)
 
 
 def overview(directory: Path) -> None:
@@ -188,9 +196,14 @@ def overview(directory: Path) -> None:
 
 
 def checked_entries(found: Iterable[Path]) -> list[ListedRecording]:
-    """Reads recordings, newest first, and whether `inspect show` finds problems in each."""
-    has_problem = partial(is_troubled, now_ns=time.monotonic_ns())
-    return list_recordings(found, has_problem, unredacted=is_unredacted(), mapped=mapped)
+    """Reads recordings, newest first, and what went wrong with each conversation itself."""
+    find = partial(_find, now_ns=time.monotonic_ns())
+    return list_recordings(found, find, unredacted=is_unredacted(), mapped=mapped)
+
+
+def _find(reader: RecordingReader, now_ns: int) -> tuple[tuple[Finding, ...], str]:
+    findings, waiting = find_quickly(reader, now_ns)
+    return tuple(findings[:_MOST_FINDINGS]), waiting_for(waiting)
 
 
 def _broken_rules(found: Sequence[ListedRecording]) -> dict[Path, dict[str, int] | None]:
@@ -254,9 +267,11 @@ def _cells(
     if now is not None:  # one column has both
         state, code = "", code if state == "complete" else state
     live = Ink.TO_CLIENT if entry.live else None
-    trouble = Ink.TROUBLE if entry.has_problem and code != "0" else None
-    mark = cell("!" if entry.has_faults else "", Ink.STDERR)
-    if entry.has_problem:
+    first = next((one for one in entry.findings or () if one.severity != Severity.INFO), None)
+    is_sick = first is not None and first.severity == Severity.ERROR
+    trouble = Ink.TROUBLE if is_sick and code != "0" else None
+    mark = cell("!" if entry.has_faults or first is not None else "", Ink.STDERR)
+    if is_sick:
         mark = cell("✗", Ink.TROUBLE)
     return [
         mark,
@@ -269,6 +284,7 @@ def _cells(
         cell(recording.client_title),
         cell(state, live),
         cell(code, live or (Ink.STDERR if code in _UNFINISHED else trouble)),
+        cell(entry.waiting or ("" if first is None else first.text), live),
         _rules(broken),
         cell(str(entry.frames)),
         cell(str(entry.turns)),
@@ -341,4 +357,10 @@ def _is_within(made_in: str, directory: Path) -> bool:
 def _form(entry: ListedRecording) -> dict[str, object]:
     hidden = ("first_prompt", "masked")
     form = asdict(entry, recurse=False, filter=lambda field, _: field.name not in hidden)
-    return form | {"path": str(entry.path), "damaged": [str(file) for file in entry.damaged]}
+    found = entry.findings
+    return form | {
+        "path": str(entry.path),
+        "damaged": [str(file) for file in entry.damaged],
+        "has_problem": None if found is None else any(f.severity == Severity.ERROR for f in found),
+        "findings": None if found is None else [converter.unstructure(one) for one in found],
+    }

@@ -24,9 +24,7 @@ from acp_proxy.cli.redaction import masked_summary, unredacted_option
 from acp_proxy.cli.render.output import progress, warn
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import EVERYTHING, UNREAD, parse
-from acp_proxy.inspection.choice import row_of
 from acp_proxy.inspection.secrets import masked_values
-from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.inspection.typed_filter import why_nothing
 from acp_proxy.report.blocks import report_blocks
 from acp_proxy.report.facts import Contents, HeadFacts, head_facts
@@ -134,10 +132,7 @@ def page_parts(
         data = evolve(data, summary=evolve(data.summary, path=path))
     rows, masked = _rows(reader, options, data), _masked(reader, level)
 
-    def other(seq: int) -> int | None:
-        return pair_of(row_of(reader, seq))
-
-    facts = head_facts(data, rows, masked, other, is_private=level == "private")
+    facts = head_facts(data, rows, masked, is_private=level == "private")
     parts = report_parts(facts, report_blocks(reader, options, data))
     return facts, progress(parts, label="writing")
 

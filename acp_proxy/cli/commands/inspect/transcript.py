@@ -1,5 +1,6 @@
 """``acp-proxy inspect transcript``: the conversation as Markdown."""
 
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -46,7 +47,7 @@ _LONGEST_ISSUE = 65_536
 @read_argument
 @filter_argument
 @number_option("--turn", text="Only turn N, and stderr meanwhile.")
-@click.option("--json", is_flag=True, help="One JSON object per section and entry.")
+@click.option("--json", is_flag=True, help="One JSON object per section, entry and finding.")
 @click.option("--full", is_flag=True, help="Cut nothing, wrap nothing and leave nothing out.")
 @file_option(
     "-o", "--output", text="Where to write, in place of standard output. The file must not exist."
@@ -92,13 +93,14 @@ def transcript(
         lines = markdown(reader.recording, items, limits, live=reader.live, shown=shown)
         is_printed = output is None or str(output) == "-"
         if output is not None and not is_printed:
-            write_files({output: _json_lines(items) if json else _encoded(lines)}, force=force)
+            parts = _json_lines(items, reader) if json else _encoded(lines)
+            write_files({output: parts}, force=force)
             if not json:
                 _warn_of_size(output)
             return
         writer = Writer()
         if json:
-            for part in _json_lines(items):
+            for part in _json_lines(items, reader):
                 writer.raw(part)
         else:
             for line in lines:
@@ -117,12 +119,20 @@ def transcript_parts(reader: RecordingReader) -> Iterator[bytes]:
     return _encoded(markdown(reader.recording, found, limits, live=reader.live))
 
 
-def _json_lines(items: Iterable[TranscriptSection | TranscriptEntry]) -> Iterator[bytes]:
-    from acp_proxy.forms import converter  # late: Markdown needs no converter
+def _json_lines(
+    items: Iterable[TranscriptSection | TranscriptEntry], reader: RecordingReader
+) -> Iterator[bytes]:
+    """Yields a line for each section and entry, and last one for each finding of the recording."""
+    from acp_proxy.conformance.judgement import judged  # late: Markdown needs neither
+    from acp_proxy.forms import converter
+
+    def line(what: str, value: object) -> bytes:
+        return visible_json(encode_json({"type": what, **converter.unstructure(value)})) + b"\n"
 
     for item in items:
-        what = "section" if isinstance(item, TranscriptSection) else "entry"
-        yield visible_json(encode_json({"type": what, **converter.unstructure(item)})) + b"\n"
+        yield line("section" if isinstance(item, TranscriptSection) else "entry", item)
+    for finding in judged(reader, time.monotonic_ns()).findings:
+        yield line("finding", finding)
 
 
 def _encoded(lines: Iterator[str]) -> Iterator[bytes]:

@@ -286,12 +286,10 @@ const parsed = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
 /** The rows at which something is wrong, and the sentences about each. @param {Recording} recording */
 function problemsOf(recording) {
-  const { summary, check } = recording.meta;
-  const problems = (summary?.problems ?? []).filter((/** @type {any} */ { severity, seqs }) => severity === "problem" && seqs.length);
-  const findings = (check?.findings ?? []).filter((/** @type {any} */ { severity }) => severity !== "info");
+  const findings = (recording.meta.summary?.problems ?? []).filter((/** @type {any} */ { severity }) => severity !== "info");
   /** @type {Map<number, Problem[]>} */
   const found = new Map();
-  for (const { text, severity, seqs, seq = seqs[0] } of [...problems, ...findings]) {
+  for (const { text, severity, seq } of findings) {
     const row = recording.rowOf(seq);
     if (row >= 0) found.set(row, [...(found.get(row) ?? []), { text, severity }]);
   }

@@ -72,13 +72,13 @@ export function openSpans(recording) {
 }
 
 /**
- * Returns the rows of updates that the diagnosis calls late.
+ * Returns the rows of updates that came after the end of their turn.
  * @param {Recording} recording @returns {Set<number>}
  */
 export function lateUpdates(recording) {
-  const problems = /** @type {{kind: string, seqs: number[]}[]} */ (recording.meta.summary.problems);
-  const late = problems.filter((problem) => problem.kind === "late-update");
-  return new Set(late.flatMap((problem) => problem.seqs.map((seq) => recording.rowOf(seq))));
+  const problems = /** @type {{rule: string, seq: number}[]} */ (recording.meta.summary.problems);
+  const late = problems.filter((problem) => problem.rule === "turn.update-late");
+  return new Set(late.map(({ seq }) => recording.rowOf(seq)));
 }
 
 /**

@@ -1,0 +1,125 @@
+"""The one list of findings: which rules were broken, and what went wrong with the conversation.
+
+Both may tell of one cause: an agent that exits leaves a request unanswered, and a refused request
+was of the wrong type. Then one of the two is told, the one that says more.
+"""
+
+from collections.abc import Collection
+
+from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.choice import chosen_rules, looked_at
+from acp_proxy.conformance.schema_check import SchemaSet
+from acp_proxy.conformance.values import ConformanceResult, RuleCount
+from acp_proxy.inspection.diagnosis.checks import run_checks
+from acp_proxy.inspection.diagnosis.context import MOST as LISTED
+from acp_proxy.inspection.diagnosis.context import DiagnosisContext
+from acp_proxy.inspection.diagnosis.summary import read_context, summarize, with_rules
+from acp_proxy.inspection.diagnosis.values import Extent, Summary
+from acp_proxy.inspection.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order
+from acp_proxy.inspection.message_pass import Watch
+from acp_proxy.store.reader import RecordingReader
+
+MOST = 3_000
+"""Frames of whose messages a summary tells which rules they break; `check` looks at all."""
+_UNANSWERED = ("rpc.unanswered", "perm.unanswered", "ext.unanswered", "cancel.unanswered")
+"""Rules that say less of a request without an answer than a finding about the conversation."""
+_REFUSED = "answer.error"
+"""Says less of a request that breaks a rule than the rule does."""
+
+
+def judge(
+    reader: RecordingReader,
+    dialect: str | None = None,
+    chosen: Collection[str] | None = None,
+    watch: Watch = iter,
+    schemas: SchemaSet | None = None,
+    *,
+    most: int | None = None,
+    now_ns: int | None = None,
+    context: DiagnosisContext | None = None,
+) -> ConformanceResult:
+    """Checks a recording against the rules of its dialect, and its conversation as a whole.
+
+    Args:
+        reader: the recording.
+        dialect: the dialect whose rules hold; None for that of the recording.
+        chosen: the rules to check; None for all.
+        watch: receives all frames and passes them on.
+        schemas: the types that hold in place of those of the dialect.
+        most: the largest number of frames that are checked for rules; None for all.
+        now_ns: the monotonic clock, for a recording that is still made.
+        context: what is known of the conversation, if it is read already.
+
+    Raises:
+        UnreadableRecording: the file is damaged, or locked.
+    """
+    result = check(reader, dialect, chosen, watch, schemas, most)
+    found = run_checks(context or read_context(reader, now_ns))
+    result.findings = in_order([*result.findings, *found])
+    for one in found:
+        _count(result.counts, one, 1)
+    return result
+
+
+def merged(
+    result: ConformanceResult, chosen: Collection[str]
+) -> tuple[list[Finding], list[RuleCount]]:
+    """Returns the findings of chosen rules, each cause once, and how many there are of each rule.
+
+    Args:
+        result: of `judge`.
+        chosen: the rules.
+    """
+    every = [one for one in result.findings if one.rule in chosen]
+    counts = [RuleCount(c.rule, c.by, c.severity, c.count) for c in result.counts
+              if c.rule in chosen]  # fmt: skip
+    unanswered = {seq for one in every if one.group in ("wait", "agent", "recording", "fault")
+                  for seq in one.seqs}  # fmt: skip
+    broken = {(one.seq, one.by) for one in every
+              if one.group not in CONVERSATION and one.severity is Severity.ERROR}  # fmt: skip
+    kept = []
+    for one in every:
+        is_told = one.rule in _UNANSWERED and one.seq in unanswered
+        if is_told or (one.rule == _REFUSED and (one.seq, one.by) in broken):
+            _count(counts, one, -1)
+        else:
+            kept.append(one)
+    order = {severity: at for at, severity in enumerate(SEVERITIES)}
+    counts.sort(key=lambda one: (order[one.severity], -one.count, one.rule))
+    return kept, [one for one in counts if one.count]
+
+
+def judged(
+    reader: RecordingReader,
+    now_ns: int | None = None,
+    watch: Watch = iter,
+    *,
+    most: int | None = MOST,
+    listed: int = LISTED,
+) -> Summary:
+    """Summarizes a recording with the one list of findings; rules of its first messages.
+
+    Args:
+        reader: the recording.
+        now_ns: as for `summarize`.
+        watch: as for `summarize`.
+        most: as for `judge`.
+        listed: the largest number of findings of each rule that are listed.
+    """
+    told = chosen_rules((), ())
+    context = read_context(reader, now_ns, watch)
+    summary = summarize(reader, context=context)
+    result = judge(reader, most=most, context=context)
+    findings, _ = merged(result, told)
+    rules = 0 if most == 0 else len(looked_at(told, result.dialect, result.unchecked))
+    extent = Extent(rules, result.frames, result.is_whole, result.last_seq)
+    return with_rules(summary, findings, extent, listed)
+
+
+def _count(counts: list[RuleCount], one: Finding, by: int) -> None:
+    known = next((c for c in counts if (c.rule, c.by) == (one.rule, one.by)), None)
+    if known is None:
+        counts.append(RuleCount(one.rule, one.by, one.severity, by))
+        return
+    known.count += by
+    known.severity = min(known.severity, one.severity, key=SEVERITIES.index)

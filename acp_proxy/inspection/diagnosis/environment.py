@@ -1,0 +1,113 @@
+"""Recognizes failures around an agent: its launcher, its installation, a login, the network.
+
+Neither peer breaks a rule then, and the conversation alone shows an agent that dies or fails. What
+tells is the exit code, a first message that never came, and words on stderr or in an error.
+"""
+
+import json
+import re
+from pathlib import PurePath
+
+from acp_proxy.inspection.diagnosis.context import DiagnosisContext
+from acp_proxy.recording import RecordedEvent
+from acp_proxy.safe_text import plain
+from acp_proxy.store.frame_queries import last_stderr_lines
+
+LAUNCHERS = (
+    "npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "uvx", "uv", "pipx", "docker", "podman", "nix",
+)  # fmt: skip
+"""Programs that fetch an agent before they start it."""
+_LINES, _SIZE = 40, 2_000
+_NEVER_RAN = (126, 127, 255)
+"""Exit codes with which shells, launchers and the dynamic loader say that nothing was started."""
+_REASONS = (
+    (
+        "a login is missing",
+        r"not (?:logged|signed) in|(?:please|need to|must|to) (?:log|sign) ?in\b|log ?in (?:first"
+        r"|required|failed)|authenticat\w+ (?:required|failed|error)|unauthenticated"
+        r"|unauthori[sz]ed|\b401\b|(?:invalid|missing|expired|no) (?:api.?key|token|credentials)"
+        r"|api.?key (?:is |was )?(?:not|missing|invalid|required)|(?:token|session|login) (?:has )?"
+        r"expired|\w+_(?:API_KEY|TOKEN)\b.* (?:not set|missing|required)",
+    ),
+    (
+        "the network failed",
+        r"\b(?:ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)\b"
+        r"|getaddrinfo|network error|network is unreachable|could not resolve|connection (?:refused"
+        r"|reset|timed out|error)|fetch failed|name resolution|certificate|tls handshake"
+        r"|proxy error|error sending request|socket hang up",
+    ),
+    (
+        "the model's provider refused",
+        r"rate.?limit|\b(?:429|502|503|529)\b|quota|overloaded|(?:insufficient|out of) (?:credit"
+        r"|balance|funds)|credit balance|billing|usage limit|service unavailable",
+    ),
+    (
+        "the agent is not installed as it should be",
+        r"command not found|no such file or directory|cannot find (?:module|package)|not found: "
+        r"|error while loading shared librar|version `GLIBC|npm err(?:or|!)|ModuleNotFoundError"
+        r"|ERR_MODULE_NOT_FOUND|exec format error|permission denied|bad interpreter"
+        r"|not recognized as an internal",
+    ),
+    (
+        "the command is no ACP agent",
+        r"\busage:|(?:unknown|unrecognized) (?:option|command|argument|flag)"
+        r"|unexpected argument|invalid (?:option|choice|subcommand)|no such (?:option|command)"
+        r"|not a terminal|reading (?:prompt|input) from stdin|input must be provided",
+    ),
+)
+LOGIN_OR_NETWORK = tuple(reason for reason, _ in _REASONS[:3])
+"""Reasons for which a request that the agent has taken can fail."""
+_NO_AGENT = _REASONS[-1][0]
+_PATTERNS = [(reason, re.compile(pattern, re.IGNORECASE)) for reason, pattern in _REASONS]
+
+
+def outside_reason(text: str) -> str | None:
+    """Returns what of the environment a text says has failed; None if it says nothing of it.
+
+    Args:
+        text: a line of stderr, or the message of an error.
+    """
+    return next((reason for reason, pattern in _PATTERNS if pattern.search(text)), None)
+
+
+def stderr_line(context: DiagnosisContext) -> tuple[str | None, str]:
+    """Returns what the agent's stderr says has failed around it, and the line that says so.
+
+    Without such a line it is the last line, which is empty if there is none.
+    """
+    lines = [plain(raw.decode(errors="replace")).strip()
+             for raw in last_stderr_lines(context.reader, _LINES, _SIZE)]  # fmt: skip
+    for line in reversed(lines):
+        if (reason := outside_reason(line)) is not None:
+            return reason, line
+    return None, next((line for line in reversed(lines) if line), "")
+
+
+def why_it_never_ran(context: DiagnosisContext, exit_: RecordedEvent) -> str | None:
+    """Returns why an agent that ended without a message was none of ours to blame; or None.
+
+    Args:
+        context: the recording.
+        exit_: the end of the agent.
+    """
+    if "reason" in exit_.data:
+        return "it could not be started"
+    reason, _ = stderr_line(context)
+    if context.first_of_agent is not None or exit_.data.get("signal") is not None:
+        is_outside = reason is not None and exit_.data.get("code") not in (0, None)
+        return reason if is_outside and reason != _NO_AGENT else None
+    if exit_.data.get("code") in _NEVER_RAN:
+        return reason or "nothing was started"
+    if any(lines.stream == "to-client" for lines in context.invalid_lines):
+        return _NO_AGENT
+    return reason
+
+
+def launcher(context: DiagnosisContext) -> str | None:
+    """Returns the program that fetches the agent before it starts it; None if there is none."""
+    try:
+        words = json.loads(context.recording.command)
+    except ValueError:
+        return None
+    names = [PurePath(word).name for word in words[:1] if isinstance(word, str)]
+    return next((name for name in names if name in LAUNCHERS), None)
