@@ -47,6 +47,8 @@ def _nothing_wrong(summary: Summary) -> str:
     words = "No problem was found"
     if summary.recording.origin is not None:
         words += " in what was imported"
+    elif summary.recording.state == "incomplete" and not summary.live:
+        words += " in what was recorded; the recorder was killed, so the end is missing"
     if summary.live:
         words += " so far; the recording is still running"
     if summary.findings:

@@ -74,6 +74,8 @@ def _verdict(summary: Summary) -> list[Piece]:
     """Returns what was found, of how much, and for whom a running conversation waits."""
     origin, checked = summary.recording.origin, summary.checked
     where = " in what was imported" if origin is not None and origin.lost else ""
+    if summary.recording.state == "incomplete" and not summary.live:
+        where = " in what was recorded"
     if not checked.is_whole:
         where += f", rules up to #{checked.last_seq:,}" if checked.rules else ", rules not checked"
     counts = summary.severities

@@ -28,7 +28,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
         return
     exit_ = next(iter(context.of_kind("exit")), None)
     if exit_ is None:
-        if context.recording.state == "incomplete":
+        if context.cut or (context.recording.state == "incomplete" and not context.reader.count()):
             yield _incomplete(context)
         return
     signal = _signal_before(context, exit_)
@@ -36,7 +36,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     seqs = tuple(context.cut)
     amid = _amid(context)
     if (rule := context.faults.that_ended(exit_.seq)) is not None:
-        text = f"fault {rule} ended the agent{amid} (#{exit_.seq})"
+        text = f"fault {rule} ended the agent{amid.lstrip(',')} (#{exit_.seq})"
         yield Finding("fault.effect", Severity.WARNING, FAULT, exit_.seq, text, seqs)
         return
     severity = _severity(context, exit_, signal, is_expected=is_expected, is_amid=bool(amid))
@@ -46,7 +46,7 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     by, unblamed = _blame(context, exit_, signal, why)
     if severity is Severity.INFO and is_expected:
         text = f"{text} by itself, its client was still there"
-    elif severity is Severity.ERROR and not amid and context.client_end is None and signal is None:
+    elif not amid and "reason" not in exit_.data and context.client_end is None and signal is None:
         text = f"{text}, its client was still there"
     said = ""
     if severity is Severity.ERROR and by in (AGENT, ENVIRONMENT):
@@ -70,11 +70,10 @@ def empty_recording(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _incomplete(context: DiagnosisContext) -> Finding:
-    severity = Severity.ERROR if context.cut else Severity.WARNING
     seqs = tuple(context.cut) or (context.events[-1].seq if context.events else 0,)
-    text = f"the recording ends{_amid(context) or ' before the agent does'}"
+    text = f"the recording ends{_amid(context).lstrip(',') or ' before any message'}"
     why = "the recorder was killed, or could not write any more"
-    return Finding("recording.incomplete", severity, None, seqs[0], text, seqs[1:], why)
+    return Finding("recording.incomplete", Severity.ERROR, None, seqs[0], text, seqs[1:], why)
 
 
 def _severity(
@@ -105,14 +104,14 @@ def _blame(
     """Returns who is to blame for an end, or else why nobody is."""
     if why is not None:
         return ENVIRONMENT, None
+    if signal is not None and signal.data.get("action") == "sent":
+        return None, "acp-proxy stopped it after its client had left"
     if exit_.data.get("signal") in _FROM_OUTSIDE:
         # A signal to the whole process group may end the agent before it is seen here.
         if _stopped_by(context) is not None:
             return CLIENT, None
         return None, _KILLED
-    if signal is not None and signal.data.get("action") != "sent":
-        return CLIENT, None
-    return AGENT, None
+    return (CLIENT if signal is not None else AGENT), None
 
 
 def _stopped_by(context: DiagnosisContext) -> RecordedEvent | None:

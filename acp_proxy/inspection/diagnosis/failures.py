@@ -162,7 +162,8 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
 def _severity(context: DiagnosisContext, error: ErrorTally) -> Severity:
     if error.charged == FAULT:
         return Severity.WARNING
-    if error.why.startswith("with") or error.method in ("session/prompt", PERMISSION):
+    is_refused_question = (error.direction, error.method) == ("to-client", PERMISSION)
+    if error.why.startswith("with") or error.method == "session/prompt" or is_refused_question:
         return Severity.ERROR
     if error.direction == "to-client" or error.method not in _NEEDED:
         return Severity.INFO

@@ -152,7 +152,7 @@ class OpenRequest:
     method: str | None
     rpc_id: str | None
     waited_ns: int | None
-    """Until the end of the recording, or until now while it runs; None if that is not known."""
+    """Until the client left, or until now while it runs; None if that is not known."""
     preview: str
     session: str | None = None
     awaited: str = ""

@@ -236,8 +236,8 @@ def test_an_agent_whose_client_does_not_read_is_not_blamed(recorder: LogWriter) 
     recorder.t_ns += HOUR
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="resumed", since=ORIGIN_NS)
     finish(recorder)
-    kinds = {problem.kind for problem in summary_of(recorder).findings}
-    assert kinds == {"not-reading"}
+    kinds = {problem.rule for problem in summary_of(recorder).findings}
+    assert kinds == {"pipe.not-reading"}
 
 
 def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> None:
@@ -246,7 +246,7 @@ def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> N
     recorder.t_ns += HOUR
     recorder.close()
     summary = summary_of(recorder)
-    assert [problem.kind for problem in summary.findings] == ["agent-ended"]
+    assert [problem.rule for problem in summary.findings] == ["agent.ended"]
 
 
 def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
@@ -283,10 +283,10 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
     ended = summary_of(recorder)
     assert [(p.severity, p.text, p.seqs) for p in ended.findings] == [
         (
-            "remark",
+            "info",
             "the agent sent nothing for 1 h 0 min in turn 1, from #7 to #8,"
             " with session/prompt #6 unanswered",
-            [7, 8],
+            (7, 8),
         )
     ]
     silence = ended.longest_silence
@@ -390,7 +390,7 @@ def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
         recorder.to_client([result(1), error(2, -32603, "no")])
         recorder.end()
         summary = summary_of(recorder)
-    (silence,) = [p for p in summary.findings if p.kind == "silence"]
+    (silence,) = [p for p in summary.findings if p.rule == "wait.silence"]
     assert silence.text.endswith("from #2 to #3, with session/list #2 unanswered")
 
 

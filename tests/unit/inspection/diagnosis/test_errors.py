@@ -33,9 +33,9 @@ def summary_of(recorder: LogWriter) -> Summary:
 
 def sentences(recorder: LogWriter) -> list[str]:
     """Its problems and remarks but for how the agent ended."""
-    marks = {"problem": "✗", "remark": "!"}
+    marks = {"error": "✗", "warning": "!", "info": "-"}
     found = summary_of(recorder).findings
-    return [f"{marks[p.severity]} {p.text}" for p in found if p.kind != "agent-ended"]
+    return [f"{marks[p.severity]} {p.text}" for p in found if p.rule not in ("agent.ended", "recording.incomplete")]
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
         recorder.to_client(error(rpc_id, -32602, "Invalid params"))
     summary = summary_of(recorder)
-    (problem,) = (p for p in summary.findings if p.kind == "error")
-    assert problem.severity == "problem"
+    (problem,) = (p for p in summary.findings if p.rule == "answer.error")
+    assert problem.severity == "error"
     assert problem.text == (
         'the client sent session/prompt without "prompt", which v1 requires: error -32602:'
         " Invalid params, 15 times, first (#5)"
@@ -90,7 +90,7 @@ def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
         ),
         (
             request(1, "session/request_permission", sessionId="s"),
-            "! the client sent session/request_permission, which only the agent may send in v1:"
+            "- the client sent session/request_permission, which only the agent may send in v1:"
             " error -32602 (invalid params): no (#5)",
         ),
         (
@@ -164,7 +164,7 @@ def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
     recorder.to_agent(request(3, "session/new", cwd="/", mcpServers=[]))
     recorder.to_client(result(3, sessionId="s"))
     (said,) = sentences(recorder)
-    assert said.startswith("! session/new was answered with error -32000 (authentication required)")
+    assert said.startswith("- session/new was answered with error -32000 (authentication required)")
 
 
 def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
@@ -198,9 +198,9 @@ def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
     fault(recorder, "lost", "drop")
     made(recorder, b"log line\n")
     assert sentences(recorder) == [
-        '! client waits for agent: session/set_mode "m" (#6), 7 ms, never answered,'
-        " because of fault lost",
         "! fault error-on-prompt answered session/prompt with error -32603: Internal error (#5)",
+        '! client waits for agent: session/set_mode "m" (#6), 4 ms, never answered,'
+        " because of fault lost",
     ]
 
 
@@ -212,7 +212,7 @@ def test_an_agent_that_a_fault_ended_is_not_to_blame(recorder: LogWriter) -> Non
     recorder.abandon()
     with RecordingReader(recorder.path) as reader:
         (problem,) = summarize(reader).findings
-    assert (problem.kind, problem.severity) == ("agent-ended", "remark")
+    assert (problem.rule, problem.severity) == ("fault.effect", "warning")
     amid = 'in the middle of turn 1 (prompt "go" #4)'
     assert problem.text == f"fault crash ended the agent {amid} (#6)"
 

@@ -100,7 +100,7 @@ def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
         (2, "to-agent", "session/prompt", "1"),
         (3, "to-client", "session/request_permission", "1"),
     ]
-    assert [w.waited_ns for w in waiting] == [105 * MS, 104 * MS]
+    assert [w.waited_ns for w in waiting] == [102 * MS, 101 * MS]
     assert [w.preview for w in waiting] == ["go", "Edit"]
 
 
