@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.judgement import judge as judge_whole
+from acp_proxy.conformance.judgement import merged
 from acp_proxy.store.reader import RecordingReader
 from tests.transcripts import frame
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from acp_proxy.conformance.values import ConformanceResult
+    from acp_proxy.inspection.findings import Finding
 
 CWD = "/proj/app"
 _ARROWS = {"->": "to-agent", "<-": "to-client"}
@@ -103,7 +106,12 @@ HANDSHAKES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def judge(
-    lines: Iterable[str], after: str = "", only: str | None = None, gap_ms: float = 1000
+    lines: Iterable[str],
+    after: str = "",
+    only: str | None = None,
+    gap_ms: float = 1000,
+    *,
+    is_whole: bool = False,
 ) -> list[str]:
     """Checks a conversation, and returns its lines with the findings below them.
 
@@ -112,29 +120,38 @@ def judge(
         after: what has passed before, as in an example.
         only: a rule, if the others do not count.
         gap_ms: the time between two messages.
+        is_whole: whether what is wrong with the conversation itself is found, too.
     """
     told = [line for line in lines if not line.startswith(" ")]
     earlier = before(after)
-    found = check_lines([*earlier, *told], gap_ms)
+    whole = [*earlier, *told]
+    found = judge_lines(whole, gap_ms) if is_whole else check_lines(whole, gap_ms).findings
     written: list[str] = []
     seq = len(earlier)
     for line in told:
-        seq += len(_rows(line))
+        seqs = range(seq + 1, seq + 1 + len(_rows(line)))
+        seq = max(seqs, default=seq)
         written.append(line)
-        for one in found.findings:
-            if one.seq == seq and only in (None, one.rule):
+        for one in found:
+            if one.seq in seqs and only in (None, one.rule):
                 own = rules()[one.rule].severity
                 severity = "" if one.severity == own else f" ({one.severity.value})"
-                written.append(f"   {one.rule} by {one.by}{severity}")
-    for one in found.findings:
+                written.append(f"   {one.rule} by {one.by or 'nobody'}{severity}")
+    for one in found:
         if one.seq <= len(earlier):
-            written.append(f"   before it: {one.rule} by {one.by}")
+            written.append(f"   before it: {one.rule} by {one.by or 'nobody'}")
     return written
 
 
 def check_lines(lines: list[str], gap_ms: float = 1000) -> ConformanceResult:
     """Checks a conversation that is written as an example is; its first line is frame 1."""
     return check(reader_of(lines, gap_ms))
+
+
+def judge_lines(lines: list[str], gap_ms: float = 1000) -> list[Finding]:
+    """Returns what is wrong with a conversation, with each cause once."""
+    with reader_of(lines, gap_ms) as reader:
+        return merged(judge_whole(reader), rules())[0]
 
 
 def reader_of(lines: list[str], gap_ms: float = 1000) -> RecordingReader:
@@ -145,13 +162,15 @@ def reader_of(lines: list[str], gap_ms: float = 1000) -> RecordingReader:
 def text_form_of(lines: list[str], gap_ms: float = 1000) -> list[bytes]:
     """Returns the lines of a conversation in the text form."""
     is_over = any(line.removeprefix("== ") in _ENDINGS for line in lines)
-    recording = {
+    recording: dict[str, Any] = {
         "id": "c0ffee000001",
         "name": "judged",
         "tool_version": "0",
         "started_at": "2025-01-01T00:00:00Z",
         "state": "complete" if is_over else "incomplete",
     }
+    for line in lines:
+        recording |= _HEADERS.get(line.removeprefix("== "), {})
     rows: list[dict[str, Any]] = [{"acp_proxy": 1, "recording": recording}]
     rows += [{"after_ms": gap_ms, **row} for line in lines for row in _rows(line)]
     return [json.dumps(row).encode() + b"\n" for row in rows]
@@ -204,7 +223,7 @@ def _rows(line: str) -> list[dict[str, Any]]:
     if arrow == "==":
         if match := re.fullmatch(r"(\d+) seconds pass", text):
             return [{"stream": "stderr", "text": "", "after_ms": 1000 * int(match[1])}]
-        return _ENDINGS[text]
+        return [] if text in _HEADERS else _ENDINGS.get(text) or _EVENTS[text]
     if arrow == "stderr":
         return [{"stream": "stderr", "text": text.removeprefix("| ")}]
     how, bar, rest = text.partition("|")
@@ -218,13 +237,48 @@ _RAW: dict[str, Callable[[str], dict[str, Any]]] = {
     "cut": lambda text: {"text": text, "newline": ""},
     "bytes": lambda text: {"base64": base64.b64encode(bytes.fromhex(text)).decode()},
 }
+_EOF_OF_AGENT = {"event": "eof", "data": {"stream": "to-client"}}
 _ENDINGS: dict[str, list[dict[str, Any]]] = {
     "client leaves": [
         {"event": "eof", "data": {"stream": "to-agent"}},
         {"event": "exit", "data": {"code": 0}},
     ],
-    "agent exits": [
-        {"event": "eof", "data": {"stream": "to-client"}},
-        {"event": "exit", "data": {"code": 1}},
+    "agent exits": [_EOF_OF_AGENT, {"event": "exit", "data": {"code": 1}}],
+    "agent exits with 127": [_EOF_OF_AGENT, {"event": "exit", "data": {"code": 127}}],
+    "agent crashes": [
+        _EOF_OF_AGENT,
+        {"event": "exit", "data": {"signal": 11, "name": "SIGSEGV"}},
+    ],
+    "agent cannot be started": [
+        {"event": "exit", "data": {"code": 127, "reason": "cannot start the agent 'ag'"}},
+    ],
+    "fault drop-out ends the agent": [
+        {"event": "fault", "data": {"rule": "drop-out", "action": "kill"}},
+        _EOF_OF_AGENT,
+        {"event": "exit", "data": {"signal": 9, "name": "SIGKILL"}},
     ],
 }
+"""What ends a conversation."""
+_EVENTS: dict[str, list[dict[str, Any]]] = {
+    "the agent reads nothing for 30 seconds": [
+        {"event": "note", "data": {"action": "stalled", "stream": "to-agent", "bytes": 65_536}},
+        {
+            "event": "note",
+            "data": {"action": "resumed", "stream": "to-agent"},
+            "after_ms": 30_000,
+        },
+    ],
+    "90 bytes are left for the agent": [
+        {"event": "undelivered", "data": {"stream": "to-agent", "bytes": 90}},
+    ],
+    "4,096 bytes pass unrecorded": [
+        {"event": "gap", "data": {"to-client": 4_096, "reason": "no space left on device"}},
+    ],
+}
+_EXCERPT = {"source": "lines", "lost": ["ending", "start"]}
+_HEADERS: dict[str, dict[str, Any]] = {
+    "npx starts the agent": {"command": '["npx", "ag"]'},
+    "an excerpt begins": {"origin": _EXCERPT, "state": "complete"},
+    "recorder is killed": {},
+}
+"""What is known of the recording, which is no event of it."""

@@ -10,10 +10,10 @@ A file for each group has sections such as these:
 ``->`` goes to the agent and ``<-`` to the client. Then come ``#id`` as it is on the wire, if the
 message has one, and a method with its params, or ``result`` or ``error`` with its value; or the
 message as JSON; or, after ``|``, a line as it is. ``cut |`` is a line that nothing ends,
-``bytes |`` one in hexadecimal digits, and ``stderr |`` one on stderr. ``== client leaves`` and
-``== agent exits`` end the conversation; without them it goes on. ``== 60 seconds pass`` is a pause;
-else a second is between two lines. Below a message stand the rules
-that it breaks, with the side that breaks them, and the severity if it is not the rule's own.
+``bytes |`` one in hexadecimal digits, and ``stderr |`` one on stderr. ``==`` says what happens
+besides: ``== client leaves`` and ``== agent exits`` end the conversation; without them it goes on.
+``== 60 seconds pass`` is a pause; else a second is between two lines. Below a message stand the
+rules that it breaks, with the side that breaks them, and the severity if it is not the rule's own.
 """
 
 import re
