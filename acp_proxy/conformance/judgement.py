@@ -75,7 +75,7 @@ def merged(
               if c.rule in chosen]  # fmt: skip
     unanswered = {seq for one in every if one.group in ("wait", "agent", "recording", "fault")
                   for seq in one.seqs}  # fmt: skip
-    broken = {(one.seq, one.by) for one in every
+    broken = {(one.seq, by) for one in every for by in (one.by, None)
               if one.group not in CONVERSATION and one.severity is Severity.ERROR}  # fmt: skip
     kept = []
     for one in every:

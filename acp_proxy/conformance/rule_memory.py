@@ -13,6 +13,22 @@ def _frames() -> Remembered[str, int]:
 
 
 @define(eq=False)
+class TurnText:
+    """What the agent has said in the latest turn of a session."""
+
+    turn: int
+    again: int = 0
+    """How many turns in a row had the same line and nothing else."""
+    line: str = ""
+    """That line; empty if the last turn was no single line."""
+    text: str = ""
+    last: str = ""
+    """The last chunk of the text."""
+    seq: int = 0
+    """The frame of the last chunk."""
+
+
+@define(eq=False)
 class RuleMemory:
     """Tables of rules, by what each one looks for."""
 
@@ -49,6 +65,8 @@ class RuleMemory:
     """Those by URL, with the frame that completed each."""
     credentials: Remembered[str, int] = field(factory=_frames)
     """The masked values of MCP servers, each by the hash of its marker (1.0 draft)."""
+    texts: Remembered[str, TurnText] = field(factory=lambda: Remembered[str, TurnText](_MOST))
+    """The text of the latest turn of each session."""
     grants: Remembered[str, int] = field(factory=_frames)
     """Permissions of the 1.0 draft that were granted for longer than once."""
     set_modes: Remembered[str, int] = field(factory=_frames)

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.wording import without_middle
 
 _LONGEST = 60
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
@@ -37,11 +38,18 @@ def is_relative(path: Any) -> bool:
     return isinstance(path, str) and _ABSOLUTE.match(path) is None
 
 
-def shown(value: Any) -> str:
-    """Returns a string in quotes or a number, shortened; of other values what they are."""
+def shown(value: Any, most: int = _LONGEST) -> str:
+    """Returns a string in quotes or a number, shortened; of other values what they are.
+
+    Args:
+        value: any value.
+        most: the largest number of characters of a string; the middle of a longer one is cut.
+    """
     if (kind := _KINDS.get(type(value))) is not None:
         return kind
     if isinstance(value, str):
+        if most != _LONGEST:
+            return f'"{without_middle(value, most)}"'
         return f'"{value[:_LONGEST]}…"' if len(value) > _LONGEST else f'"{value}"'
     text = str(value)
     return f"{text[:_LONGEST]}…" if len(text) > _LONGEST else text

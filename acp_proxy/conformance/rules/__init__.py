@@ -23,6 +23,7 @@ _MODULES = (
     "draft",
     "version_2",
     "schemas",
+    "remarks",
 )
 
 

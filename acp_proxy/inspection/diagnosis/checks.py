@@ -17,7 +17,12 @@ from acp_proxy.inspection.diagnosis.failures import (
     refused_logins,
 )
 from acp_proxy.inspection.diagnosis.losses import fault_effects, gaps, stalls, undelivered
-from acp_proxy.inspection.diagnosis.unanswered import long_silences, silent_client, unanswered
+from acp_proxy.inspection.diagnosis.unanswered import (
+    hung_calls,
+    long_silences,
+    silent_client,
+    unanswered,
+)
 from acp_proxy.inspection.findings import Finding, in_order
 
 Check = Callable[[DiagnosisContext], Iterable[Finding]]
@@ -28,6 +33,7 @@ CHECKS: tuple[Check, ...] = (
     empty_recording,
     stalls,
     long_silences,
+    hung_calls,
     silent_client,
     gaps,
     undelivered,

@@ -179,9 +179,15 @@ class DiagnosisContext:
         """Returns the time of a frame, in nanoseconds since the start."""
         return frame_times(self.reader, [seq])[seq]
 
-    def last_of_agent(self, turn: TurnRow) -> TimedFrame | None:
-        """Returns the last frame of the agent in a turn before its client left, if there is one."""
-        end = _END if self.client_end is None else self.client_end.seq
+    def last_of_agent(self, turn: TurnRow, end: int | None = None) -> TimedFrame | None:
+        """Returns the last frame of the agent in a turn before its client left, if there is one.
+
+        Args:
+            turn: the turn.
+            end: another frame or event before which it came.
+        """
+        if end is None:
+            end = _END if self.client_end is None else self.client_end.seq
         frames = frames_before(self.reader, "to-client", end, _MOST_FRAMES)
         mine = (one for one in frames if one.session in (turn.session, None))
         last = next(mine, None)

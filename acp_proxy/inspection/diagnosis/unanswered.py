@@ -178,6 +178,32 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
             yield Finding(SILENCE, Severity.INFO, silence.party.value, seqs[0], text, (*seqs[1:],))
 
 
+def hung_calls(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds tool calls that ran in silence for a minute, until the client cancelled their turn."""
+    if not context.recording.has_silences:
+        return
+    for turn in context.turns:
+        if turn.end_seq is None or turn.stop_reason != "cancelled":
+            continue
+        cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
+        if cancel is None or cancel > turn.end_seq:
+            continue
+        last = context.last_of_agent(turn, cancel)
+        silent_ns = 0 if last is None else context.time_of(cancel) - last.t_ns
+        running = context.running_calls(turn.id, turn.prompt_seq, cancel)
+        if last is None or silent_ns < _MINUTE_NS or not running:
+            continue
+        _, line = stderr_line(context)
+        said = f'; stderr says "{line}"' if line else ""
+        text = (
+            f"{named_calls(running)} ran for {duration(silent_ns)} in silence, until the client"
+            f" cancelled the turn (#{cancel}){said}"
+        )
+        why = "a tool call was running"
+        related = (cancel, turn.prompt_seq)
+        yield Finding("wait.call-hung", Severity.WARNING, None, max(running), text, related, why)
+
+
 def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds a client that sent nothing for a minute where it had to go on, until the end."""
     recording = context.recording

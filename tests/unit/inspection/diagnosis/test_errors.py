@@ -35,7 +35,11 @@ def sentences(recorder: LogWriter) -> list[str]:
     """Its problems and remarks but for how the agent ended."""
     marks = {"error": "✗", "warning": "!", "info": "-"}
     found = summary_of(recorder).findings
-    return [f"{marks[p.severity]} {p.text}" for p in found if p.rule not in ("agent.ended", "recording.incomplete")]
+    return [
+        f"{marks[p.severity]} {p.text}"
+        for p in found
+        if p.rule not in ("agent.ended", "recording.incomplete")
+    ]
 
 
 @pytest.fixture

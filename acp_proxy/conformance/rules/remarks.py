@@ -1,0 +1,128 @@
+"""What no specification forbids, and what people report as a bug all the same.
+
+An agent says that it refuses, says the same line turn after turn, sends a text twice, tells a
+failure of its provider as if it were an answer, or does not know a session that it has handed out.
+"""
+
+import re
+from collections.abc import Iterator
+
+from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.registry import ANY, rule, turn_rule
+from acp_proxy.conformance.rule_memory import TurnText
+from acp_proxy.conformance.session_record import EndedTurn
+from acp_proxy.conformance.values import Breach
+from acp_proxy.conformance.wording import shown
+from acp_proxy.inspection.diagnosis.environment import LOGIN_OR_NETWORK, outside_reason
+from acp_proxy.inspection.findings import ENVIRONMENT
+from acp_proxy.protocol.dialects import OPENING, PROMPT
+from acp_proxy.protocol.json_text import member
+
+_CHUNK = "agent_message_chunk"
+_LONGEST, _LEAST, _LINE = 20_000, 20, 300
+"""Characters of a turn's text that are kept, of a text that is noticed twice, and of a line."""
+_AGAIN = 3
+"""The same line in so many turns, one after the other, is remarkable."""
+_LOST = re.compile(
+    r"(?:session|thread|conversation)\b.{0,60}\b(?:not found|does ?n.t exist|unknown|no longer)"
+    r"|(?:no such|unknown|invalid|no) (?:session|thread|conversation)",
+    re.IGNORECASE | re.DOTALL,
+)
+_FAILURE = re.compile(
+    r"\W*(?:\w+ ){0,2}error\b|\W*failed to\b|\W*(?:invalid|missing) api key|\W*please run /login"
+    r"|\W*credit balance|\W*you've hit your",
+    re.IGNORECASE,
+)
+
+
+def _text_of(seen: CheckedMessage, talk: Conversation) -> TurnText | None:
+    """Returns the text of the turn that is open in the session of an update."""
+    turn = talk.turn_of(seen.session)
+    if turn is None or seen.session is None:
+        return None
+    found = talk.memory.texts.get(seen.session)
+    if found is None or found.turn != turn.id:
+        again, last = (0, "") if found is None else (found.again, found.line)
+        found = TurnText(turn.id, again, last)
+        talk.memory.texts.add(seen.session, found)
+    return found
+
+
+@rule("update.text-twice", updates=(_CHUNK,))
+def text_comes_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a chunk that has again, as a whole, what several chunks before it have streamed."""
+    said, piece = _text_of(seen, talk), member(seen.update, "content", "text")
+    if said is None or not isinstance(piece, str):
+        return
+    whole, last = piece.strip(), said.last.strip()
+    if len(whole) >= _LEAST and len(whole) > len(last) and said.text.rstrip().endswith(whole):
+        text = f"the text {shown(whole)} was streamed in pieces and is sent again as a whole"
+        yield Breach(text, (said.seq,))
+    said.text, said.last, said.seq = (said.text + piece)[-_LONGEST:], piece, seen.seq
+
+
+@turn_rule("turn.repeated")
+def turns_differ(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds turns, one after the other, that consist of the same short line and nothing else."""
+    said = talk.memory.texts.get(ended.turn.session or "")
+    if said is None or said.turn != ended.turn.id:
+        return
+    line = said.text.strip()
+    is_line = 0 < len(line) <= _LINE and not ended.turn.calls
+    said.again = said.again + 1 if is_line and line == said.line else 1
+    said.line = line if is_line else ""
+    if said.again == _AGAIN:
+        yield Breach(f"{said.again} turns in a row say only {shown(line)}", (said.seq,))
+
+
+@turn_rule("turn.failure-text")
+def failures_are_errors(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
+    """Finds a turn that ends well, though its only text says that a login or the network failed."""
+    said = talk.memory.texts.get(ended.turn.session or "")
+    if said is None or said.turn != ended.turn.id or ended.stop_reason != "end_turn":
+        return
+    line = said.text.strip()
+    if ended.turn.calls or not _FAILURE.match(line) or len(line) > _LINE:
+        return
+    reason = outside_reason(line)
+    if reason in LOGIN_OR_NETWORK:
+        text = f"the turn ends well, though {reason}: its text is {shown(line, _LINE)}"
+        yield Breach(text, (said.seq,), by=ENVIRONMENT)
+
+
+@rule("turn.refusal", results=(PROMPT,), alone=True)
+def turns_are_not_refused(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds turns that the agent refuses to go on with."""
+    if seen.result.get("stopReason") == "refusal":
+        yield Breach("the agent refuses to continue", place="/result/stopReason")
+
+
+@rule("session.lost", answers=(ANY,))
+def sessions_are_found(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an error that says a session is not there, which the agent itself has opened."""
+    if not seen.is_error or seen.request is None:
+        return
+    name, message = seen.request.params.get("sessionId"), seen.error.get("message")
+    if not isinstance(name, str) or not isinstance(message, str):
+        return
+    data = seen.error.get("data")
+    session = talk.session(name)
+    said = f"{message} {data}" if data else message
+    if session is None or not session.opened or session.closed_seq or not _LOST.search(said):
+        return
+    text = f"the agent does not find the session {shown(name)}, which it has opened itself"
+    yield Breach(f"{text}: {shown(message, _LINE)}", (session.seq, seen.request.seq))
+
+
+@rule("auth.error-code", answers=(*OPENING, PROMPT))
+def missing_logins_have_a_code(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds an error that asks for a login by another code than the one that clients look for."""
+    message = seen.error.get("message")
+    if not seen.is_error or not isinstance(message, str) or seen.error.get("code") == -32000:
+        return
+    said = f"{message} {seen.error.get('data') or ''}"
+    is_login = outside_reason(said) == LOGIN_OR_NETWORK[0]
+    if is_login and member(talk.agent.announced, "authMethods"):
+        text = f"the error asks for a login with the code {shown(seen.error.get('code'))}"
+        yield Breach(f"{text}, by which no client offers one: {shown(message, _LINE)}")

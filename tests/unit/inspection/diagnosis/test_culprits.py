@@ -1,0 +1,236 @@
+"""Who is to blame for what went wrong with a conversation, and why nobody is."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.capture import log_format as capture_log
+from acp_proxy.inspection.diagnosis.environment import outside_reason
+from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.store.reader import RecordingReader
+from tests.log_writer import MS, LogWriter, error, notification, request, result, text, update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MINUTE = 60_000 * MS
+INITIALIZE = request(0, "initialize", protocolVersion=1)
+SESSION = (request(1, "session/new", cwd="/srv", mcpServers=[]), result(1, sessionId="s"))
+PROMPT = request(2, "session/prompt", sessionId="s", prompt=[text("go")])
+PERMISSION = request(
+    0, "session/request_permission", sessionId="s", toolCall={"toolCallId": "c"}, options=[]
+)
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Iterator[LogWriter]:
+    """A log that nothing was written to yet."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        yield recorder
+
+
+def opened(chat: LogWriter) -> None:
+    """The peers have met, and a session is open: 2 to 5."""
+    chat.to_agent(INITIALIZE)
+    chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
+    chat.to_agent(SESSION[0])
+    chat.to_client(SESSION[1])
+
+
+def leaves(chat: LogWriter) -> None:
+    """The client closes its end, and the agent exits."""
+    chat.event(capture_log.END, capture_log.TO_AGENT, reason="end of file")
+    chat.event(capture_log.EXIT, code=0)
+
+
+def stderr(chat: LogWriter, words: str) -> None:
+    """The agent writes a line on stderr."""
+    chat.chunk(capture_log.STDERR, f"{words}\n".encode())
+
+
+def judged(chat: LogWriter) -> list[tuple[str, str, str | None]]:
+    """The rule, severity and culprit of each finding."""
+    chat.close()
+    chat.abandon()
+    with RecordingReader(chat.path) as reader:
+        return [(one.rule, one.severity.value, one.by) for one in summarize(reader).findings]
+
+
+def words(chat: LogWriter) -> str:
+    """The text of the first finding."""
+    with RecordingReader(chat.path) as reader:
+        return summarize(reader).findings[0].text
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "by"),
+    [
+        (126, "", "environment"),
+        (127, "sh: 1: codex-acp: command not found", "environment"),
+        (255, "error while loading shared libraries: libssl.so.3", "environment"),
+        (1, "Error: Please log in with `agent login` first", "environment"),
+        (1, "TypeError: fetch failed ENOTFOUND api.example.com", "environment"),
+        (2, "Usage: codex exec [OPTIONS] [PROMPT]", "environment"),
+        (1, "TypeError: undefined is not a function", "agent"),
+        (1, "", "agent"),
+    ],
+)
+def test_an_agent_that_never_spoke_may_not_be_to_blame(
+    chat: LogWriter, code: int, line: str, by: str
+) -> None:
+    """Exit codes of launchers and words on stderr show that the environment failed."""
+    chat.to_agent(INITIALIZE)
+    if line:
+        stderr(chat, line)
+    chat.event(capture_log.EXIT, code=code)
+    assert judged(chat) == [("agent.ended", "error", by)]
+    assert line in words(chat)
+
+
+def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
+    """Lines on stdout that are no messages, and no message, show another program."""
+    chat.to_agent(INITIALIZE)
+    chat.chunk(capture_log.TO_CLIENT, b"Welcome to the shell\n")
+    chat.event(capture_log.EXIT, code=1)
+    assert judged(chat) == [("agent.ended", "error", "environment")]
+    assert "the command is no ACP agent" in words(chat)
+
+
+def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
+    """A signal to the process group may end the agent before it is seen by the recorder."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.event(capture_log.EXIT, signal=signal.SIGTERM)
+    chat.event(capture_log.SIGNAL, signal=signal.SIGTERM, action="passed on")
+    assert judged(chat) == [("agent.ended", "error", "client")]
+
+
+def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
+    """What it left open is told with its end, once."""
+    chat.to_agent(INITIALIZE)
+    chat.event(capture_log.EXIT, code=1)
+    assert judged(chat) == [("agent.ended", "error", "agent")]
+    assert words(chat) == "the agent exited with 1 before it answered initialize (#2) (#3)"
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "expected"),
+    [
+        ([], ("wait.unanswered", "error", "agent")),
+        (
+            [update("s", "tool_call", toolCallId="c", title="make", status="in_progress")],
+            ("wait.unanswered", "error", None),
+        ),
+        ([PERMISSION], ("wait.unanswered", "warning", None)),
+    ],
+)
+def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
+    chat: LogWriter, meanwhile: list[Any], expected: tuple[str, str, str | None]
+) -> None:
+    """A tool call that runs and a person who is asked may take their time."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(*meanwhile)
+    chat.t_ns += 2 * MINUTE
+    leaves(chat)
+    assert judged(chat) == [expected]
+
+
+def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
+    """A permission request no longer waits for a person once its turn is cancelled."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(PERMISSION)
+    chat.to_agent(notification("session/cancel", sessionId="s"))
+    leaves(chat)
+    assert judged(chat) == [("wait.unanswered", "error", "client")]
+
+
+def test_stderr_may_say_why_no_answer_came(chat: LogWriter) -> None:
+    """A login or the network is to blame where stderr names it, in the words of stderr."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    stderr(chat, "retrying: connect ECONNREFUSED 10.0.0.1:443")
+    chat.t_ns += MINUTE
+    leaves(chat)
+    assert judged(chat) == [("wait.unanswered", "error", "environment")]
+    assert words(chat).endswith('connect ECONNREFUSED 10.0.0.1:443"')
+
+
+def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> None:
+    """Minutes of npx are no silence of the agent."""
+    chat = LogWriter(tmp_path / "x.db", arg=["npx", "-y", "some-acp"])
+    chat.to_agent(INITIALIZE)
+    chat.t_ns += 16 * MINUTE
+    chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
+    leaves(chat)
+    assert judged(chat) == [("agent.slow-start", "warning", "environment")]
+    assert words(chat) == "npx took 16 min 0 s before the agent's first message (#3)"
+
+
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [(2, "warning"), (4, "info")],
+)
+def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expected: str) -> None:
+    """After initialize it has to go on; after session/new a person may not have written yet."""
+    chat.to_agent(INITIALIZE)
+    chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
+    if frames == 4:
+        chat.to_agent(SESSION[0])
+        chat.to_client(SESSION[1])
+    chat.t_ns += 3 * MINUTE
+    leaves(chat)
+    assert judged(chat) == [("wait.client-silent", expected, "client")]
+
+
+def test_a_client_that_refuses_a_question_is_named(chat: LogWriter) -> None:
+    """A valid permission request has an answer."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client({**PERMISSION, "params": {**PERMISSION["params"], "options": [
+        {"optionId": "y", "name": "Yes", "kind": "allow_once"}]}})  # fmt: skip
+    chat.to_agent(error(0, -32602, "Invalid params"))
+    chat.to_client(result(2, stopReason="end_turn"))
+    leaves(chat)
+    assert judged(chat) == [("answer.error", "error", "client")]
+
+
+def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
+    """A long message loses its middle, not its last clause."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(error(2, -32603, f"{'x' * 400} Please sign in again."))
+    leaves(chat)
+    assert judged(chat) == [("answer.error", "error", "environment")]
+    assert "Please sign in again." in words(chat)
+
+
+def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> None:
+    """The finding quotes the last line of stderr, and blames nobody."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
+    stderr(chat, "waiting for lock")
+    chat.t_ns += 5 * MINUTE
+    chat.to_agent(notification("session/cancel", sessionId="s"))
+    chat.to_client(result(2, stopReason="cancelled"))
+    leaves(chat)
+    assert judged(chat) == [("wait.call-hung", "warning", None)]
+    assert words(chat).endswith('stderr says "waiting for lock"')
+
+
+def test_an_empty_recording_is_no_clean_one(chat: LogWriter) -> None:
+    """An agent that ends well without any message was never talked to."""
+    chat.event(capture_log.EXIT, code=0)
+    assert judged(chat) == [("recording.empty", "error", None)]
+
+
+@pytest.mark.parametrize("line", ["I looked at the usage of proxy.py", "41 tests passed", ""])
+def test_ordinary_words_name_no_environment(line: str) -> None:
+    """Only phrases of programs that failed count."""
+    assert outside_reason(line) is None
