@@ -44,6 +44,12 @@ _GROUPS = {
     "providers": "Providers",
     "s4": "The 1.0 draft",
     "v2": "Version 2",
+    "agent": "How the agent started and ended",
+    "answer": "Requests that failed",
+    "fault": "What faults did",
+    "pipe": "Bytes that were not read",
+    "recording": "What the recording lacks",
+    "wait": "Waits and silence",
 }
 _INTRODUCTION = """\
 # Rules
@@ -52,6 +58,11 @@ What [`inspect check`](commands/inspect-check.md) checks: {count} rules, of whic
 [dialects](json.md#recording). The severity is the worst that a finding of the rule can have; it is
 lower where something else may explain the finding. `acp-proxy check --explain RULE` prints a rule
 with a conversation that keeps it, and with one that breaks it.
+
+The rules of the last six groups are about the conversation as a whole, and no specification has
+them: that it begins, goes on and ends. The others look at messages. All commands tell what they find
+in one list of [findings](json.md#finding). `tool.no-progress` is only told with
+`--rule tool.no-progress`, since many healthy agents break it.
 
 This page is made from the catalogue; `make rules` writes it anew.
 """

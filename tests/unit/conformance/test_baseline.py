@@ -19,12 +19,12 @@ from acp_proxy.conformance.baseline import (
 )
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.checker import check
-from acp_proxy.conformance.values import CheckFinding, Severity
 from acp_proxy.errors import BadBaseline
+from acp_proxy.inspection.findings import Finding, Severity
 from acp_proxy.store.reader import RecordingReader
 
 PAIRS = sorted((Path(__file__).parents[2] / "data/pairs").glob("*.a.jsonl"))
-FOUND = CheckFinding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still open')
+FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still open')
 
 
 @pytest.mark.parametrize(

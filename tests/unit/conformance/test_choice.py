@@ -10,10 +10,16 @@ from acp_proxy.errors import NoSuchRule
 
 
 def test_a_group_is_all_of_its_rules() -> None:
-    """By its name, or as a pattern; without a name all rules are chosen."""
+    """By its name, or as a pattern; without a name all rules but one are chosen."""
     every = {one for one in rules() if one.startswith("rpc.")}
     assert chosen_rules(["rpc"], []) == chosen_rules(["rpc.*"], []) == every
-    assert chosen_rules([], []) == set(rules())
+    assert chosen_rules([], []) == {*rules()} - {"tool.no-progress"}
+
+
+def test_a_rule_that_many_break_is_chosen_by_its_own_name_only() -> None:
+    """Not by that of its group."""
+    assert "tool.no-progress" not in chosen_rules(["tool"], [])
+    assert chosen_rules(["tool.no-progress"], []) == {"tool.no-progress"}
 
 
 def test_what_is_ignored_is_not_chosen() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.judgement import judge
 from acp_proxy.conformance.report import reported
 from acp_proxy.conformance.short_text import short_text
-from tests.judged import reader_of
+from tests.judged import before, reader_of
 
 NO_RESULT = '<- {"jsonrpc": "2.0", "id": 1}'
 
@@ -16,7 +16,7 @@ NO_RESULT = '<- {"jsonrpc": "2.0", "id": 1}'
 def short(lines: list[str], most: int = 18) -> list[str]:
     """Checks a conversation and returns the lines."""
     with reader_of(lines) as reader:
-        return short_text(reported(reader, check(reader), rules()), most)
+        return short_text(reported(reader, judge(reader), rules()), most)
 
 
 def test_each_rule_is_a_line() -> None:
@@ -41,6 +41,6 @@ def test_only_the_first_rules_are_listed(most: int) -> None:
 
 def test_a_clean_recording_is_one_line() -> None:
     """How many rules looked at how many frames."""
-    (line,) = short([])
-    assert line.startswith("no rule is broken: ")
-    assert line.endswith(" of v1 looked at 0 frames")
+    (line,) = short([*before("a v1 handshake"), "== client leaves"])
+    assert line.startswith("nothing is wrong: ")
+    assert line.endswith(" of v1 looked at 2 frames")
