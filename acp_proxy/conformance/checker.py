@@ -80,8 +80,10 @@ class Checker:
         self._messages = MessagePass(reader, dialect=self._dialect)
         connection = self._messages.connection
         self._conversation = Conversation(connection, self._dialect, own_schemas=schemas)
-        self._events = [*read_events(reader)]
-        self._waits = WaitTracker(self._messages.connection)
+        self.events = [*read_events(reader)]
+        self.waits = WaitTracker(self._messages.connection)
+        """Who waits for whom after the frames that were read."""
+        self.last_ns = 0
         self._touched = touched_frames(reader)
         unchecked = unchecked_rules(recording.origin)
         skipped = {*chain.from_iterable(one.rules for one in unchecked)}
@@ -130,7 +132,7 @@ class Checker:
             for seq, stream in unterminated_frames(self._reader)
             if stream in _DIRECTIONS
         ]
-        upcoming = iter(self._events)
+        upcoming = iter(self.events)
         event = next(upcoming, None)
         last_ns = 0
         for run, message, done in self._messages.read(-1, watch):
@@ -150,6 +152,7 @@ class Checker:
                 self._take_event(late)
                 last_ns = max(last_ns, late.t_ns)
             self._end(last_ns)
+            self.last_ns = last_ns
         order = {severity: at for at, severity in enumerate(SEVERITIES)}
         self._result.findings.sort(key=lambda one: one.seq)
         self._result.counts = sorted(
@@ -162,7 +165,7 @@ class Checker:
             self._conversation.peer_left(CLIENT, self._hung(event.t_ns))
         elif is_agent_leaving(event):
             self._conversation.peer_left(AGENT, self._hung(event.t_ns))
-        self._waits.note(event)
+        self.waits.note(event)
         if event.kind == "eof" and (ended := _DIRECTIONS.get(event.data.get("stream", ""))):
             self._conversation.ended_streams[ended] = event.seq
         if event.kind == "gap" or event.data.get("action") in _LOST:
@@ -172,7 +175,7 @@ class Checker:
         """The open requests whose receiver has been silent for too long."""
         return [
             wait.request.seq
-            for wait in self._waits.open(t_ns)
+            for wait in self.waits.open(t_ns)
             if wait.is_hang
             or (wait.request.method != PROMPT and (wait.silent_ns or 0) >= _QUICK_NS)
         ]
@@ -187,7 +190,7 @@ class Checker:
             self._apply(line, self._plans.find("odd line", ANY))
         self._apply(line, self._plans.find("line", ANY))
         for one, its_done in messages_of(message, done):
-            self._waits.feed(run, one, its_done)
+            self.waits.feed(run, one, its_done)
             is_line = one is message
             seen = line if is_line else checked(run.seq, run.t_ns, direction, one, its_done)
             if not seen.is_plain:

@@ -6,14 +6,20 @@ was of the wrong type. Then one of the two is told, the one that says more.
 
 from collections.abc import Collection
 
-from acp_proxy.conformance.checker import check
+from acp_proxy.conformance.checker import Checker
 from acp_proxy.conformance.choice import chosen_rules, looked_at
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.values import ConformanceResult, RuleCount
 from acp_proxy.inspection.diagnosis.checks import run_checks
 from acp_proxy.inspection.diagnosis.context import MOST as LISTED
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext
-from acp_proxy.inspection.diagnosis.summary import read_context, summarize, with_rules
+from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts
+from acp_proxy.inspection.diagnosis.summary import (
+    finished,
+    read_context,
+    summarize,
+    with_rules,
+)
 from acp_proxy.inspection.diagnosis.values import Extent, Summary
 from acp_proxy.inspection.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order
 from acp_proxy.inspection.message_pass import Watch
@@ -46,15 +52,20 @@ def judge(
         chosen: the rules to check; None for all.
         watch: receives all frames and passes them on.
         schemas: the types that hold in place of those of the dialect.
-        most: the largest number of frames that are checked for rules; None for all.
+        most: the largest number of frames that are checked for rules; None for all, or without a
+            context.
         now_ns: the monotonic clock, for a recording that is still made.
         context: what is known of the conversation, if it is read already.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
     """
-    result = check(reader, dialect, chosen, watch, schemas, most)
-    found = run_checks(context or read_context(reader, now_ns))
+    checker = Checker(reader, dialect, chosen, schemas)
+    result = checker.read(watch, most)
+    if context is None:  # the checker has read all frames
+        counts = FrameCounts(checker.waits, end_ns=checker.last_ns)
+        context = finished(reader, checker.events, counts, now_ns)
+    found = run_checks(context)
     result.findings = in_order([*result.findings, *found])
     for one in found:
         _count(result.counts, one, 1)

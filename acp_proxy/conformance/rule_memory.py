@@ -17,8 +17,10 @@ class TurnText:
     """What the agent has said in the latest turn of a session."""
 
     turn: int
+    prompt: int | None = None
+    """The hash of its prompt."""
     again: int = 0
-    """How many turns in a row had the same line and nothing else."""
+    """How many turns in a row had the same line and nothing else, with different prompts."""
     line: str = ""
     """That line; empty if the last turn was no single line."""
     text: str = ""
@@ -65,6 +67,8 @@ class RuleMemory:
     """Those by URL, with the frame that completed each."""
     credentials: Remembered[str, int] = field(factory=_frames)
     """The masked values of MCP servers, each by the hash of its marker (1.0 draft)."""
+    prompts: Remembered[str, int] = field(factory=_frames)
+    """The hash of the latest prompt of each session."""
     texts: Remembered[str, TurnText] = field(factory=lambda: Remembered[str, TurnText](_MOST))
     """The text of the latest turn of each session."""
     grants: Remembered[str, int] = field(factory=_frames)

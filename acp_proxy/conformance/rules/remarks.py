@@ -43,8 +43,10 @@ def _text_of(seen: CheckedMessage, talk: Conversation) -> TurnText | None:
         return None
     found = talk.memory.texts.get(seen.session)
     if found is None or found.turn != turn.id:
-        again, last = (0, "") if found is None else (found.again, found.line)
-        found = TurnText(turn.id, again, last)
+        prompt = talk.memory.prompts.get(seen.session)
+        is_asked_again = found is not None and found.prompt == prompt
+        again, line = (0, "") if found is None or is_asked_again else (found.again, found.line)
+        found = TurnText(turn.id, prompt, again, line)
         talk.memory.texts.add(seen.session, found)
     return found
 
@@ -60,6 +62,13 @@ def text_comes_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
         text = f"the text {shown(whole)} was streamed in pieces and is sent again as a whole"
         yield Breach(text, (said.seq,))
     said.text, said.last, said.seq = (said.text + piece)[-_LONGEST:], piece, seen.seq
+
+
+@rule("turn.repeated", requests=(PROMPT,))
+def keep_prompt(seen: CheckedMessage, talk: Conversation) -> None:
+    """Keeps a prompt, since the same one may well have the same answer."""
+    if isinstance(session := seen.params.get("sessionId"), str):
+        talk.memory.prompts.add(session, hash(str(seen.params)))
 
 
 @turn_rule("turn.repeated")

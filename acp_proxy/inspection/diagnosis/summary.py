@@ -1,6 +1,7 @@
 """Summarizes a recording: the peers, turns, open requests, findings, and the ending."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from attrs import evolve
 
@@ -170,17 +171,36 @@ def _context(
     reader: RecordingReader, events: list[RecordedEvent], now_ns: int | None, watch: Watch
 ) -> DiagnosisContext:
     for pause_ns in (PAUSE_NS, 0):
-        counts = count_frames(reader, events, watch, pause_ns)
-        end_ns = _end_ns(counts, events, now_ns)
-        open_ = counts.waits.open(end_ns)
-        counts.waits.finish(end_ns)
+        context = finished(reader, events, count_frames(reader, events, watch, pause_ns), now_ns)
+        counts = context.counts
+        assert counts is not None
         longest = counts.waits.silences.longest
         if counts.is_exact or (longest is not None and longest.length_ns > pause_ns):
             break  # else the longest silence may be one of those that were left out
+    return context
+
+
+def finished(
+    reader: RecordingReader,
+    events: Sequence[RecordedEvent],
+    counts: FrameCounts,
+    now_ns: int | None = None,
+) -> DiagnosisContext:
+    """Returns what checks of the conversation need, after a pass over all frames and events.
+
+    Args:
+        reader: the recording.
+        events: all its events.
+        counts: the results of the pass.
+        now_ns: as for `read_context`.
+    """
+    end_ns = _end_ns(counts, events, now_ns if reader.live else None)
+    open_ = counts.waits.open(end_ns)
+    counts.waits.finish(end_ns)
     return DiagnosisContext(reader, events, counts, open_ if reader.live else [], end_ns)
 
 
-def _end_ns(counts: FrameCounts, events: list[RecordedEvent], now_ns: int | None) -> int:
+def _end_ns(counts: FrameCounts, events: Sequence[RecordedEvent], now_ns: int | None) -> int:
     """Returns the time of the last frame or event, or now; both by the recording's clock."""
     origin = next((e.data.get("origin") for e in events if e.kind == "start"), None)
     if now_ns is None or not isinstance(origin, int):

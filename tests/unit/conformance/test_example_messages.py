@@ -33,6 +33,7 @@ SLIPS: dict[str, dict[int, set[str]]] = {
     DRAFT: {
         11: {"rpc.request-without-id", "rpc.version"},
         16: {"rpc.request-without-id", "rpc.version"},
+        17: {"session.lost"},  # the session was opened before it
         18: {"rpc.request-without-id", "rpc.version"},
         26: {"session.outside-roots"},
         33: {"session.outside-roots"},
