@@ -1,7 +1,8 @@
 """The one converter that reads and writes our own values as JSON.
 
-A member whose name in JSON is another one says so: ``field(metadata={"json": "problems"})``, and
-``{"optional": True}`` leaves one out that has its default. Values need not import this module for
+A member whose name in JSON is another one says so, as does one that is computed:
+``field(metadata={"json": "problems"})``; ``{"optional": True}`` leaves one out that has its
+default. Values need not import this module for
 that, and so begin without cattrs.
 """
 
@@ -25,7 +26,7 @@ def _marked(cls: type) -> dict[str, Any]:
 
 def _unstructure(cls: type) -> Callable[[Any], dict[str, Any]]:
     marks = {
-        name: override(rename=mark.get("json"), omit_if_default=mark.get("optional"))
+        name: override(rename=mark.get("json"), omit_if_default=mark.get("optional"), omit=False)
         for name, mark in _marked(cls).items()
     }
     return make_dict_unstructure_fn(cls, converter, **marks)  # type: ignore[arg-type]

@@ -63,7 +63,9 @@ class Finding:
     known: bool = False
     """Whether the baseline of a check has it, so that it does not count."""
     seqs: tuple[int, ...] = field(
-        init=False, default=Factory(lambda self: (self.seq, *self.related), takes_self=True)
+        init=False,
+        default=Factory(lambda self: (self.seq, *self.related), takes_self=True),
+        metadata={"json": "seqs"},
     )
     """All frames that it is about, the first of which to look at first."""
 

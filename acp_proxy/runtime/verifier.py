@@ -106,7 +106,11 @@ def verify(
     recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
     recorder += ["-o", recording, "--grace", str(grace), "--redact", redact, "--", *command]
     known = ",".join(f"{name}={marker}" for name, marker in (secrets or {}).items())
-    variables = {**environment(os.environ), **({SECRETS: known} if known else {}), MADE_BY: "verify"}
+    variables = {
+        **environment(os.environ),
+        **({SECRETS: known} if known else {}),
+        MADE_BY: "verify",
+    }
 
     async def run() -> VerifyOutcome:
         return await _verify(engine, recorder, variables, grace, show)

@@ -15,13 +15,8 @@ DATA = Path(__file__).parents[1] / "data" / "reports" / "culprits"
 ENTRIES: list[dict[str, Any]] = json.loads((DATA / "expected.json").read_text(encoding="utf-8"))
 REPORTS = [entry for entry in ENTRIES if "thread" in entry]
 HEALTHY = [entry for entry in ENTRIES if "thread" not in entry]
-LEAST = 0
+LEAST = 90
 """The least score in percent."""
-ACCUSED = {
-    "model-thinks-for-ninety-seconds.jsonl": "a silence of the agent has a culprit",
-    "old-session-is-gone.jsonl": "a session that cannot be loaded is a problem",
-}
-"""Healthy conversations in which something is still wrong, and what."""
 
 
 class Points(NamedTuple):
@@ -84,16 +79,10 @@ def test_every_report_names_frames_of_its_recording(entry: dict[str, Any]) -> No
     assert entry["culprit"] in ("client", "agent", "environment", "fault", None)
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        pytest.param(one, id=name, marks=[pytest.mark.xfail(reason=why)] if why else [])
-        for one, name, why in ((one, one["file"], ACCUSED.get(one["file"])) for one in HEALTHY)
-    ],
-)
+@pytest.mark.parametrize("entry", HEALTHY, ids=lambda entry: entry["file"])
 def test_nobody_is_accused_in_a_healthy_conversation(entry: dict[str, Any]) -> None:
     """It looks suspicious, but nothing is wrong and nobody is to blame."""
-    accusing = [one for one in findings(entry) if one["severity"] == "problem" or one["by"]]
+    accusing = [one for one in findings(entry) if one["severity"] != "info"]
     assert accusing == []
 
 

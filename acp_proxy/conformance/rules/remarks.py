@@ -29,6 +29,7 @@ _LOST = re.compile(
     r"|(?:no such|unknown|invalid|no) (?:session|thread|conversation)",
     re.IGNORECASE | re.DOTALL,
 )
+_NUMBER = re.compile(r"\d+")
 _FAILURE = re.compile(
     r"\W*(?:\w+ ){0,2}error\b|\W*failed to\b|\W*(?:invalid|missing) api key|\W*please run /login"
     r"|\W*credit balance|\W*you've hit your",
@@ -77,7 +78,7 @@ def turns_differ(ended: EndedTurn, talk: Conversation) -> Iterator[Breach]:
     said = talk.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id:
         return
-    line = said.text.strip()
+    line = _NUMBER.sub("0", said.text.strip())
     is_line = 0 < len(line) <= _LINE and not ended.turn.calls
     said.again = said.again + 1 if is_line and line == said.line else 1
     said.line = line if is_line else ""
@@ -104,7 +105,9 @@ def failures_are_errors(ended: EndedTurn, talk: Conversation) -> Iterator[Breach
 def turns_are_not_refused(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds turns that the agent refuses to go on with."""
     if seen.result.get("stopReason") == "refusal":
-        yield Breach("the agent refuses to continue", place="/result/stopReason")
+        yield Breach(
+            "the agent refuses to continue: the stop reason is refusal", place="/result/stopReason"
+        )
 
 
 @rule("session.lost", answers=(ANY,))

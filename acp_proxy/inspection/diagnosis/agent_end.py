@@ -111,7 +111,11 @@ def _blame(
         if _stopped_by(context) is not None:
             return CLIENT, None
         return None, _KILLED
-    return (CLIENT if signal is not None else AGENT), None
+    if signal is not None:
+        return CLIENT, None
+    if context.client_end is not None and not context.cut:
+        return None, "its client had left"
+    return AGENT, None
 
 
 def _stopped_by(context: DiagnosisContext) -> RecordedEvent | None:

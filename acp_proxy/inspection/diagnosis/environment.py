@@ -23,34 +23,35 @@ _NEVER_RAN = (126, 127, 255)
 _REASONS = (
     (
         "a login is missing",
-        r"not (?:logged|signed) in|(?:please|need to|must|to) (?:log|sign) ?in\b|log ?in (?:first"
-        r"|required|failed)|authenticat\w+ (?:required|failed|error)|unauthenticated"
-        r"|unauthori[sz]ed|\b401\b|(?:invalid|missing|expired|no) (?:api.?key|token|credentials)"
-        r"|api.?key (?:is |was )?(?:not|missing|invalid|required)|(?:token|session|login) (?:has )?"
-        r"expired|\w+_(?:API_KEY|TOKEN)\b.* (?:not set|missing|required)",
+        r"not (?:logged|signed) in|(?:login|authentication) flow|unauthenticated|unauthori[sz]ed"
+        r"|(?:please|need to|must|to) (?:log|sign) ?in\b|log ?in (?:first|required|failed)"
+        r"|authenticat\w+ (?:required|failed|error)|\b401\b"
+        r"|(?:invalid|missing|expired|no) (?:api.?key|token|credentials)"
+        r"|api.?key (?:is |was )?(?:not|missing|invalid|required)"
+        r"|(?:token|session|login) (?:has )?expired|\w+_(?:API_KEY|TOKEN)\b.* (?:not set|required)",
     ),
     (
         "the network failed",
         r"\b(?:ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)\b"
-        r"|getaddrinfo|network error|network is unreachable|could not resolve|connection (?:refused"
-        r"|reset|timed out|error)|fetch failed|name resolution|certificate|tls handshake"
+        r"|getaddrinfo|network error|network is unreachable|could not resolve|name resolution"
+        r"|connection (?:refused|reset|timed out|error)|fetch failed|certificate|tls handshake"
         r"|proxy error|error sending request|socket hang up",
     ),
     (
         "the model's provider refused",
-        r"rate.?limit|\b(?:429|502|503|529)\b|quota|overloaded|(?:insufficient|out of) (?:credit"
-        r"|balance|funds)|credit balance|billing|usage limit|service unavailable",
+        r"rate.?limit|\b(?:429|502|503|529)\b|quota|overloaded|credit balance|billing|usage limit"
+        r"|(?:insufficient|out of) (?:credit|balance|funds)|service unavailable",
     ),
     (
         "the agent is not installed as it should be",
-        r"command not found|no such file or directory|cannot find (?:module|package)|not found: "
-        r"|error while loading shared librar|version `GLIBC|npm err(?:or|!)|ModuleNotFoundError"
-        r"|ERR_MODULE_NOT_FOUND|exec format error|permission denied|bad interpreter"
-        r"|not recognized as an internal",
+        r"command not found|ENOENT|failed to execute|cannot execute|no such file or directory"
+        r"|cannot find (?:module|package)|not found: |error while loading shared librar"
+        r"|version `GLIBC|npm err(?:or|!)|ModuleNotFoundError|ERR_MODULE_NOT_FOUND|bad interpreter"
+        r"|exec format error|permission denied|not recognized as an internal",
     ),
     (
         "the command is no ACP agent",
-        r"\busage:|(?:unknown|unrecognized) (?:option|command|argument|flag)"
+        r"\busage:|(?:unknown|unrecognized) (?:option|command|argument|flag)|known options"
         r"|unexpected argument|invalid (?:option|choice|subcommand)|no such (?:option|command)"
         r"|not a terminal|reading (?:prompt|input) from stdin|input must be provided",
     ),

@@ -167,10 +167,11 @@ def _severity(context: DiagnosisContext, error: ErrorTally) -> Severity:
         return Severity.ERROR
     if error.direction == "to-client" or error.method not in _NEEDED:
         return Severity.INFO
-    # Only a login was missing, after which the same request succeeded.
-    is_overcome = error.name == _LOGIN_NEEDED and has_succeeded_after(
-        context.reader, error.method, error.seq
-    )
+    # Only a login was missing, after which the same request succeeded; or an old session was gone.
+    again = error.method if error.name == _LOGIN_NEEDED else None
+    if error.method in OPENING[1:]:
+        again = OPENING[0]
+    is_overcome = again is not None and has_succeeded_after(context.reader, again, error.seq)
     return Severity.INFO if is_overcome else Severity.ERROR
 
 

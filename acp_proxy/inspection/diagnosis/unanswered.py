@@ -119,7 +119,7 @@ def _request(
     if request.method in INITIALIZE and context.first_of_agent is None:
         program = launcher(context)
         reason, line = stderr_line(context)
-        if program is not None and (reason is not None or not line):
+        if program is not None and (reason is not None or not line or line.startswith("npm ")):
             judged = _Judgement(ENVIRONMENT, said=line)
             text = f"{text}; {program} never started it"
     return _finding(request.seq, text, related, judged, rule)
@@ -128,6 +128,8 @@ def _request(
 def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, str]) -> _Judgement:
     """Judges a request that the agent did not answer before its client left."""
     if silent_ns is not None and silent_ns < _PATIENCE_NS:
+        if context.client_end is not None and context.client_end.kind == "signal":
+            return _Judgement(CLIENT, None, Severity.INFO)
         left = "the client left while the agent was at work"
         return _Judgement(None, left, Severity.INFO)
     if running:
@@ -222,8 +224,8 @@ def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
     what = "session/prompt" if is_new else "session/new"
     until = "so far" if context.live else "until the end"
     text = (
-        f"the client sent no {what} for {duration(waited_ns)} after the answer to {opened.method}"
-        f" (#{opened.response_seq}), {until}"
+        f"the client sent nothing for {duration(waited_ns)} after the answer to {opened.method}"
+        f" (#{opened.response_seq}), {until}: no {what}"
     )
     severity = Severity.INFO if is_new else Severity.WARNING
     yield Finding("wait.client-silent", severity, CLIENT, opened.response_seq, text)
