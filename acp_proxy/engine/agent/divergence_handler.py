@@ -137,7 +137,7 @@ class DivergenceHandler:
         if lane.abandoned or reason is None:
             return
         if lane.name is not None:
-            lane.abandon()
+            self._schedule.abandon(lane)
         for request in self._state.requests.open_in(lane):
             self._state.requests.close(request)
             yield refusal(request.token, reason)
@@ -170,7 +170,7 @@ class DivergenceHandler:
 
     def _in_lane(self, step: Step) -> Step:
         """Returns the lane's object for a step; one that was read ahead is a different object."""
-        return next((known for known in self._schedule.expected if known.key == step.key), step)
+        return self._schedule.expected_with(step.key) or step
 
     def _step_like(self, seq: int | None, live: ClientMessage) -> Step | None:
         """Returns the recorded client message with a number, if it is of the live one's kind."""

@@ -29,10 +29,10 @@ class ReplayEnding:
         """Whether the recorded agent ended by itself here, apart from optional messages."""
         if self._left_at is None or not self._schedule.is_whole:
             return False
-        lanes = self._schedule.live_lanes
-        awaited = (lane.first_missing for lane in lanes)
+        awaited = (lane.first_missing for lane in self._schedule.expecting)
         if any(step is not None and step.seq < self._left_at for step in awaited):
             return False
+        lanes = self._schedule.live_lanes
         return not any(True for lane in lanes for _ in self._scheduler.unsent(lane))
 
     def has_come(self, *, is_settled: bool) -> bool:
@@ -78,7 +78,7 @@ class ReplayEnding:
     def _is_more_expected(self) -> bool:
         """Whether anything that the recorded agent was sent before it ended has not come."""
         left_at = self._left_at or 0
-        lanes = self._schedule.live_lanes
+        lanes = self._schedule.expecting
         return any(step.seq < left_at for lane in lanes for step in lane.expected)
 
     def _note_output(self, lane: Lane, pieces: list[Step]) -> None:

@@ -44,6 +44,10 @@ class FrameScheduler:
         self._requests = requests
         self._pacing = options.pacing
         self._order = options.order
+        self._seen: tuple[int, ...] = ()
+        """What may hold any track, as it was when it was last looked at."""
+        self._held_by: dict[int, set[Track]] = {}
+        """The tracks that wait for a request to come, by its exchange."""
 
     def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
         """Returns the first recorded frame of those that are due, or of those that are ready."""
@@ -56,13 +60,29 @@ class FrameScheduler:
 
     def ready_frames(self) -> Iterator[ScheduledFrame]:
         """Yields the frames that wait for nothing but perhaps their time."""
-        for track in self._schedule.tracks.values():
+        self._wake()
+        for track in [*self._schedule.awake]:
             if (ready := self._next_on(track)) is not None:
                 yield ready
+            else:
+                del self._schedule.awake[track]
+                if not track.queue:
+                    self._schedule.drained[track] = None
         for waiting in self._schedule.connection.waiting:
             step = waiting.step
             if waiting.is_free and self._may_pass_handshake(step.seq):
                 yield ScheduledFrame(step.seq, step, waiting, self._due(waiting, step.seq))
+
+    def _wake(self) -> None:
+        """Wakes the tracks that may go on since requests came, or nothing waits for some."""
+        schedule, exempt = self._schedule, self._schedule.exempt
+        exempted = len(exempt.optional), len(exempt.prevented), len(exempt.skipped)
+        seen = (*exempted, schedule.abandoned, schedule.handshake_is_over)
+        if seen != self._seen:
+            self._seen = seen
+            schedule.wake_all()
+        for exchange in self._requests.take_come():
+            schedule.awake.update(dict.fromkeys(self._held_by.pop(exchange, ())))
 
     def next_before(self, lane: Lane, seq: int) -> ScheduledFrame | None:
         """Returns the next frame on a lane's track, whenever it is due.
@@ -83,6 +103,7 @@ class FrameScheduler:
             recorded: when it went out in the recording.
         """
         if isinstance(ready.source, Track):
+            self._schedule.awake[ready.source] = None
             ready.source.send_first(self._schedule.now, recorded)
         else:
             self._schedule.connection.remove(ready.source, self._schedule.now)
@@ -129,9 +150,8 @@ class FrameScheduler:
             return True
         if len(schedule.lanes) == 1 and not schedule.connection.waiting and not requests:
             return True  # there is no session yet, and the connection waits for nothing
-        tracks = (schedule.track_of(lane.name) for lane in schedule.live_lanes)
         return any(
-            track is not None and not track.queue and track.waits_for is None for track in tracks
+            track.lane is None or not track.lane.abandoned for track in schedule.drained
         )
 
     def _unsent_of_connection(self) -> Iterator[int]:
@@ -160,6 +180,7 @@ class FrameScheduler:
         """Returns the frame that is next on a track; None while the track waits for the client."""
         queue = track.queue
         track.waits_for = None
+        self._schedule.held_by_optional.pop(track, None)
         if track.lane is not None and track.lane.abandoned:
             queue.clear()
         while queue:
@@ -173,10 +194,14 @@ class FrameScheduler:
                 if not unasked:
                     return head
                 if not unasked <= optional.keys():
+                    for exchange in unasked:
+                        self._held_by.setdefault(exchange, set()).add(track)
                     return None
                 self._schedule.connection.add_unasked(head, {optional[e] for e in unasked})
             elif not self._can_pass(track, head):
                 track.waits_for = head
+                if head.is_optional:
+                    self._schedule.held_by_optional[track] = None
                 return None
             queue.popleft()
         return None

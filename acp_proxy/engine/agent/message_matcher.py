@@ -108,9 +108,11 @@ class MessageMatcher:
 
     def _candidates(self, live: ClientMessage) -> Iterator[Step]:
         message = live.message
-        lanes = [lane for lane in self._lanes(live) if not lane.abandoned]
-        known = (step for lane in lanes for step in _same_kind(lane.expected, live))
-        yield from sorted(known, key=lambda step: step.key)
+        if _is_of_any_lane(live):
+            known = self._schedule.expected_like(message.kind, message.method)
+            yield from _same_kind(known, live)
+        elif not (lane := self.lane_of(message.session)).abandoned:
+            yield from _same_kind(lane.expected, live)
         if self._schedule.is_whole:
             return
         recorded = self._bindings.recorded_session(message.session)

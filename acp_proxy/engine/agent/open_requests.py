@@ -46,8 +46,10 @@ class OpenRequests:
         self.live_ids: dict[int, str] = {}
         """The live ids of the client's requests whose recorded answer has not gone out, by
         exchange. A request that was closed without it is still among them."""
+        self._come: list[int] = []
         self._connection = Connection(dialect=dialect or V1)
         self._of_client: dict[int, OpenClientRequest] = {}
+        self._by_lane: dict[str | None, dict[int, OpenClientRequest]] = {}
         self._of_agent: dict[int, OpenAgentRequest] = {}
 
     def add_of_client(self, step: Step, token: str) -> None:
@@ -59,13 +61,21 @@ class OpenRequests:
         """
         if step.exchange is not None:
             self.live_ids[step.exchange] = token
+            self._come.append(step.exchange)
             opened = self._open(_TO_AGENT, step.method, token, step.lane)
-            self._of_client[opened] = OpenClientRequest(step, token)
+            self._of_client[opened] = request = OpenClientRequest(step, token)
+            self._by_lane.setdefault(step.lane, {})[opened] = request
 
     def add_unreadable(self, step: Step) -> None:
         """Adds a line that is no message, which the recorded agent may have answered."""
         if step.exchange is not None:
             self.live_ids[step.exchange] = "null"
+            self._come.append(step.exchange)
+
+    def take_come(self) -> list[int]:
+        """Returns the exchanges of the requests that came since this was last asked."""
+        come, self._come = self._come, []
+        return come
 
     def answer(self, step: Step) -> dict[str, str]:
         """Closes the requests that a recorded frame answers; returns live ids by recorded ones.
@@ -85,7 +95,7 @@ class OpenRequests:
 
     def open_in(self, lane: Lane) -> list[OpenClientRequest]:
         """Returns the requests of a lane that have no answer, oldest first."""
-        return [one for one in self._of_client.values() if one.step.lane == lane.name]
+        return [*self._by_lane.get(lane.name, {}).values()]
 
     def with_id(self, token: str) -> OpenClientRequest | None:
         """Returns the oldest open request of the client with a live id."""
@@ -146,4 +156,5 @@ class OpenRequests:
     def _answer(self, token: str, kind: Kind) -> None:
         done = self._connection.feed(0, 0, _TO_CLIENT, Message(kind, rpc_id=token))
         if done.answered is not None:
-            del self._of_client[done.answered.id]
+            answered = self._of_client.pop(done.answered.id)
+            del self._by_lane[answered.step.lane][done.answered.id]

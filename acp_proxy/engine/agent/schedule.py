@@ -59,6 +59,21 @@ class ReplaySchedule:
         self.handshake_is_over = False
         self.frames = 0
         """How many frames of the agent were read."""
+        self.abandoned = 0
+        """How many lanes are abandoned."""
+        self.awake: dict[Track, None] = {}
+        """The tracks that may have a frame to send, since something about them has changed."""
+        self.drained: dict[Track, None] = {}
+        """The tracks of which nothing is left but what was not read yet."""
+        self.held_by_optional: dict[Track, None] = {}
+        """The tracks that wait for a message that the client may leave out."""
+        self.expecting: dict[Lane, None] = {}
+        """The lanes that are not abandoned and of which messages have not come."""
+        self.overtaken: dict[Lane, None] = {}
+        """The lanes in which a message came while an earlier one was missing, and perhaps is."""
+        self._expected: dict[Key, Step] = {}
+        self._expected_like: dict[tuple[str, str | None], dict[Key, Step]] = {}
+        """By kind and method, in recorded order."""
         self._script = script
         self._effects = effects
         self._finder = LaneFinder()
@@ -88,6 +103,15 @@ class ReplaySchedule:
         """The client's messages of all lanes that have not come."""
         return (step for lane in self.lanes.values() for step in lane.expected)
 
+    def expected_with(self, key: Key) -> Step | None:
+        """Returns the message of the client with a key that has not come."""
+        return self._expected.get(key)
+
+    def expected_like(self, kind: str, method: str | None) -> Iterator[Step]:
+        """Yields the messages of a kind and method that have not come, in recorded order."""
+        found = self._expected_like.get((kind, method), {}).values()
+        return (step for step in found if not self.lanes[step.lane].abandoned)
+
     @property
     def played(self) -> Iterator[Step]:
         """The latest client messages that came."""
@@ -105,8 +129,10 @@ class ReplaySchedule:
         """Notes that an expected message of the client has come now."""
         lane, connection = self.lanes[step.lane], self.lanes[None]
         lane.match(step)
+        self._note_come(lane, step)
         if (track := self.track_of(step.lane)) is not None:
             track.arrive(step, self.now)
+            self.awake[track] = None
         if lane is connection or step.exchange in self.exempt.optional:
             self.connection.note_message(step, self.now)
             return
@@ -114,6 +140,18 @@ class ReplaySchedule:
         awaited = connection.first_missing
         if awaited is not None and awaited.method in HANDSHAKE:
             connection.note_overtaken(step)
+            if connection.is_overtaken:
+                self.overtaken[connection] = None
+
+    def abandon(self, lane: Lane) -> None:
+        """Stops playing a lane."""
+        lane.abandon()
+        self.abandoned += 1
+        self.expecting.pop(lane, None)
+
+    def wake_all(self) -> None:
+        """Looks at all tracks again, since anything may hold them no longer."""
+        self.awake.update(dict.fromkeys(self.tracks.values()))
 
     def stop_waiting_for_optional(self) -> bool:
         """Lets nothing wait for optional requests any longer; returns whether something did."""
@@ -129,7 +167,7 @@ class ReplaySchedule:
     @property
     def optional_waits(self) -> list[Step]:
         """The messages that a track waits for although the client may leave them out."""
-        steps = (track.waits_for for track in self.tracks.values())
+        steps = (track.waits_for for track in self.held_by_optional)
         return [step for step in steps if step is not None and step.is_optional]
 
     def skip(self, missing: Step) -> None:
@@ -145,9 +183,11 @@ class ReplaySchedule:
             for step in list(lane.expected):
                 if self._effects.prevents(step):
                     lane.forget(step)
+                    self._note_come(lane, step)
                     self._prevent(step)
                 elif not step.follows_withheld:
                     step.follows_withheld = self._effects.may_prevent(step)
+        self.wake_all()
 
     def drop(self, step: Step) -> None:
         """Counts a frame of the agent no longer if it only answers what will not come."""
@@ -170,19 +210,42 @@ class ReplaySchedule:
             return
         else:
             step.follows_withheld = self._effects.may_prevent(step)
-            lane.expect(step)
+            self._expect(lane, step)
         self._enqueue(lane, step)
+
+    def _expect(self, lane: Lane, step: Step) -> None:
+        lane.expect(step)
+        if not lane.abandoned:
+            self.expecting[lane] = None
+        self._expected[step.key] = step
+        self._expected_like.setdefault((step.kind, step.method), {})[step.key] = step
+
+    def _note_come(self, lane: Lane, step: Step) -> None:
+        """Notes that a message has come to a lane, or never will."""
+        self._expected.pop(step.key, None)
+        self._expected_like.get((step.kind, step.method), {}).pop(step.key, None)
+        if not lane.expected:
+            self.expecting.pop(lane, None)
+        if lane.is_overtaken:
+            self.overtaken[lane] = None
+        else:
+            self.overtaken.pop(lane, None)
 
     def _enqueue(self, lane: Lane, step: Step) -> None:
         if self.order is Order.RECORDED:
-            self.tracks[None].queue.append(step)
+            self._add_to_track(self.tracks[None], step)
         elif step.lane is None:
             self._add_to_connection(step)
         else:
             if (track := self.tracks.get(step.lane)) is None:
                 track = self.tracks[step.lane] = Track(lane)
             is_plain = step.from_agent and not step.answers and not step.asks
-            track.queue.append(step.seq if is_plain else step)
+            self._add_to_track(track, step.seq if is_plain else step)
+
+    def _add_to_track(self, track: Track, item: int | Step) -> None:
+        track.queue.append(item)
+        self.awake[track] = None
+        self.drained.pop(track, None)
 
     def _answers_only_prevented(self, step: Step) -> bool:
         return {answer.exchange for answer in step.answers} <= self.exempt.prevented
