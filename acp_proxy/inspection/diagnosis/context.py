@@ -203,8 +203,17 @@ class DiagnosisContext:
 
     def prompt_after(self, turn: TurnRow) -> TurnRow | None:
         """Returns the next turn of the same session, if there is one."""
-        later = (t for t in self.turns if t.id > turn.id and t.session == turn.session)
-        return next(later, None)
+        return self._following.get(turn.id)
+
+    @cached_property
+    def _following(self) -> dict[int, TurnRow]:
+        """The next turn of the same session, by the number of a turn."""
+        following, latest = dict[int, TurnRow](), dict[str | None, TurnRow]()
+        for turn in reversed(self.turns):
+            if (later := latest.get(turn.session)) is not None:
+                following[turn.id] = later
+            latest[turn.session] = turn
+        return following
 
     def of_kind(self, kind: str) -> list[RecordedEvent]:
         """Returns the events of a kind, in order."""
