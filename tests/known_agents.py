@@ -82,12 +82,11 @@ def row(
         program = re.split(r"[/\\]", found["cmd"])[-1].removesuffix(".exe")
     program = _PROGRAMS.get(agent["id"], program)
     env = {name: value for name, value in found.get("env", {}).items() if "UPDATE" not in name}
-    pin = " ".join(filter(None, (agent["version"], agent.get("commit", "")[:12])))
+    facts = [agent["version"], agent.get("commit", "-")[:12]]
     project = plain_repository(agent.get("repository", ""))
-    compared = ""
     if runner and project and project in ask(runner):
-        compared = f"{day or datetime.now(UTC).date()} {project}"
-    return agent["name"], (program, *found.get("args", ())), runner, env, pin, compared
+        facts += [f"{day or datetime.now(UTC).date()}", project]
+    return agent["name"], (program, *found.get("args", ())), runner, env, " ".join(facts)
 
 
 def plain_repository(url: str) -> str:
@@ -132,10 +131,10 @@ def with_rows(source: str, rows: dict[str, tuple[Any, ...]], read: str) -> str:
 def manual_rows(rows: dict[str, tuple[Any, ...]]) -> list[str]:
     """Returns the rows of the manual's table, which is the end of its page."""
     lines = []
-    for id_, (name, command, runner, _, _, compared) in sorted(rows.items()):
+    for id_, (name, command, runner, _, facts) in sorted(rows.items()):
         names = dict.fromkeys([id_, id_.removesuffix("-acp"), command[0]])
         other = f"`{' '.join([*runner, *command[1:]])}`" if runner else ""
-        if other and not compared:
+        if other and len(facts.split()) == 2:
             other = f"({other})"
         words = " ".join(f"`@{one}`" for one in names)
         lines.append(f"| {words} | {name} | `{' '.join(command)}` | {other} |")

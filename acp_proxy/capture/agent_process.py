@@ -102,14 +102,6 @@ class AgentProcess:
         self._send_to_own_group(SIGKILL)
         self.group.end()
 
-    def let_go(self) -> "list[str]":
-        """Ends the guardian, and leaves what an agent that has exited has left behind.
-
-        Returns:
-            The names of the programs that live on in its group.
-        """
-        return self.group.let_go()
-
     def kill_holders(self) -> None:
         """Kills the processes of an exited agent's group that hold its stdout or its stderr."""
         self.group.kill_holders(self._outputs)

@@ -1,17 +1,7 @@
 """Replaces our process by the agent, or ends it: where both cannot run, or as the agent ended."""
 
 import os
-from _signal import (
-    SIG_DFL,
-    SIG_SETMASK,
-    SIG_UNBLOCK,
-    SIGPIPE,
-    SIGXFSZ,
-    pthread_kill,
-    pthread_sigmask,
-    signal,
-)
-from _thread import get_ident
+from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
 
 from acp_proxy.capture.log import CaptureLog
 from acp_proxy.capture.log_format import CLOSE, EXIT, NOTE, Log
@@ -102,6 +92,8 @@ def die_of(signum: int) -> None:
     """
     try:
         import ctypes
+        from _signal import SIG_UNBLOCK, pthread_kill
+        from _thread import get_ident
 
         libc = ctypes.CDLL(None)
         if hasattr(libc, "prctl"):  # only Linux has it

@@ -177,20 +177,15 @@ class OwnGroup:
             kill_all(lambda: [process for process in self.find() if holds(process, pipes)])
 
     def find(self) -> "list[Process]":
-        """Returns the living processes of the group, as far as they can be seen."""
+        """Returns the living processes of the group, guardian included, as far as that is seen."""
         try:
             os.killpg(self.id, 0)  # costs less than to read the table, where nothing is left
-        except ProcessLookupError:
-            return []
-        except PermissionError:
-            pass
+        except OSError as e:
+            if e.errno == errno.ESRCH:
+                return []
         from acp_proxy.capture.process_table import all_processes
 
-        return [
-            process
-            for process in all_processes()
-            if process.group == self.id and process.alive and process.pid != self._guardian
-        ]
+        return [found for found in all_processes() if found.group == self.id and found.alive]
 
 
 def _start_guardian() -> int:

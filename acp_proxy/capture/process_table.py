@@ -81,18 +81,11 @@ def holds(process: Process, pipes: "Collection[str]") -> bool:
         process: the process.
         pipes: their names, as descriptors have them, such as ``pipe:[123]``.
     """
-    directory = f"/proc/{process.pid}/fd"
-    try:
-        return any(_target(f"{directory}/{fd}") in pipes for fd in os.listdir(directory))
+    place, name = f"/proc/{process.pid}/fd", os.path.basename
+    try:  # `realpath` raises nothing if a descriptor is closed meanwhile
+        return any(name(os.path.realpath(f"{place}/{fd}")) in pipes for fd in os.listdir(place))
     except OSError:
         return True
-
-
-def _target(descriptor: str) -> str:
-    try:
-        return os.readlink(descriptor)
-    except OSError:  # closed meanwhile
-        return ""
 
 
 def members(ancestor: int, group: int, table: "Iterable[Process]") -> "list[Process]":

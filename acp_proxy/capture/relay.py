@@ -37,7 +37,6 @@ _OF_KEYS = (SIGINT, SIGQUIT)
 _SI_KERNEL = 0x80
 """The code of a signal that no process has sent."""
 _STOPPED = "told to stop"
-_MOST_NAMED = 10
 _SMALL_STACK = 1 << 18
 """Bytes of a thread's stack where there is no room for the usual 8 MB."""
 
@@ -137,9 +136,8 @@ class Relay:
         why = self._why()
         if self.agent.was_stopped or why == _STOPPED:
             self.agent.kill_group()
-        elif left := self.agent.let_go():
-            some = ", ".join([*left[:_MOST_NAMED], "..."] if len(left) > _MOST_NAMED else left)
-            reason = f"the agent has left processes behind, which live on: {some}"
+        elif left := self.agent.group.let_go():
+            reason = f"what the agent has left behind lives on: {', '.join(dict.fromkeys(left))}"
             self.log.event(NOTE, {"action": "left", "reason": reason, "program": left})
         self.interceptor.farewell()
         self.log.event(CLOSE, {"reason": self.end_reason or why})

@@ -90,7 +90,7 @@ def known_id(command: Sequence[str]) -> str | None:
     if not command:
         return None
     program = PurePath(command[0]).name
-    for id_, (_, installed, runner, *_) in AGENTS.items():
+    for id_, (_, installed, runner, _, _) in AGENTS.items():
         if program == installed[0] and program != "node":
             return id_
         if runner and program == runner[0] and any(_is_package(w, runner[-1]) for w in command[1:]):
@@ -106,7 +106,7 @@ def known_agent(id_: str, machine: Machine) -> ConfiguredAgent:
         machine: the machine, whose installed programs decide how the agent is started.
     """
     command = command_of(id_, lambda program: machine.find(program) is not None)
-    name, _, _, env, *_ = AGENTS[id_]
+    name, _, _, env, _ = AGENTS[id_]
     return ConfiguredAgent(name, tuple(command), Path(), dict(env))
 
 

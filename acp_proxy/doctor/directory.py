@@ -21,6 +21,7 @@ _SCARCE = 1_000_000_000
 _TOO_LITTLE = 50_000_000
 """Bytes of free space below which there is an error: a recording of an hour can be as large."""
 _PATIENCE_S = 30
+_OURS = b"acp-proxy: "
 
 
 def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
@@ -62,19 +63,12 @@ def _trial(context: DoctorContext) -> str:
     where = context.recordings
     made = [place for place in (where, *where.parents) if not place.exists()]
     path = where / f"doctor-{os.urandom(4).hex()}.db"
-    record = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
+    words = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording", "-o"]
+    words += [str(path), "--", SHELL, "-c", ":"]
     environ = context.machine.environ.items()
+    env = {name: value for name, value in environ if not name.startswith("ACP_PROXY_")}
     try:
-        done = subprocess.run(
-            [*record, "-o", str(path), "--", SHELL, "-c", ":"],
-            env={name: value for name, value in environ if not name.startswith("ACP_PROXY_")},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_PATIENCE_S,
-            check=False,
-        )
+        done = subprocess.run(words, env=env, input=b"", capture_output=True, timeout=_PATIENCE_S)
     except subprocess.TimeoutExpired:
         return f"it has not ended within {_PATIENCE_S} seconds"
     finally:
@@ -83,9 +77,9 @@ def _trial(context: DoctorContext) -> str:
                 file.unlink()
             for place in made:
                 place.rmdir()
-    own = [line for line in done.stderr.splitlines() if line.startswith("acp-proxy: ")]
+    own = [line for line in done.stderr.splitlines() if line.startswith(_OURS)]
     if own:
-        return own[-1].removeprefix("acp-proxy: ")
+        return own[-1].removeprefix(_OURS).decode(errors="replace")
     return f"it exits with {done.returncode}" if done.returncode else ""
 
 

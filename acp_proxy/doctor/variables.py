@@ -33,8 +33,8 @@ def variables(context: DoctorContext) -> Iterator[CheckResult]:
         context: the machine, and how acp-proxy is started on it.
     """
     environ = context.machine.environ
-    parts = environ.get("PYTHONPATH", "").split(":") if environ.get("PYTHONPATH") else []
-    if any(not part.startswith("/") for part in parts):
+    parts = (environ.get("PYTHONPATH") or "/").split(":")  # an empty one counts as not set
+    if not all(part.startswith("/") for part in parts):
         yield warning(
             "variables",
             "PYTHONPATH has an empty or a relative part: Python runs code of the current directory,"

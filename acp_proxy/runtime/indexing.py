@@ -179,9 +179,7 @@ class Indexing:
         self._has_complained = True
         kept = f"the recording is kept in {self._log.path}, and inspect indexes it later"
         if not Path(self._log.path).exists():
-            kept = f"{self._log.path} was removed as well, so nothing is kept"
-            if self.path.exists():
-                kept = f"{self._log.path} was removed, so only what was indexed is kept"
+            kept = f"{self._log.path} was removed, so no more is kept than {self.path.name} has"
         warn(f"cannot index into {self.path}: {error}; {kept}")
 
 

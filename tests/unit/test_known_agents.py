@@ -83,20 +83,20 @@ def test_a_package_that_was_not_compared_is_only_named() -> None:
 
 def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
     """The day and the repository, in the form in which repositories are compared."""
-    for _, _, runner, _, _, compared in AGENTS.values():
-        if compared:
-            day, repository = compared.split()
+    for _, _, runner, _, facts in AGENTS.values():
+        if len(facts.split()) > 2:
+            _, _, day, repository = facts.split()
             assert runner
             assert date.fromisoformat(day)
             assert plain_repository(repository) == repository
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("id_", [id_ for id_, row in AGENTS.items() if row[-1]])
+@pytest.mark.parametrize("id_", [id_ for id_, row in AGENTS.items() if len(row[-1].split()) > 2])
 def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
     """The repository that it names today, on npm or PyPI, is the one of its row."""
     row = AGENTS[id_]
-    assert row[-1].split()[1] in named_repositories(row[2])
+    assert row[-1].split()[3] in named_repositories(row[2])
 
 
 def test_only_the_first_word_is_replaced() -> None:
@@ -117,7 +117,7 @@ def test_rows_are_made_of_the_registry() -> None:
             "npx": {"package": "@a/b@1.2", "args": ["--acp"], "env": {"NO_UPDATE": "1", "A": "b"}}
         },
     }
-    made = ("X", ("b", "--acp"), ("npx", "-y", "@a/b"), {"A": "b"}, f"1 {'f' * 12}", "")
+    made = ("X", ("b", "--acp"), ("npx", "-y", "@a/b"), {"A": "b"}, f"1 {'f' * 12}")
     assert row(agent, lambda _: []) == made
     agent["distribution"] = {"binary": {"darwin-aarch64": {"cmd": "./dir\\x.exe"}}}
     assert row(agent, lambda _: [])[1:3] == (("x",), ())
@@ -129,22 +129,22 @@ def test_a_package_is_compared_by_its_repository() -> None:
     """However that is spelled; an agent whose project is not known has nothing to compare."""
     agent = {"id": "x", "name": "X", "version": "1", "distribution": {"uvx": {"package": "a"}}}
     named = [plain_repository("git+https://github.com/Them/x.git")]
-    assert row(agent, lambda _: named)[-1] == ""
+    assert row(agent, lambda _: named)[-1] == "1 -"
     for spelling in (
         "https://github.com/them/X",
         "git@github.com:them/x.git",
         "github.com/them/x/",
     ):
         agent["repository"] = spelling
-        assert row(agent, lambda _: named, "2026-01-02")[-1] == "2026-01-02 github.com/them/x"
+        assert row(agent, lambda _: named, "2026-01-02")[-1] == "1 - 2026-01-02 github.com/them/x"
     agent["repository"] = "https://github.com/us/x"
-    assert row(agent, lambda _: named)[-1] == ""
+    assert row(agent, lambda _: named)[-1] == "1 -"
 
 
 def test_the_table_is_written_anew() -> None:
     """Only rows and checksums change, and what is written is Python."""
-    made = with_rows(SOURCE, {"x": ("X", ("x",), (), {}, "1", "")}, "abc")
-    assert made.partition(" = {")[2].startswith("\n    'x': ('X', ('x',), (), {}, '1', ''),\n}\n")
+    made = with_rows(SOURCE, {"x": ("X", ("x",), (), {}, "1")}, "abc")
+    assert made.partition(" = {")[2].startswith("\n    'x': ('X', ('x',), (), {}, '1'),\n}\n")
     assert made.partition("\n}\n")[2] == SOURCE.partition("\n}\n")[2]
     ast.parse(made)
 

@@ -87,7 +87,7 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
     ("gone", "said"),
     [
         ([".log"], None),
-        (["", ".log"], "it was removed; {log} was removed as well, so nothing is kept"),
+        (["", ".log"], "it was removed; {log} was removed, so no more is kept than talk.db has"),
         ([""], "it was removed; the recording is kept in {log}, and inspect indexes it later"),
     ],
 )
