@@ -1,4 +1,4 @@
-"""`doctor` as the program that users start: it changes no file, and starts no agent."""
+"""`doctor` as the program that users start: it leaves all files as they were, and starts no agent."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 def state(directory: Path) -> list[tuple[str, int, int, bytes]]:
-    """Returns the contents, modes and times of all files below a directory."""
+    """Returns modes, and of files contents and times, of all that is below a directory."""
     return sorted(
-        (str(path), (status := path.lstat()).st_mtime_ns, status.st_mode,
-         path.read_bytes() if path.is_file() else b"")
+        (str(path), 0 if path.is_dir() else path.lstat().st_mtime_ns,
+         path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
         for path in directory.rglob("*")
     )  # fmt: skip
 
 
 def test_nothing_is_changed_and_no_agent_is_started(tmp_path: Path, acp_proxy: Path) -> None:
-    """Doctor changes no file and starts no agent, even beside leftovers and a running recorder."""
+    """Doctor leaves all as it was and starts no agent, even beside leftovers and a running recorder."""
     context = machine(tmp_path)
     program(tmp_path / "bin/agent", f"#!/bin/sh\ntouch {tmp_path}/started\n")
     configure(tmp_path, str(acp_proxy), "record", "--", f"{tmp_path}/bin/agent")
