@@ -19,6 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _BAD_ESCAPE = re.compile(r"~(?![01])")
 """An escape that RFC 6901 does not allow in a JSON pointer."""
+_FILTER_WORDS = ("failed", "unanswered", "and", "or", "not")
+"""Words that mean something in a filter, whatever recordings are called."""
 _CENTURY_S = 3_200_000_000
 _NS_PER_S = 10**9
 
@@ -54,7 +56,9 @@ def _no_recordings(ctx: click.Context, _param: object, words: tuple[str, ...]) -
     from acp_proxy.store.lookup import is_named
 
     for word in words:
-        if not ctx.resilient_parsing and is_named(word, recordings()):
+        if ctx.resilient_parsing or word in _FILTER_WORDS:
+            continue
+        if is_named(word, recordings()):
             compare = {"report": "--against {} compares", "diff": "diff compares two"}
             how = compare.get(ctx.info_name or "", "`acp-proxy diff A {}` compares")
             raise Refusal(

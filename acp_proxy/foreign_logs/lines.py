@@ -28,6 +28,7 @@ from acp_proxy.foreign_logs.message_starts import (
     read_start,
     starts_after,
     starts_in,
+    with_method,
 )
 from acp_proxy.foreign_logs.messages import is_message
 from acp_proxy.foreign_logs.no_messages import broken
@@ -51,11 +52,6 @@ from acp_proxy.foreign_logs.values import (
 from acp_proxy.protocol.peers import Stream
 
 _BRACELESS = re.compile(rb"""\s*"(?:jsonrpc|id|type|method|params|result|error)"\s*:.*\}\s*\Z""")
-_APART = re.compile(
-    rb"(.*?\bnotif(?:y|ication)?\s*:?\s+)([a-z_$][\w$]*(?:/[\w$]+)+)\s*:?\s*(\{.*\})\s*",
-    re.IGNORECASE,
-)
-"""A notification whose method stands before its params."""
 _STAMP_ALONE = re.compile(rb"[^\w{]*(?:[A-Za-z]{1,8}[^\w{]*)?")
 """What a line with nothing but a time has beside it."""
 _MOST_REPEATED = 30
@@ -150,7 +146,7 @@ class _LineReader:
                 yield from self._continued(number, line)
                 return
             yield from self._given_up()
-        line = self._with_method(line)
+        line = line if self._pattern is not None else with_method(line)
         whole = self._with_brace(line)
         first = None
         for start in self._starts(number, whole):
@@ -179,16 +175,6 @@ class _LineReader:
         whole = b"{" + line.strip()
         found = read_message(whole)
         return whole if found is not None and is_message(found.value) else line
-
-    def _with_method(self, line: bytes) -> bytes:
-        """Makes one message of the method and the params of a notification."""
-        if self._pattern is not None or b"notif" not in line[:_MOST_ANNOUNCEMENT].lower():
-            return line
-        match = _APART.fullmatch(line)
-        params = read_message(match[3]) if match else None
-        if match is None or params is None or is_message(params.value):
-            return line
-        return match[1] + b'{"jsonrpc":"2.0","method":"%s","params":%s}' % (match[2], params.raw)
 
     def _complaint(self, number: int, line: bytes) -> list[Entry]:
         """Returns what is in a line of who could not read a message, and repeats it.

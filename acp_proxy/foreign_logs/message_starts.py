@@ -7,6 +7,7 @@ from itertools import islice
 from acp_proxy.foreign_logs.json_text import ReadMessage, read_message
 from acp_proxy.foreign_logs.line_pattern import MessageStart
 from acp_proxy.foreign_logs.markers import edges, is_stderr, read_marker
+from acp_proxy.foreign_logs.messages import is_message
 from acp_proxy.foreign_logs.splitting import Brackets
 from acp_proxy.foreign_logs.times import read_stamp
 
@@ -22,6 +23,12 @@ _RAW = re.compile(rb"(?i:\braw:\s{0,9}(?=\{))")
 """What stands before a message that could not be read, and that is repeated here."""
 _BETWEEN = re.compile(rb'[\s,;}\]]*+(?:"[^"]{0,60}"\s*:\s*)?')
 """What stands between two messages, also within one large object."""
+_APART = re.compile(
+    rb"(.*?\bnotif(?:y|ication)?\s*:?\s+)([a-z_$][\w$]*(?:/[\w$]+)+)\s*:?\s*(\{.*\})\s*",
+    re.IGNORECASE,
+)
+"""A notification whose method stands before its params."""
+_MOST_BEFORE = 300
 _MOST_COMPLAINT = 1_000
 _MOST_STARTS = 4
 _MOST_BRACES = 16
@@ -99,3 +106,14 @@ def quoted_at(line: bytes) -> int | None:
     if raw is None or _FAILED.search(line, 0, raw.start()) is None:
         return None
     return raw.end()
+
+
+def with_method(line: bytes) -> bytes:
+    """Makes one message of the method and the params of a notification, where they are apart."""
+    if b"notif" not in line[:_MOST_BEFORE].lower():
+        return line
+    match = _APART.fullmatch(line)
+    params = read_message(match[3]) if match else None
+    if match is None or params is None or is_message(params.value):
+        return line
+    return match[1] + b'{"jsonrpc":"2.0","method":"%s","params":%s}' % (match[2], params.raw)

@@ -153,8 +153,28 @@ OTHER_JSON = "expected a message, got other JSON"
 NOT_WHOLE = "expected a message, got a part of one"
 MISPLACED = "expected a message in no other brackets than those of an array"
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"
+_MOST_HELD = 10_000
+"""Entries after a message that is cut off, until it is not the last."""
 
 
 def bad_too_long(number: int) -> UnreadLines:
     """Returns the entry of a line that is too long to be held."""
     return UnreadLines(number, number, f"expected a line of at most {LONGEST >> 20} MiB")
+
+
+def with_end(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Marks a message that is cut off as the end of the input if only remarks follow."""
+    held: list[Entry] = []
+    for entry in entries:
+        if held and isinstance(entry, Remark) and len(held) < _MOST_HELD:
+            held.append(entry)
+            continue
+        yield from held
+        held = []
+        if isinstance(entry, UnreadLines) and entry.reason in (CUT_OFF, NOT_WHOLE):
+            held = [entry]
+        else:
+            yield entry
+    if held and isinstance(held[0], UnreadLines):
+        yield held[0]._replace(is_end=True)
+    yield from held[1:]

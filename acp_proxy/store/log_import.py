@@ -22,14 +22,13 @@ from acp_proxy.foreign_logs.no_messages import nothing_in
 from acp_proxy.foreign_logs.sources import source_of
 from acp_proxy.foreign_logs.times import EARLIEST_NS, LATEST_NS, as_iso
 from acp_proxy.foreign_logs.values import (
-    CUT_OFF,
-    NOT_WHOLE,
     Entry,
     Facts,
     LogFormat,
     Remark,
     RemarkKind,
     UnreadLines,
+    with_end,
 )
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import DIRECTIONS, Stream
@@ -47,8 +46,6 @@ _BATCH, _BATCH_BYTES = 4096, 4 << 20
 """Bytes of the log in which the rest of a text is searched for a secret, as the recorder does."""
 _MOST_CONNECTIONS = 1000
 _MOST_NAMED = 3
-_MOST_HELD = 10_000
-"""Entries after a message that is cut off, until it is not the last."""
 _SKIPPING = "; --skip-bad leaves such lines out"
 _NO_MATCH = "--line finds no message in it"
 _NEWLINE = b"\n"
@@ -144,7 +141,7 @@ def import_log(
     counts = LineCounts()
     skipped: list[UnreadLines] = []
     made: list[_Connection] = []
-    masking = LogMasking(connections(_with_end(entries)), options.redaction)
+    masking = LogMasking(connections(with_end(entries)), options.redaction)
     command: tuple[str, ...] | None = None
     name = options.name or target.stem
     with ExitStack() as files:
@@ -172,24 +169,6 @@ def import_log(
         current.finish(_numbered(name, len(made)), command)
         placed = tuple(one.placed(target) for one in made)
     return ImportedLog(source, counts, placed, tuple(skipped))
-
-
-def _with_end(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Marks a message that is cut off as the end of the input if only remarks follow."""
-    held: list[Entry] = []
-    for entry in entries:
-        if held and isinstance(entry, Remark) and len(held) < _MOST_HELD:
-            held.append(entry)
-            continue
-        yield from held
-        held = []
-        if isinstance(entry, UnreadLines) and entry.reason in (CUT_OFF, NOT_WHOLE):
-            held = [entry]
-        else:
-            yield entry
-    if held and isinstance(held[0], UnreadLines):
-        yield held[0]._replace(is_end=True)
-    yield from held[1:]
 
 
 def _numbered(name: str, number: int) -> str:

@@ -89,6 +89,7 @@ def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
     """A conversation is about files, whose names are searched."""
     home.parent.joinpath("a", "app.py").write_text("")
     home.parent.joinpath("a", "app.log").write_text("")
+    record_conversation(home / "failed.db", id="cccc")
     for word in ("app.py", "app", "failed"):
         assert run("inspect", "log", "old", word, home=home).exit_code == 0
 
