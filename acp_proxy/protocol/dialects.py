@@ -105,7 +105,7 @@ class Evidence:
             return False
         kind = f"{answered or ''} {message.method or ''} {message.update or ''}"
         vote = None
-        if message.method in INITIALIZE:
+        if message.method in INITIALIZE and message.kind is Kind.REQUEST:
             self.votes = [one for one in self.votes if one.place not in _HANDSHAKE]
             vote = _vote_of_params(_params(message))
         elif answered in INITIALIZE:

@@ -358,3 +358,8 @@ def test_what_is_found_is_what_the_whole_shows(data: st.DataObject) -> None:
     for answering, message in messages[place:]:
         stored.take(read(json.dumps(message).encode()), answering)
     assert stored == evidence_of(*messages)
+
+
+def test_an_initialize_without_an_id_shows_nothing() -> None:
+    """Nobody answers it, so that no version is agreed on."""
+    assert found_by((None, {"method": "initialize", "params": {"protocolVersion": 1}})) is None
