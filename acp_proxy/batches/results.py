@@ -80,6 +80,8 @@ class JobVerdict:
     """The worst findings of a check, or the runs of a sweep."""
     error: str | None = None
     """Why there is no other verdict, in one line."""
+    ending: str | None = None
+    """How the agent ended, and its last line on stderr, where that may explain the verdict."""
 
 
 @frozen

@@ -28,7 +28,7 @@ from acp_proxy.batches.selection import sha256_of
 from acp_proxy.cli.redaction import one_line
 from acp_proxy.errors import AcpProxyError, NoSuchRecording, UnreadableRecording
 from acp_proxy.plain_files import reason
-from acp_proxy.system import SIGKILL
+from acp_proxy.system import SIGKILL, signal_name
 
 if TYPE_CHECKING:
     from acp_proxy.cli.render.verify_screen import VerifyReport
@@ -43,6 +43,8 @@ _STALLED = 3
 _KILLED = 137
 """The exit code of a shell or a container whose program was killed."""
 _LONGEST_VALUE = 60
+_LOOKED_AT = 20
+"""Lines of stderr among which the last one is that is not blank."""
 _NOTHING = "nothing"
 _LAST_WORDS_S = 0.2
 """Seconds in which the last of what was printed comes."""
@@ -149,6 +151,7 @@ def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
         kind=VerdictKind.KILLED if _was_killed(report) else VerdictKind(report.verdict),
         new_recording=kept,
         first_divergence=_first_divergence(report),
+        ending=_ending(report) if code else None,
     )
     return verdict if report.check is None else _with_findings(verdict, report.check)
 
@@ -196,7 +199,7 @@ def _check_of(options: tuple[str, ...]) -> tuple[click.Context, Callable[..., An
 
 def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
     from acp_proxy.cli.commands.faults.sweep import exit_code, runs_of, sweep
-    from acp_proxy.runtime.sweep import BAD
+    from acp_proxy.runtime.sweep import BAD, NOT_REACHED
 
     signal.signal(signal.SIGTERM, _leave)
     with _captured(), sweep.make_context("sweep", [*job.options, "--", job.path]) as ctx:
@@ -205,8 +208,10 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
     wrong = [run for run in runs if run.outcome in BAD or run.untested is not None]
     code = exit_code(runs)
     kinds = {0: VerdictKind.CLEAN, 1: VerdictKind.FAILED, 2: VerdictKind.UNTESTED}
-    listed = ({"plan": one.plan, "outcome": one.outcome, "exit_code": one.exit_code}
-              for one in wrong[:MOST_FINDINGS])  # fmt: skip
+    reported = [*wrong, *(run for run in runs if run.outcome == NOT_REACHED)]
+    listed = ({"plan": one.plan, "outcome": one.outcome, "exit_code": one.exit_code,
+               "output": one_line(one.last_line)}
+              for one in reported[:MOST_FINDINGS])  # fmt: skip
     untested = [one for one in wrong if one.untested is not None]
     return evolve(
         verdict,
@@ -214,7 +219,7 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
         kind=kinds[code],
         broken=len(wrong),
         findings=(*listed,),
-        error=one_line(untested[0].untested or "") if untested else None,
+        error=one_line(f"{untested[0].untested}: {untested[0].last_line}") if untested else None,
     )
 
 
@@ -245,6 +250,25 @@ def _was_killed(report: "VerifyReport") -> bool:
 
     with RecordingReader(Path(report.recorded_as), unredacted=True) as new:
         return all(event.data.get("action") != "sent" for event in events(new, "signal"))
+
+
+def _ending(report: "VerifyReport") -> str | None:
+    """Returns how the agent ended, with its last line on stderr; None if it was not too early."""
+    from acp_proxy.engine.shared.divergence import DivergenceKind
+    from acp_proxy.store.frame_queries import last_stderr_lines
+    from acp_proxy.store.reader import RecordingReader
+
+    code, kinds = report.agent_exit_code, {one.kind for one in report.conversation.divergences}
+    has_stalled = DivergenceKind.STALL in kinds  # then it ended because we stopped it
+    if not (code or has_stalled or DivergenceKind.AGENT_LEFT in kinds):
+        return None
+    with RecordingReader(Path(report.recorded_as)) as new:
+        lines = [line for line in last_stderr_lines(new, _LOOKED_AT, _CHUNK) if line.strip()]
+    last = lines[-1].decode(errors="replace") if lines else ""
+    if has_stalled:
+        return one_line(f"the agent wrote last: {last}") if last else None
+    how = f"exit {code}" if code is not None else signal_name(report.agent_exit_signal or 0)
+    return one_line(f"the agent ended with {how}{last and f': {last}'}")
 
 
 def _first_divergence(report: "VerifyReport") -> FirstDivergence | None:

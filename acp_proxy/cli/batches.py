@@ -113,9 +113,11 @@ def run_many(batch: Batch) -> int:
         raise Refusal("a batch reads files: expected no recording on standard input")
     if batch.output is not None:
         make_directory(batch.output)
-    elif batch.command == "verify":
+    elif batch.command == "verify" and batch.how.results is None:
         expect_elsewhere(batch.recordings)
     how = batch.how
+    if batch.command == "verify" and batch.output is None and how.results is not None:
+        batch = evolve(batch, output=how.results.absolute().with_suffix(".runs"))
     spared = [path for path in (batch.output, how.results) if path is not None]
     expand = partial(_expand_url, executor=how.executor)
     found = selected(batch.recordings, find_recording, expand_url=expand, without=spared)
@@ -139,10 +141,14 @@ def run_many(batch: Batch) -> int:
             file = stack.enter_context(ResultsFile(how.results, header, is_stale))
             for verdict in read_results(how.results):
                 done.add(verdict)
-        screen = BatchScreen(len(part), done.kinds)
-        rest = (one for one in part if one.name not in done.names)
+        rest = [one for one in part if one.name not in done.names]
+        screen = BatchScreen(len(part), done.kinds, names=[one.name for one in rest])
         jobs = _jobs(batch, digest, rest, screen.remark)
-        return _run(jobs, how, file, screen, done)
+        code = _run(jobs, how, file, screen, done)
+    if batch.output is not None and not batch.keeps_clean:
+        with suppress(OSError):  # some runs are kept, or there were none
+            batch.output.rmdir()
+    return code
 
 
 @define

@@ -49,7 +49,7 @@ class ReplayFaults:
         write_stderr: WriteAll,
         close: Callable[[], None],
         clock: Callable[[], int] = now_ns,
-        lose: Callable[[bytes, str], None] = lambda raw, rule: None,
+        lose: Callable[[bytes, str], object] = lambda *_: None,
     ) -> None:
         self.fate: SignalEffect | ExitEffect | None = None
         self._engine = engine

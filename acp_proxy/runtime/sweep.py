@@ -38,8 +38,8 @@ _OURS = re.compile(rb"^(?:acp-proxy: .*)?\n", re.MULTILINE)
 _GRACE_S = 2.0
 """How long the processes of a run have to write the report."""
 
-FINISHED, SHOWN, SILENT, HUNG, CRASHED = (
-    "finished", "error shown", "failed silently", "hung", "crashed"
+FINISHED, SHOWN, SILENT, HUNG, CRASHED, NOT_REACHED = (
+    "finished", "error shown", "failed silently", "hung", "crashed", "not reached"
 )  # fmt: skip
 BAD = (HUNG, CRASHED)
 """Outcomes that count as failures, whatever the agent did."""
@@ -51,7 +51,7 @@ class ClientRun:
 
     Attributes:
         plan: as it was named; empty for the run without faults.
-        outcome: one of the five words above.
+        outcome: one of the six words above.
         exit_code: negative for a signal; None if it hung.
         fired: how often each rule fired; None if no agent was started, or it left no report.
         output: the end of what the client wrote.
@@ -66,6 +66,11 @@ class ClientRun:
     output: str
     started: bool = True
     received: int | None = None
+
+    @property
+    def last_line(self) -> str:
+        """The last line that the client wrote, on stderr if it wrote anything there."""
+        return next((line for line in reversed(self.output.splitlines()) if line.strip()), "")
 
     @property
     def untested(self) -> str | None:
@@ -106,12 +111,16 @@ def run_client(
             complaints, answer = _OURS.sub(b"", _tail(err)), _tail(out)
         text = b"\n".join(part for part in (answer, complaints) if part).decode(errors="replace")
         found = _reported(report)
+        fired = None if found is None else found.get("faults") or {}
+        outcome = outcome_of(code, complaints, is_silent=not text.strip())
+        if plan and outcome == FINISHED and fired is not None and not any(fired.values()):
+            outcome = NOT_REACHED
         return ClientRun(
             plan,
-            outcome_of(code, complaints, is_silent=not text.strip()),
+            outcome,
             code,
             seconds,
-            None if found is None else found.get("faults") or {},
+            fired,
             text,
             started=_mark(report).exists(),
             received=None if found is None else found.get("lines_received"),

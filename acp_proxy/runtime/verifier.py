@@ -106,11 +106,8 @@ def verify(
     recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
     recorder += ["-o", recording, "--grace", str(grace), "--redact", redact, "--", *command]
     known = ",".join(f"{name}={marker}" for name, marker in (secrets or {}).items())
-    variables = {
-        **environment(os.environ),
-        **({SECRETS: known} if known else {}),
-        MADE_BY: "verify",
-    }
+    ours = {MADE_BY: "verify", **({SECRETS: known} if known else {})}
+    variables = environment(os.environ) | ours
 
     async def run() -> VerifyOutcome:
         return await _verify(engine, recorder, variables, grace, show)

@@ -126,8 +126,14 @@ def test_each_failure_is_found_and_told(
     }  # fmt: skip
     lines = (batches.directory / "whole.jsonl").read_bytes().splitlines()[1:]
     named = {one["new_recording"] for one in map(json.loads, lines)} - {None}
-    assert {str(path).removesuffix(".log") for path in batches.home.iterdir()} == named
+    runs = batches.directory / "whole.runs"
+    assert {str(path).removesuffix(".log") for path in runs.iterdir()} == named
     assert len(named) == 11
+    assert not [*batches.home.glob("*")]
+    assert whole[-1].endswith(f"; new runs in {runs}")
+    endings = {name.rpartition("-")[2]: one["ending"] for name, one in verdicts.items()}
+    assert endings["exits.jsonl"] == "the agent ended with exit 3: no such module"
+    assert endings["crashes.jsonl"] == "the agent ended with SIGABRT"
     (broken,) = (one for one in verdicts.values() if one["kind"] == "broken-rules")
     assert broken["findings"][0]["rule"] == "prompt.stop-reason"
 

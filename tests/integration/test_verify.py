@@ -499,7 +499,7 @@ def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
 
 
 def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
-    """So it never counts as the latest recording; a recorder in the agent's command is marked not."""
+    """So it never counts as the latest recording; what a nested recorder makes does not."""
     nested = [sys.executable, "-m", "acp_proxy", "record", "--", *PLAIN_AGENT]
     found = verify("hello", nested)
     outer = Path(found.report["recorded_as"])

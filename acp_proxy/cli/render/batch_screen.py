@@ -1,9 +1,10 @@
 """What a person sees of a batch: a line for each recording that is not clean, and a summary."""
 
+import os
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
 
 from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.cli.render.output import say, show_status, warn
@@ -42,13 +43,18 @@ class BatchScreen:
         total: how many recordings it has.
         before: the verdicts that were found before, by kind.
         clock: seconds, from any origin.
+        names: those of the recordings that are to come, in the order in which they are printed.
 
     Attributes:
         total: the same.
     """
 
     def __init__(
-        self, total: int, before: Mapping[str, int], clock: Callable[[], float] = time.monotonic
+        self,
+        total: int,
+        before: Mapping[str, int],
+        clock: Callable[[], float] = time.monotonic,
+        names: Iterable[str] = (),
     ) -> None:
         self.total = total
         self._kinds = Counter(before)
@@ -56,6 +62,10 @@ class BatchScreen:
         self._clock = clock
         self._start = self._drawn = clock()
         self._is_shown = False
+        self._names = deque(names)
+        self._held: dict[str, JobVerdict] = {}
+        """Verdicts that came before those of earlier names."""
+        self._places: set[str] = set()
 
     def begin(self) -> None:
         """Shows on a terminal that there is something to do: the first verdict may take minutes."""
@@ -63,12 +73,17 @@ class BatchScreen:
             self._show_bar(self._before, self._start)
 
     def show(self, verdict: JobVerdict) -> None:
-        """Prints a verdict, unless it is clean, and how far the batch is, on a terminal."""
+        """Prints a verdict, unless it is clean, and how far the batch is, on a terminal.
+
+        It is printed when those of all earlier names are there.
+        """
         self._kinds[verdict.kind] += 1
+        if verdict.new_recording is not None:
+            self._places.add(os.path.dirname(verdict.new_recording))  # noqa: PTH120
         was_shown = self._is_shown
-        if verdict.kind is not VerdictKind.CLEAN:
-            self.clear()
-            say(line(verdict), fg=_COLORS.get(verdict.exit))
+        self._held[verdict.recording] = verdict
+        while self._names and self._names[0] in self._held:
+            self._print(self._held.pop(self._names.popleft()))
         if sys.stderr.isatty():
             self._draw(again=was_shown and not self._is_shown)
 
@@ -87,7 +102,9 @@ class BatchScreen:
             self._is_shown = False
 
     def end(self) -> None:
-        """Prints the summary."""
+        """Prints what is held, and the summary."""
+        for name in [name for name in self._names if name in self._held]:
+            self._print(self._held.pop(name))
         self.clear()
         say(self.summary())
 
@@ -102,7 +119,13 @@ class BatchScreen:
         before = f" ({self._before:,} done before)" if self._before else ""
         time = f"; {took}" if done > self._before else ""
         found = ", ".join(kinds) or "nothing to do"
-        return f"{counted(self.total, 'recording')}{before}: {found}{time}"
+        runs = f"; new runs in {', '.join(sorted(self._places))}" if self._places else ""
+        return f"{counted(self.total, 'recording')}{before}: {found}{time}{plain(runs)}"
+
+    def _print(self, verdict: JobVerdict) -> None:
+        if verdict.kind is not VerdictKind.CLEAN:
+            self.clear()
+            say(line(verdict), fg=_COLORS.get(verdict.exit))
 
     def _draw(self, *, again: bool) -> None:
         now = self._clock()

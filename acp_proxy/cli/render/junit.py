@@ -41,6 +41,8 @@ class Case:
     """How long it took, if that was measured."""
     output: Sequence[str] | None = None
     """Lines that were printed, if they were captured."""
+    skipped: str | None = None
+    """Why it tested nothing, if it did not."""
 
 
 def suite(name: str, cases: Sequence[Case]) -> str:
@@ -121,6 +123,8 @@ def _add(root: ET.Element, case: Case) -> None:
         message = visible(failure.message)
         found = ET.SubElement(element, "failure", type=visible(failure.type), message=message)
         found.text = _text(failure.lines)
+    if case.skipped is not None:
+        ET.SubElement(element, "skipped", message=visible(case.skipped))
     if case.output is not None:
         ET.SubElement(element, "system-out").text = _text(case.output)
 

@@ -1,6 +1,7 @@
 """The words in which screens and reports say what a recording of a batch came to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from attrs import evolve
 
@@ -33,7 +34,8 @@ def reason(verdict: JobVerdict) -> str:
     """Returns in one line why a verdict is not clean; empty if nothing more is known."""
     if (first := verdict.first_divergence) is not None:
         at = "" if first.seq is None else f"#{first.seq}: "
-        return plain(at + " ".join(first.text[:LONGEST].split()))
+        ending = f"; {verdict.ending}" if verdict.ending else ""
+        return plain(at + " ".join((first.text[:LONGEST] + ending).split()))
     if verdict.error:
         return plain(verdict.error)
     if verdict.kind is VerdictKind.INCOMPLETE:
@@ -46,9 +48,16 @@ def reason(verdict: JobVerdict) -> str:
 
 
 def runs(verdict: JobVerdict) -> list[str]:
-    """Returns how the client handled those plans of a sweep with which something was wrong."""
+    """Returns how the client handled the plans that a verdict of a sweep lists."""
     found = [] if verdict.command != SWEEP else verdict.findings or ()
-    return [f"{one.get('plan') or 'without faults'}: {one.get('outcome')}" for one in found]
+    return [": ".join(_run_words(one)) for one in found]
+
+
+def _run_words(run: Mapping[str, Any]) -> list[str]:
+    code = f" with {run['exit_code']}" if run.get("exit_code") else ""
+    outcome = f"{run.get('outcome')}{code}"
+    words = (run.get("plan") or "without faults", outcome, run.get("output"))
+    return [str(word) for word in words if word]
 
 
 def listed_findings(verdict: JobVerdict) -> list[Finding]:

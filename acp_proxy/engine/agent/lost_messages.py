@@ -41,18 +41,14 @@ class LostMessages:
 
     def _recorded(self, message: Message) -> Step | None:
         """Returns the recorded message that a lost one matches."""
-        schedule = self._state.schedule
+        schedule, wanted = self._state.schedule, None
         if message.kind in REPLIES:
             request = self._state.requests.oldest_of_agent(message.rpc_id)
-            if request is None or request.ask.reply_seq is None:
-                return None
-            schedule.read_to(request.ask.reply_seq)
-            exchange, seq = request.ask.exchange, request.ask.reply_seq
-        else:
-            live = ClientMessage(message, 0, self._state.masking)
-            if message.method is None or (match := self._matcher.find(live)) is None:
-                return None
-            schedule.read_to(match.step.seq)
-            exchange, seq = match.step.exchange, match.step.seq
-        known = (step for step in schedule.expected if step.seq == seq)
-        return next((step for step in known if step.exchange == exchange), None)
+            wanted = request and (request.ask.reply_seq, request.ask.exchange)
+        elif message.method is not None:
+            match = self._matcher.find(ClientMessage(message, 0, self._state.masking))
+            wanted = match and (match.step.seq, match.step.exchange)
+        if wanted is None or wanted[0] is None:
+            return None
+        schedule.read_to(wanted[0])
+        return next((one for one in schedule.expected if (one.seq, one.exchange) == wanted), None)

@@ -391,6 +391,28 @@ def test_a_verdict_is_one_line() -> None:
     assert line(verdict) == "differs       a\\x1b.db  #3: it left  (attempt 2)"
 
 
+def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """A verdict is printed when those before it are there, or at the end; the runs are named."""
+    screen = BatchScreen(4, {}, clock=lambda: 0.0, names=["a", "b", "c", "d"])
+
+    def show(name: str) -> list[str]:
+        screen.show(
+            JobVerdict(
+                *(name, "verify", "d", 1, VerdictKind.DIFFERS, 0.0),
+                new_recording=f"r.runs/{name}.db",
+                first_divergence=FirstDivergence(2, "it left"),
+                ending="the agent ended with exit 1: no module",
+            )
+        )
+        return [one.split()[1] for one in capsys.readouterr().out.splitlines()]
+
+    assert [show(name) for name in ("b", "d", "a")] == [[], [], ["a", "b"]]
+    screen.end()
+    last, summary = capsys.readouterr().out.splitlines()
+    assert last == "differs       d  #2: it left; the agent ended with exit 1: no module"
+    assert summary == "4 recordings: 3 differ, 1 not done; 0 us; new runs in r.runs"
+
+
 def test_the_summary_counts_and_times() -> None:
     """What was found before, and what is not done, too."""
     now = iter([0.0, 754.0, 754.0])
@@ -410,7 +432,8 @@ def test_a_bar_is_there_from_the_beginning(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(shown, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setenv("COLUMNS", "44")
-    screen = BatchScreen(143, {"clean": 13}, clock=iter((0.0, 0.1, 2.0)).__next__)
+    clock = iter((0.0, 0.1, 2.0)).__next__
+    screen = BatchScreen(143, {"clean": 13}, clock=clock, names=["a", "b"])
     screen.begin()
     screen.show(JobVerdict("a", "verify", "d", 1, VerdictKind.DIFFERS, 0.0))
     screen.show(JobVerdict("b", "verify", "d", 0, VerdictKind.CLEAN, 0.0))

@@ -19,10 +19,17 @@ from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.cli.render.output import say, say_json, warn, with_verdict
 from acp_proxy.cli.render.styled_text import pad
 from acp_proxy.faults.plan import load_plan, ready_plans
-from acp_proxy.runtime.sweep import BAD, HUNG, PLACE, ClientRun, run_client
+from acp_proxy.runtime.sweep import BAD, FINISHED, HUNG, NOT_REACHED, PLACE, ClientRun, run_client
+from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 _NO_PLAN = "(no faults)"
+_LONGEST_LINE, _LAST_LINES = 100, 5
+"""Characters that are shown of a client's last line; and the lines of one that failed."""
+_LEGEND = {
+    FINISHED: "the client ended with 0; whether it did what it should, its output shows",
+    NOT_REACHED: "no rule of the plan fired, so nothing was tested",
+}
 
 
 @click.command(
@@ -106,12 +113,17 @@ def sweep(
     check_report_files(junit_file)
     spare_recordings([junit_file], [recording])
     longest = max(map(len, (_NO_PLAN, *words)))
+    if not json:
+        say(f"{pad('PLAN', longest)}  {pad('OUTCOME', 15)}  EXIT       TOOK  FIRED  SAID LAST")
     runs = []
     for run in runs_of(recording, words, client, timeout, seed):
         runs.append(run)
         say_json(run) if json else _say(run, longest)
         if run.untested is not None:
             warn(f"{run.plan or _NO_PLAN}: {run.untested}")
+    for outcome, meaning in () if json else _LEGEND.items():
+        if any(run.outcome == outcome for run in runs):
+            say(f"{outcome}: {meaning}", dim=True)
     if junit_file is not None:
         name = f"acp-proxy faults sweep {recording.name}"
         write_text(junit_file, suite(name, [*map(_case, runs)]))
@@ -185,14 +197,18 @@ def _check_client(client: str, *, is_here: bool) -> None:
 
 def _say(run: ClientRun, longest: int) -> None:
     code = "" if run.exit_code is None else str(run.exit_code)
-    fired = "" if run.fired is None else f"{sum(run.fired.values())} fired"
+    fired = "" if run.fired is None else str(sum(run.fired.values()))
+    last = plain(run.last_line)[:_LONGEST_LINE]
     if not run.started:
-        fired = "no agent was started"
+        last = "(no agent was started)"
     elif run.fired is None and run.outcome != HUNG:
-        fired = "no report of the agent"
+        last = f"(no report of the agent) {last}"
     name = pad(run.plan or _NO_PLAN, longest)
-    line = f"{name}  {pad(run.outcome, 15)}  {code:>4}  {run.seconds:7.1f} s  {fired}"
+    line = f"{name}  {pad(run.outcome, 15)}  {code:>4}  {run.seconds:7.1f} s  {fired:>5}  {last}"
     say(line.rstrip())
+    if run.outcome in BAD or run.untested is not None:
+        for text in run.output.splitlines()[-_LAST_LINES:]:
+            say(f"    {plain(text)}")
 
 
 def _case(run: ClientRun) -> Case:
@@ -205,6 +221,7 @@ def _case(run: ClientRun) -> Case:
         Failure(kind, run.untested or _message(run), lines) if is_bad else None,
         run.seconds,
         None if is_bad else lines,
+        _LEGEND[NOT_REACHED] if run.outcome == NOT_REACHED else None,
     )
 
 

@@ -107,8 +107,10 @@ def test_a_client_that_handles_its_errors_passes(sweep: list[str], mode: str, ou
     options = ["--plans", "plans/gone.toml", "--timeout", "60"]
     result = run(*sweep, *options, "--client", client(mode))
     assert result.exit_code == 0, result.output
-    first, second = result.stdout.splitlines()
+    head, first, second, legend = result.stdout.splitlines()
+    assert head.split() == ["PLAN", "OUTCOME", "EXIT", "TOOK", "FIRED", "SAID", "LAST"]
     assert first.split()[:3] == ["(no", "faults)", "finished"]
+    assert legend.startswith("finished: the client ended with 0; ")
     assert second.startswith(f"plans/gone.toml  {outcome}")
 
 
@@ -141,13 +143,29 @@ def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: s
 @pytest.mark.slow
 def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> None:
     """If the client fails without faults, no plan is tried, and the exit code is 2."""
-    fails = CLIENT + "sys.exit(3)"
+    fails = CLIENT + "print('first', file=sys.stderr)\nraise SystemExit('no such module')"
     Path("client.py").write_text(fails)
     result = run(*sweep, "--plans", "@all", "--client", client("plain"))
-    assert result.stdout.split()[:4] == ["(no", "faults)", "failed", "silently"]
-    assert result.stdout.count("\n") == 1
-    assert "without faults, too, the outcome is 'failed silently'" in result.stderr
+    _, row, *said = result.stdout.splitlines()
+    assert row.split()[:4] == ["(no", "faults)", "error", "shown"]
+    assert row.endswith("    0  no such module")
+    assert said == ["    first", "    no such module"]
+    assert "without faults, too, the outcome is 'error shown'" in result.stderr
     assert result.exit_code == 2
+
+
+@pytest.mark.slow
+def test_a_plan_that_never_fired_is_not_reached(sweep: list[str]) -> None:
+    """It tested nothing: this is an outcome of its own, and skipped in JUnit."""
+    Path("plans", "none.toml").write_text('[[fault]]\nkind = "drop"\nwhere = "method:none"\n')
+    options = ["--plans", "plans", "--timeout", "60", "--junit", "out.xml"]
+    result = run(*sweep, *options, "--client", client("plain"))
+    assert result.exit_code == 0, result.output
+    *_, row, finished, not_reached = result.stdout.splitlines()
+    assert row.split()[:4] == ["plans/none.toml", "not", "reached", "0"]
+    assert (finished[:9], not_reached[:12]) == ("finished:", "not reached:")
+    (skipped,) = ET.parse("out.xml").getroot().iter("skipped")
+    assert skipped.get("message") == "no rule of the plan fired, so nothing was tested"
 
 
 def test_a_run_that_starts_no_agent_tests_nothing() -> None:
