@@ -139,7 +139,12 @@ def _line(message: Any) -> bytes:
 
 
 def conversation(
-    dialect: str, *, every_cut: bool = False, large: int = LARGE, hidden: int | None = None
+    dialect: str,
+    *,
+    every_cut: bool = False,
+    large: int = LARGE,
+    hidden: int | None = None,
+    early: bool = False,
 ) -> Conversation:
     """Makes a conversation in a dialect: a secret at each place, and each secret hidden again.
 
@@ -148,6 +153,7 @@ def conversation(
         every_cut: whether each secret is cut once at each of its characters.
         large: bytes of the large line; 0 for none.
         hidden: how many of the secrets are repeated in other places; all by default.
+        early: whether some of them are shown before the place that makes them secrets, too.
     """
     made = Conversation(dialect)
     made.command = ["--api-key", made.secret("argv"), f"--token={made.secret('argv =')}"]
@@ -157,6 +163,11 @@ def conversation(
     step = 1 if hidden is None else max(1, len(again) // hidden)
     for number, secret in enumerate(again[::step]):
         hide(made, secret, number, every_cut=every_cut)
+    if early:
+        end = len(made.steps)
+        for number, secret in enumerate(again[:: 4 * step]):
+            hide(made, secret, number)
+        made.steps[_INITIALIZED:] = made.steps[end:] + made.steps[_INITIALIZED:end]
     if large:
         _hide_in_large_line(made, large)
     made.ask("session/prompt", {"stopReason": "end_turn"}, sessionId="s1", prompt=[text("bye")])
@@ -298,6 +309,8 @@ def _any_message(made: Conversation) -> None:
     made.agent(batch)
 
 
+_INITIALIZED = 2
+"""The first steps: the dialect is known then."""
 _MADE = {"v1": _v1, "v2": _v2, "draft-1.0": _draft, "unstable": _unstable}
 
 

@@ -37,7 +37,12 @@ def _pattern(word: str) -> re.Pattern[str]:
 
 
 def read_command(search: Search, start: int) -> Found | None:
-    """Returns the password in the command at an index, or None if there is none."""
+    """Returns the password in the command at an index, or None if there is none.
+
+    Args:
+        search: the search of the text.
+        start: the index of the command's word.
+    """
     text = search.text
     word = next(word for word in COMMANDS if text[start : start + 16].lower().startswith(word))
     line = text[start : start + _LONGEST]

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 
 from acp_proxy.redaction.expressions import expressions
+from acp_proxy.redaction.needles import COMMANDS
 from acp_proxy.redaction.patterns import all_needles, may_hold, search
 from acp_proxy.redaction.search import Search, name_start
 
@@ -26,8 +27,9 @@ def tail(text: str, searched: Search | None = None) -> int:
     that follows. Then, wherever a text is cut, `find` finds all secrets that it finds in the whole
     text, except for a cut after the first character of a key (`s` of `sk-`), after the first or
     second character of a listed name or scheme that is a word by itself (`to` of `token`), within
-    `curl -u`, and in a secret that is longer than `LONGEST`. The index is never within a secret
-    that `find` finds in the text and that ends before the end of the text.
+    `curl -u` and the name of another command, and in a secret that is longer than `LONGEST`. The
+    index is never within a secret that `find` finds in the text and that ends before the end of the
+    text.
 
     Args:
         text: any text, decoded.
@@ -125,7 +127,7 @@ def _beginnings() -> tuple[frozenset[str], frozenset[str], int]:
     """Returns the beginnings of case-sensitive needles, of the others, and the longest length."""
     words: dict[bool, set[str]] = {True: set(), False: set()}
     for needle in all_needles():
-        if needle.read is not None:
+        if needle.read is not None and needle.word not in COMMANDS:  # those are no secrets
             beginnings = (needle.word[:end] for end in range(1, len(needle.word)))
             words[needle.exact].update(beginnings)
     longest = max(map(len, words[True] | words[False]))

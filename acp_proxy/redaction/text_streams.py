@@ -121,7 +121,9 @@ class TextStreams:
                 if tail >= end or len(joined) > end + _MOST_TEXT:
                     break
         found = self._finder.spans_of(searched)
-        if seams:  # what is whole in the piece must not hide behind the text around it
+        if (
+            seams and searched.places
+        ):  # what is whole in the piece must not hide behind the text around it
             alone = self._finder.spans(piece.text, loose=False)
             found += [MaskedSpan(begin + a, begin + b, new) for a, b, new in alone]
         if not (found or spans) and tail >= end:

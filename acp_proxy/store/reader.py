@@ -349,7 +349,10 @@ class RecordingReader(Rows):
 
             schemas = ("tail", "main") if has_tail else ("main",)
             self._masked_before = 0
-            self.masked_rows = mask(self.connection, schemas, _MARKER_KEY, self._level, self._known)
+            known = {**self._known}
+            if is_late and self._tail is not None and self._tail.redactor is not None:
+                known |= self._tail.redactor.snapshot().values
+            self.masked_rows = mask(self.connection, schemas, _MARKER_KEY, self._level, known)
         is_masked_here = self.masked_rows is not None
         self.tables = make_views(self.connection, tail=has_tail, masked=is_masked_here)
         if not has_tail:

@@ -191,7 +191,13 @@ def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool)
 
 
 def write_recording(connection: sqlite3.Connection, schema: str, recording: Recording) -> None:
-    """Writes what is known of the recording, and leaves what a person may edit."""
+    """Writes what is known of the recording, and leaves what a person may edit; no commit.
+
+    Args:
+        connection: a database with our tables.
+        schema: where the row is written.
+        recording: the row.
+    """
     row = asdict(recording)
     row["origin"] = recording.origin and json.dumps(origin_values(recording.origin))
     # A database of an older version that may not be written has no such columns.

@@ -250,7 +250,7 @@ def record(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Recorded]]
 @pytest.mark.parametrize("dialect", ["v1", "v2", "draft-1.0", "unstable"])
 def test_the_database_holds_no_secret(record: Callable[..., Recorded], dialect: str) -> None:
     """What passes is unchanged; what is stored is masked."""
-    made = conversation(dialect, large=5 << 20 if dialect == "draft-1.0" else 0)
+    made = conversation(dialect, large=5 << 20 if dialect == "draft-1.0" else 0, early=True)
     recorded = record(made).end()
     assert recorded.received == b"".join(line for side, line in made.steps if side == AGENT)
     assert recorded.printed("inspect", "list") == []  # which finishes one that was short
@@ -270,7 +270,8 @@ def test_no_command_shows_a_secret(
     record: Callable[..., Recorded], dialect: str, level: str
 ) -> None:
     """No command prints a secret, or writes one into copies, exported tests or reports."""
-    recorded = record(conversation(dialect, large=0, hidden=6), "--redact", level).end()
+    made = conversation(dialect, large=0, hidden=6, early=True)
+    recorded = record(made, "--redact", level).end()
     assert everything(recorded) == []
     shown = run("inspect", "export", recorded.path, "--unredacted")
     assert bool(recorded.leaks.found(shown.stdout_bytes)) == (level == "none")
@@ -282,7 +283,7 @@ def test_no_command_shows_a_secret(
 @pytest.mark.parametrize("level", ["secrets", pytest.param("none", marks=pytest.mark.soak)])
 def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str) -> None:
     """No command shows a secret of a live recording, indexed or not, or of a killed recorder."""
-    recorded = record(conversation("unstable", large=0, hidden=9), "--redact", level)
+    recorded = record(conversation("unstable", large=0, hidden=9, early=True), "--redact", level)
     chosen = ("doctor", "list", "show", "log", "export", "transcript", "bundle", "report")
     assert everything(recorded, chosen=chosen) == []
     recorded.kill()

@@ -8,6 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_proxy.redaction.needles import COMMANDS
 from acp_proxy.redaction.open_ends import tail
 from acp_proxy.redaction.patterns import find, may_hold
 from tests.unit.redaction.look_alikes import look_alikes, written
@@ -69,7 +70,9 @@ def test_a_secret_in_two_pieces_is_kept_back(
 
 def too_early(text: str) -> bool:
     """Whether a text ends before there is enough of a secret to recognize its beginning."""
-    return re.search(r"(?:^|[^A-Za-z_])[A-Za-z_]{1,2}$|curl[^\n]*$", text) is not None
+    beginnings = "|".join(word[:end] for word in COMMANDS for end in range(1, len(word)))
+    early = rf"(?:^|[^A-Za-z_])[A-Za-z_]{{1,2}}$|curl[^\n]*$|(?:{beginnings})$"
+    return re.search(early, text, re.IGNORECASE) is not None
 
 
 def test_harmless_texts_are_seldom_kept_back() -> None:

@@ -31,6 +31,7 @@ LOADED_WITH = {
 LATER = {
     "_thread",
     "_signal",
+    "_blake2",
     "ctypes",
     "pwd",
     "select",
