@@ -625,8 +625,8 @@ def _walk(value: Any) -> Iterator[tuple[str, Any]]:
 
 # Other runs
 
-_AGENTS = {"sessionId", "senderSessionId", "recipientSessionId", "toolCallId", "planId", "messageId", "compactionId", "elicitationId",
-           "promptId", "userMessageId"}  # fmt: skip
+_AGENTS = {"sessionId", "senderSessionId", "recipientSessionId", "toolCallId", "planId",
+           "messageId", "compactionId", "elicitationId", "promptId", "userMessageId"}  # fmt: skip
 """Members that hold ids which an agent makes up."""
 _CLIENTS = {"terminalId", "connectionId"}
 """Members that hold ids which a client makes up; in v2, terminals are the agent's."""

@@ -28,7 +28,8 @@ FORK = "session/fork"
 """Its request has the id of the original session, and its response that of the new one."""
 OPENING = ("session/new", "session/load", "session/resume", FORK)
 """Requests that open a session and name its directories."""
-CLOSING = ("session/close", "session/delete")
+CLOSING = ("session/close", "session/delete", "session/archive")
+"""The last one frees a session "as if `session/close` had been called"."""
 PROMPT, PERMISSION = "session/prompt", "session/request_permission"
 CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
 MCP_MESSAGE = "mcp/message"

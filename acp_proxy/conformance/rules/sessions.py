@@ -155,13 +155,14 @@ def resume_does_not_replay(seen: CheckedMessage, talk: Conversation) -> Iterator
 def closed_is_over(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds messages for a session that was closed, but for its opening."""
     session = talk.session(seen.session)
-    if session is None or session.closed_seq is None or seen.method in (*_OPENS, *CLOSING):
+    is_allowed = seen.method in (*_OPENS, *CLOSING, *_OF_ANY_TIME)
+    if session is None or session.closed_seq is None or is_allowed:
         return
     if seen.params.get("sessionId") == session.id:
         yield Breach(f"the session {shown(session.id)} is closed", (session.closed_seq,))
 
 
-@rule("session.close-cancels", results=("session/close",))
+@rule("session.close-cancels", results=("session/close", "session/archive"))
 def close_ends_turns(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds a closed session with a turn that is still open."""
     turn = talk.turn_of(seen.session)
