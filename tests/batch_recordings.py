@@ -47,7 +47,7 @@ VERIFIED: Kinds = {
 CHECKED: Kinds = {
     **dict.fromkeys(VERIFIED, ("clean", 0)),
     "broken": ("findings", 1),
-    **{kind: found for kind, found in VERIFIED.items() if found[0] == "unreadable"},
+    **{kind: found for kind, found in VERIFIED.items() if found[0] in ("incomplete", "unreadable")},
 }
 """What a check finds."""
 

@@ -29,7 +29,7 @@ class VerdictKind(StrEnum):
     FAILED = "failed"
     """In a sweep, a client hung or crashed."""
     INCOMPLETE = "incomplete"
-    """The recording is, and was played to its end."""
+    """The recording is; it was checked, or played, to its end."""
     STALLED = "stalled"
     KILLED = "killed"
     """The agent was killed by somebody else, or ended with the code of a killed one."""

@@ -170,16 +170,17 @@ def _exit_code(command: click.Command, words: list[str], collector: Callable[[An
 
 def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
     from acp_proxy.cli.recordings import open_recording
-    from acp_proxy.conformance.report import CheckReport, reported
+    from acp_proxy.conformance.report import INCOMPLETE, CheckReport, reported
 
     with _captured():
         ctx, find, chosen = _check_of(job.options)
         report = CheckReport(ctx.params["fail_on"])
         # The context knows whether secrets are shown.
         with ctx.scope(cleanup=False), open_recording(job.path) as reader:
-            report.add(reported(reader, find(reader), chosen))
-    kind = VerdictKind.FINDINGS if report.exit else VerdictKind.CLEAN
-    return _with_findings(evolve(verdict, exit=report.exit, kind=kind), report.recordings[0])
+            report.add(reported(reader, find(reader, now_ns=time.monotonic_ns()), chosen))
+    kind = {0: VerdictKind.CLEAN, INCOMPLETE: VerdictKind.INCOMPLETE}.get(report.exit)
+    found = evolve(verdict, exit=report.exit, kind=kind or VerdictKind.FINDINGS)
+    return _with_findings(found, report.recordings[0])
 
 
 @lru_cache(maxsize=1)

@@ -182,7 +182,10 @@ class McpServers:
             exchange: its number.
             session: the session that it opens; None if it opened none.
         """
-        for name in self.opening.pop(exchange, ()) if session is not None else ():
+        names = self.opening.pop(exchange, ())
+        if session is None:
+            return
+        for name in names:
             known = self.sessions.setdefault(name, [])
             if session not in known:
                 known.append(session)

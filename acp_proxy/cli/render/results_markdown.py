@@ -26,7 +26,7 @@ from acp_proxy.cli.render.results_rows import (
 )
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.values import SEVERITIES
-from acp_proxy.inspection.findings import Finding
+from acp_proxy.inspection.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding
 from acp_proxy.wording import counted
 
 MARKER = "<!-- acp-proxy -->"
@@ -34,7 +34,7 @@ LONGEST = 65_536
 """Bytes; GitHub takes as many characters for a comment."""
 _RESERVED = 600
 """Of them for what was left out, and the command."""
-_SIDES = ("client", "agent")
+_SIDES = (CLIENT, AGENT, ENVIRONMENT, FAULT)
 _MOST_NAMES = 20
 _MOST_ROWS = 20
 _LONGEST_TEXT, _MOST_LINES = 1_000, 20
@@ -130,7 +130,9 @@ def _rule(rule: str, found: Sequence[_Found]) -> Iterator[str]:
     sign = FAILED_MARK if _severity(found) == 0 else "!"
     names = {verdict.recording for verdict, _ in found}
     count = f"{counted(len(found), 'finding')} in {counted(len(names), 'recording')}"
-    title = f"{sign} {_name(rule)} {_name(found[0][1].whose)}: {count}"
+    first = found[0][1]
+    whose = first.whose if first.by in _SIDES else _name(first.whose)
+    title = f"{sign} {_name(rule)} {whose}: {count}"
     yield from ("", f"<details><summary>{title}</summary>", "")
     if (known := rules().get(rule)) is not None:
         yield prose(known.text)

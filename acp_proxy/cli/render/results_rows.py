@@ -39,7 +39,8 @@ def reason(verdict: JobVerdict) -> str:
     if verdict.error:
         return plain(verdict.error)
     if verdict.kind is VerdictKind.INCOMPLETE:
-        return "the recording is incomplete, and was played to its end"
+        done = "checked" if verdict.command == "check" else "played"
+        return f"the recording is incomplete, and was {done} to its end"
     if listed := listed_findings(verdict):
         more = (verdict.broken or len(listed)) - 1
         worst = f"#{listed[0].seq} {listed[0].rule}: {listed[0].text}"

@@ -293,15 +293,16 @@ def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
         page.print(piece("findings", bold=True))
     name = shlex.quote(word)
     for group in by_rule(summary.findings):
-        is_conversation = group[0].group in CONVERSATION
+        rule, is_conversation = group[0].rule, group[0].group in CONVERSATION
+        listed = sum(one.rule == rule for one in summary.findings)
+        count = len(group) + summary.finding_counts[rule] - listed
         shown = group[: _MOST if is_conversation else 1]
         for finding in shown:
-            times = f", {len(group):,} ×" if not is_conversation and len(group) > 1 else ""
+            times = f", {count:,} ×" if not is_conversation and count > 1 else ""
             text = finding.text if is_conversation else f"{_where(finding)}{finding.text}"
             page.finding(finding.severity, text, f"  [{finding.rule} {finding.whose}{times}]")
-        if is_conversation and len(group) > _MOST:
-            more = summary.finding_counts[group[0].rule] - _MOST
-            text = f"... and {more:,} more of this kind: acp-proxy check {name}"
+        if is_conversation and count > _MOST:
+            text = f"... and {count - _MOST:,} more of this kind: acp-proxy check {name}"
             page.wrap(piece("    "), piece(text, Ink.FAINT))
     if summary.checked.rules and not summary.checked.is_whole:
         text = f"rules were checked up to #{summary.checked.last_seq:,}: acp-proxy check {name}"

@@ -41,14 +41,18 @@ class LostMessages:
 
     def _recorded(self, message: Message) -> Step | None:
         """Returns the recorded message that a lost one matches."""
-        schedule, wanted = self._state.schedule, None
+        schedule = self._state.schedule
+        seq: int | None = None
+        exchange: int | None = None
         if message.kind in REPLIES:
-            request = self._state.requests.oldest_of_agent(message.rpc_id)
-            wanted = request and (request.ask.reply_seq, request.ask.exchange)
+            if (request := self._state.requests.oldest_of_agent(message.rpc_id)) is not None:
+                seq, exchange = request.ask.reply_seq, request.ask.exchange
         elif message.method is not None:
             match = self._matcher.find(ClientMessage(message, 0, self._state.masking))
-            wanted = match and (match.step.seq, match.step.exchange)
-        if wanted is None or wanted[0] is None:
+            if match is not None:
+                seq, exchange = match.step.seq, match.step.exchange
+        if seq is None:
             return None
-        schedule.read_to(wanted[0])
+        schedule.read_to(seq)
+        wanted = (seq, exchange)
         return next((one for one in schedule.expected if (one.seq, one.exchange) == wanted), None)

@@ -50,7 +50,7 @@ def test_a_batch_is_rewritten_member_by_member() -> None:
 
 def test_a_session_is_renamed_at_its_typed_places_only() -> None:
     """Bytes that are not UTF-8 stay, as other occurrences of the id do."""
-    line = b'{"params":{"sessionId":"a","update":{"sessionId":"a","text":"\xff a"}}}\n'
+    line = b'{"params":{"sessionId":"a","update":{"of":{"sessionId":"a"},"text":"\xff a"}}}\n'
     wire = Wire(line, "", 0, "notification", "session/update")
     rewriter = LineRewriter(Bindings(sessions={"a": "b"}), rewrite_text=False)
     assert rewriter.written(wire, {}) == line.replace(b'"a"', b'"b"', 1)

@@ -28,8 +28,9 @@ REUSED = [
 
 
 def written(path: Path, lines: list[str]) -> Path:
-    """Writes a conversation as the text form of a recording."""
-    path.write_bytes(b"".join(text_form_of(lines)))
+    """Writes a conversation as the text form of a recording, at whose end the client leaves."""
+    ending = [] if any(line.startswith("== ") for line in lines) else ["== client leaves"]
+    path.write_bytes(b"".join(text_form_of([*lines, *ending])))
     return path
 
 
@@ -68,13 +69,13 @@ def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
     found = run("check", written(tmp_path / "x.jsonl", HANDSHAKE))
     assert found.exit_code == 0
     assert re.fullmatch(
-        r"judged  \(c0ffee000001\)  no rule is broken: \d+ rules of v1 looked at 2 frames\n",
+        r"judged  \(c0ffee000001\)  nothing is wrong: \d+ rules of v1 looked at 2 frames\n",
         found.stdout,
     )
 
 
-def test_a_prompt_without_an_answer_is_told_though_nobody_is_to_blame(tmp_path: Path) -> None:
-    """A person whose chat hangs learns that no rule is about that, and what to look at."""
+def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Path) -> None:
+    """A prompt that has no answer, for which nobody may be to blame, and an agent that exits."""
     lines = [
         *HANDSHAKE,
         '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
@@ -82,13 +83,40 @@ def test_a_prompt_without_an_answer_is_told_though_nobody_is_to_blame(tmp_path: 
         '-> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "hi"}]}',
     ]
     hung = run("check", written(tmp_path / "x.jsonl", [*lines, "== client leaves"])).stdout
-    assert "no rule is broken" in hung
-    assert "session/prompt #5 was not answered" in hung
+    assert "- wait.unanswered  nobody to blame: the client left while the agent was at" in hung
+    assert 'session/prompt "hi" (#5) was never answered' in hung
     done = [*lines, '<- #2 result {"stopReason": "end_turn"}', "== client leaves"]
     assert "session/prompt" not in run("check", written(tmp_path / "y.jsonl", done)).stdout
     gone = run("check", written(tmp_path / "z.jsonl", [*lines, "== agent exits"])).stdout
-    assert "✗ rpc.unanswered  by the agent" in gone
-    assert "who waits" not in gone
+    assert "✗ agent.ended  by the agent" in gone
+    assert "unanswered" not in gone  # nobody waits for an agent that is gone
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "rule"),
+    [
+        ([HANDSHAKE[0], "== 120 seconds pass", "== client leaves"], 1, "wait.unanswered"),
+        (["== client leaves"], 1, "recording.empty"),
+        ([HANDSHAKE[0], "== recorder is killed"], 3, "recording.incomplete"),
+        ([*REUSED, "== recorder is killed"], 3, "rpc.id-reused"),
+    ],
+)
+def test_a_conversation_that_failed_fails_the_check(
+    tmp_path: Path, lines: list[str], code: int, rule: str
+) -> None:
+    """An agent that never answers, no messages at all, and a recording that is not complete."""
+    path = written(tmp_path / "x.jsonl", lines)
+    found = run("check", path)
+    assert found.exit_code == code
+    assert f"✗ {rule}  " in found.stdout
+
+
+def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
+    """It is not known whether the request was answered."""
+    lines = ["== an excerpt begins", *HANDSHAKE, REUSED[2]]
+    path = written(tmp_path / "x.jsonl", lines)
+    assert run("check", path).exit_code == 0
+    assert {one["severity"] for one in findings(path, "--rule", "wait")} == {"info"}
 
 
 def test_json_has_all_of_it(tmp_path: Path) -> None:
@@ -107,7 +135,7 @@ def test_rules_are_chosen(tmp_path: Path) -> None:
     """By name or group; what another rule found stays as it was."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert {one["rule"] for one in findings(path, "--rule", "rpc.id-reused")} == {"rpc.id-reused"}
-    assert findings(path, "--ignore-rule", "rpc.*", "--ignore-rule", "init") == []
+    assert findings(path, "--ignore-rule", "rpc.*", "--ignore-rule", "wait") == []
     assert complaint("check", "--rule", "rcp", path).startswith("no rule is named 'rcp'")
 
 
@@ -173,7 +201,7 @@ def test_a_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path
     path = written(tmp_path / "x.jsonl", HANDSHAKE)
     found = run("check", tmp_path / "none.db", path)
     assert found.exit_code == 2
-    assert "no rule is broken" in found.stdout
+    assert "nothing is wrong" in found.stdout
     assert found.stderr.count("\n") == 1
 
 

@@ -19,6 +19,8 @@ from acp_proxy.store.annotations import set_note
 from acp_proxy.wording import byte_size
 from tests.commands import complaint, run
 from tests.log_writer import (
+    MS,
+    ORIGIN_NS,
     STARTED_AT,
     LogWriter,
     handshake,
@@ -29,6 +31,7 @@ from tests.log_writer import (
 )
 from tests.texts import text_of
 
+UNCHECKED = "; rules of the protocol: not checked (--check)"
 RECORDED = sorted((Path(__file__).parents[5] / "recordings").glob("*.db"))
 
 
@@ -51,14 +54,15 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
     result = run("inspect", "list", home=home)
     head, new, old, total = result.stdout.splitlines()
     assert " ".join(head.split()) == (
-        "ID NAME WHEN TOOK DIRECTORY AGENT CLIENT STATE EXIT FRAMES TURNS SIZE NOTE FIRST PROMPT"
+        "ID NAME WHEN TOOK DIRECTORY AGENT CLIENT STATE EXIT WHAT IS WRONG FRAMES TURNS SIZE NOTE"
+        " FIRST PROMPT"
     )
     assert " ".join(new.split()) == (
-        "✗ bbbbbb new 2025-06-15 15:06:40 23 ms /srv/project ag 3.4 ed 1.2 complete 3 18 1"
+        "bbbbbb new 2025-06-15 15:06:40 23 ms /srv/project ag 3.4 ed 1.2 complete 3 18 1"
         f" {byte_size(size)} hello 你好"
     )
-    assert old.split()[:4] == ["✗", "aaaaaa", "old", "2001-09-09"]
-    assert total == f"2 recordings, {2 * size / 1000:.0f} kB in {home}"
+    assert old.split()[:4] == ["aaaaaa", "old", "2001-09-09", "01:46:40"]
+    assert total == f"2 recordings, {2 * size / 1000:.0f} kB in {home}{UNCHECKED}"
     assert result.stderr == ""
     assert result.exit_code == 0
 
@@ -84,7 +88,7 @@ def test_a_running_recording_is_marked(home: Path) -> None:
     with LogWriter(home / "x.db") as recorder:
         write_conversation(recorder)
         line = run("inspect", "list", home=home).stdout.splitlines()[1]
-    assert " ed 1.2  running  3     18 " in line
+    assert " ed 1.2 running 3 18 " in " ".join(line.split())
 
 
 def test_a_signal_is_shown_in_place_of_the_exit_code(home: Path) -> None:
@@ -133,7 +137,7 @@ def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
     assert " good " in result.stdout
     total = result.stdout.splitlines()[-1]
     assert total.startswith("1 recording, ")
-    assert total.endswith(f" in {home}; 2 files cannot be read")
+    assert total.endswith(f" in {home}; 2 files cannot be read{UNCHECKED}")
     assert result.stderr.splitlines() == [
         f"acp-proxy: cannot read {home}/empty.db as a recording: it is empty",
         f"acp-proxy: cannot read {home}/text.db as a recording: it is not a SQLite database",
@@ -167,11 +171,18 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
     good, bad = (json.loads(line) for line in result.stdout.splitlines())
     assert good["recording"]["started_at"] == STARTED_AT
     del good["recording"]
+    found = good.pop("findings")
+    assert [(one["rule"], one["severity"], one["by"], one["seq"]) for one in found] == [
+        ("answer.error", "info", None, 12),
+        ("wait.unanswered", "info", None, 16),
+        ("agent.ended", "info", "agent", 23),
+    ]
     assert good == {
         "path": str(path),
         "live": False,
         "problem": None,
-        "has_problem": True,
+        "has_problem": False,
+        "waiting": "",
         "has_faults": False,
         "frames": 18,
         "turns": 1,
@@ -181,6 +192,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
         "size": path.stat().st_size,
     }
     assert bad["recording"] is None
+    assert bad["findings"] is None
     assert bad["problem"].endswith("it is not a SQLite database")
     assert result.stderr == ""
 
@@ -247,7 +259,11 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
 ) -> None:
     """Running, incomplete or ended with a code: one column and its colour show it."""
     monkeypatch.setattr("acp_proxy.cli.render.output.width", lambda: 100)
-    record_conversation(home / "failed.db")
+    with LogWriter(home / "failed.db") as failed:
+        handshake(failed)
+        failed.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))
+        failed.event(capture_log.EXIT, code=3)
+        failed.close()
     with LogWriter(home / "killed.db") as recorder:
         handshake(recorder)
     with LogWriter(home / "live.db"):
@@ -258,17 +274,19 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
     assert "\x1b[38;5;28mrunning" in told["live"]
 
 
-def test_a_list_marks_the_runs_in_which_show_finds_a_problem(home: Path) -> None:
-    """✗ is a problem, and nothing is a chat that its editor ended with a signal in good health."""
+def test_a_list_says_what_is_wrong(home: Path) -> None:
+    """✗ is an error, and nothing is a chat that its editor ended with a signal in good health."""
     with LogWriter(home / "hung.db") as hung:
         handshake(hung)
         hung.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        hung.t_ns += 120_000 * MS
         ends_by_signal(hung)
     with LogWriter(home / "well.db") as well:
         handshake(well)
         ends_by_signal(well)
-    marks = {line[3:].split()[1]: line[:3] for line in listed(home)}
-    assert marks == {"hung": "✗  ", "well": "   "}
+    lines = {line[3:].split()[1]: line for line in listed(home)}
+    assert {name: line[:3] for name, line in lines.items()} == {"hung": "✗  ", "well": "   "}
+    assert ' session/prompt "go" (#4) was never answered; silent for 2 min' in lines["hung"]
     known = map(json.loads, run("inspect", "list", "--json", home=home).stdout.splitlines())
     assert {k["recording"]["name"]: k["has_problem"] for k in known} == {
         "hung": True,
@@ -301,12 +319,30 @@ def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-def test_list_and_show_agree_on_problems(home: Path, path: Path) -> None:
-    """Whatever was recorded, the mark is that of the headline."""
+def test_list_and_show_agree_on_our_recordings(home: Path, path: Path) -> None:
+    """The mark is that of the headline, since in none of them nothing but rules is broken."""
     shutil.copy(path, home / path.name)
     (line,) = listed(home)
     shown = run("inspect", "show", home / path.name, home=home).stdout.splitlines()[0]
     assert (line[0] == "✗") == ("✗" in shown)
+
+
+def test_a_list_says_for_whom_a_running_chat_waits(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the place of what is wrong, and as a member of its JSON."""
+    with LogWriter(home / "x.db") as recorder:
+        handshake(recorder)
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        asked = request("p", "session/request_permission", sessionId="s", toolCall={})
+        recorder.to_client(asked)
+        now = ORIGIN_NS + recorder.t_ns + 240_000 * MS
+        monkeypatch.setattr("acp_proxy.cli.commands.inspect.list_.time.monotonic_ns", lambda: now)
+        (line,) = listed(home)
+        (entry,) = map(json.loads, run("inspect", "list", "--json", home=home).stdout.splitlines())
+    assert " waiting for a person for 4 min 0 s " in line
+    assert entry["waiting"] == "waiting for a person for 4 min 0 s"
+    assert entry["findings"] == []
 
 
 def ends_by_signal(recorder: LogWriter) -> None:
@@ -383,7 +419,7 @@ def test_the_directory_is_read_from_the_environment(home: Path, tmp_path: Path) 
     data = tmp_path / "data"
     shutil.copytree(home, data / "acp-proxy")
     result = run("inspect", "list", XDG_DATA_HOME=str(data), ACP_PROXY_RECORDINGS="")
-    assert result.stdout.endswith(f"in {data}/acp-proxy\n")
+    assert result.stdout.endswith(f"in {data}/acp-proxy{UNCHECKED}\n")
 
 
 ENDS_OF_THE_CALENDAR = (

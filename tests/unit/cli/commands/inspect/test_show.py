@@ -12,6 +12,7 @@ import pytest
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.cli.render.styled_text import columns_of
 from tests.commands import run
+from tests.judged import before, text_form_of
 from tests.log_writer import (
     MS,
     ORIGIN_NS,
@@ -27,6 +28,9 @@ from tests.log_writer import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+SESSION = "a v1 handshake, session s"
 
 
 @pytest.fixture(autouse=True)
@@ -48,14 +52,10 @@ def test_the_first_screen(tmp_path: Path) -> None:
     """The peers, the course, what is open and the last lines of stderr, in this order."""
     path = record_conversation(tmp_path / "story.db")
     dialect = "v1, protocol 1 (protocolVersion 1 in initialize, and no sign of another dialect)"
-    not_acp = (
-        "2 lines on the agent's stdout were not ACP, first #17"
-        ' "not json" (not JSON at character 0: expecting value)'
-    )
     assert (
         run("inspect", "show", path).stdout
         == f"""\
-story  (c0ffee000001)  complete  ✗ 2 problems
+story  (c0ffee000001)  complete  ✗ 4 errors, 1 warning, 6 infos
 file        {path}
 command     agent --acp
 directory   /srv/project
@@ -78,11 +78,25 @@ permissions 1: 1 allow_once
   #9  permission  allow_once  after 1 ms  Edit (c-1)
 files       0 read (1 failed)
 
-problems
-  ✗ client waits for agent: session/set_mode "code" (#16), 7 ms, never answered
-  ✗ {not_acp}
-  ! the agent exited with 3 (#23)
-  ! fs/read_text_file was answered with error -32001: no such file (#12)
+findings
+  ✗ #9 session/request_permission: params of session/request_permission: /params/options/0/name: \
+expected string, got nothing  [rpc.schema-params by the agent]
+  ✗ #11 fs/read_text_file: fs/read_text_file needs the capability fs.readTextFile, which the \
+client does not offer  [fs.read-capability by the agent]
+  ✗ #16 session/set_mode: the mode "code" is set, but there are no modes  [mode.not-listed by the \
+client]
+  ✗ #17: a line is not JSON: "not json"  [frame.not-json by the agent]
+  ! #20: the stream ended in the middle of a line  [frame.unterminated by the agent]
+  - fs/read_text_file was answered with error -32001: no such file (#12)  [answer.error nobody to \
+blame: the error does not say whose fault it is]
+  - client waits for agent: session/set_mode "code" (#16), 4 ms, never answered  [wait.unanswered \
+nobody to blame: the client left while the agent was at work]
+  - the agent exited with 3 (#23)  [agent.ended by the agent]
+  - #3 initialize: the answer to initialize has no agentCapabilities  [init.capabilities by the \
+agent]
+  - #12 fs/read_text_file: error code -32001 is reserved, and version 1 does not define it  \
+[rpc.error-code-reserved by the client]
+  - #18: a line is blank  [frame.blank-line by the agent]
 
 stderr  (1 line)
   agent: careful
@@ -146,43 +160,56 @@ auth                                oauth, key"""
 
 
 def test_signals_are_listed(tmp_path: Path) -> None:
-    """Signals are shown with their sender; a gap is a problem."""
+    """Signals are shown with their sender; a gap is a finding."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
     assert shown(recorder.path)["signals"] == "SIGTERM passed on"
     out = run("inspect", "show", recorder.path).stdout
     gap = "7 bytes stderr passed unrecorded until 0.002 s: No space left on device (#3)"
-    assert f"\nproblems\n  ✗ {gap}\n" in out
+    assert f"\n  ✗ {gap}  [recording.gap nobody to blame: the recorder could not write]\n" in out
 
 
-def test_a_recording_failure_is_a_problem(tmp_path: Path) -> None:
+def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
     """A recording without the conversation is not healthy, and is marked in a list."""
     reason = "cannot run beside the agent: no room; the agent runs in our place, unrecorded"
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.NOTE, action="unrecorded", reason=reason)
         recorder.abandon()
     out = run("inspect", "show", recorder.path).stdout
-    assert f"\nproblems\n  ✗ nothing was recorded: {reason} (#2)\n" in out
+    assert f"\n  ✗ nothing was recorded: {reason} (#2)  [recording.gap " in out
     (listed,) = run("inspect", "list", "--json", tmp_path).stdout.splitlines()
     assert json.loads(listed)["has_problem"] is True
 
 
-def test_remarks_are_not_called_problems(tmp_path: Path) -> None:
-    """If nothing went wrong, remarks have a title of their own."""
-    with LogWriter(tmp_path / "x.db") as recorder:
-        handshake(recorder)
-        recorder.to_agent(request(1, "session/set_mode", sessionId="s", modeId="m"))
-        event = {"rule": "lost", "action": "drop", "delivered": "none"}
-        recorder.event(capture_log.FAULT, capture_log.TO_AGENT, **event)
-    out = run("inspect", "show", recorder.path).stdout
-    assert "  no problems\n" in out
-    assert "\nremarks\n  ! " in out
-    assert "\nproblems\n" not in out
+def test_a_hint_is_no_problem(tmp_path: Path) -> None:
+    """The first line says that there is none, and how many hints there are."""
+    path = tmp_path / "x.jsonl"
+    lines = [*before(SESSION), "== 90 bytes are left for the agent", "== client leaves"]
+    path.write_bytes(b"".join(text_form_of(lines)))
+    out = run("inspect", "show", path).stdout
+    assert out.startswith("judged  (c0ffee000001)  complete  no problems, 1 info\n")
+    assert "\nfindings\n  - " in out
 
 
-def test_unlisted_remarks_are_not_counted_as_problems(tmp_path: Path) -> None:
-    """The first line counts problems alone, however many remarks of one kind there are."""
+def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
+    """The first line and the last ones say where it stopped, and how the rest is checked."""
+    path = tmp_path / "x.jsonl"
+    plan = (
+        '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'
+    )
+    sound = [*before(f"{SESSION}, a prompt"), *[plan] * 3_000]
+    lines = [*sound, '<- #2 result {"stopReason": "end_turn"}', "<- | late", "== client leaves"]
+    path.write_bytes(b"".join(text_form_of(lines, 1)))
+    out = run("inspect", "show", path).stdout
+    assert out.startswith("judged  (c0ffee000001)  complete  no problems, rules up to #3,000\n")
+    assert f"\n  rules were checked up to #3,000: acp-proxy check {path} checks all frames\n" in out
+    checked = json.loads(run("inspect", "show", "--json", path).stdout)["checked"]
+    assert (checked["frames"], checked["is_whole"], checked["last_seq"]) == (3_000, False, 3_000)
+
+
+def test_unlisted_findings_are_counted(tmp_path: Path) -> None:
+    """The first line counts all, however many of one kind there are; five of them are listed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.GAP, reason="disk full", since=0)
@@ -191,8 +218,7 @@ def test_unlisted_remarks_are_not_counted_as_problems(tmp_path: Path) -> None:
             event = {"rule": "lost", "action": "drop", "delivered": "none"}
             recorder.event(capture_log.FAULT, capture_log.TO_AGENT, **event)
     out = run("inspect", "show", recorder.path).stdout
-    assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 1 problem\n")
-    assert "    ... and 145 more of this kind:" in out
+    assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 2 errors, 1 info\n")
 
 
 def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
@@ -225,16 +251,16 @@ def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
     out = run("inspect", "show", recorder.path).stdout
     assert "  1.  #2  never ended    0 updates  0 tool calls  go\n" in out
     waits = 'agent waits for client: session/request_permission "Edit" (#3), 4 min 0 s'
-    assert f"  ✗ {waits}, never answered\n" in out
+    assert waits not in out  # nobody waits for a client once the agent is gone
     amid = 'the agent exited with 0, in the middle of turn 1 (prompt "go" #2) (#4)'
-    assert f"  ✗ {amid}\n" in out
+    assert f"  ✗ {amid}  [agent.ended by the agent]\n" in out
     assert "  #3  permission  not answered  after 4 min 0 s  Edit\n" in out
 
 
 def test_a_running_recording_that_waits_has_no_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a running recording an open permission has its age until now, and is not a problem."""
+    """The first line says for whom it waits and how long, and an open permission is no finding."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(
@@ -243,7 +269,8 @@ def test_a_running_recording_that_waits_has_no_problem(
         now = ORIGIN_NS + recorder.t_ns + 240_000 * MS
         monkeypatch.setattr("acp_proxy.cli.commands.inspect.show.time.monotonic_ns", lambda: now)
         out = run("inspect", "show", recorder.path).stdout
-    assert out.startswith("x  (c0ffee000001)  running  no problems\n")
+    assert out.startswith("x  (c0ffee000001)  running  waiting for a person for 4 min 0 s, ")
+    assert "[wait." not in out
     assert out.endswith(
         "\n\nwaiting\n"
         '  … agent waits for client: session/request_permission "Edit" (#3), 4 min 0 s,'
@@ -264,10 +291,10 @@ def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
             recorder.to_client(update(f"s-{n}", "agent_message_chunk", content=text("late")))
     out = run("inspect", "show", recorder.path).stdout
     assert len(out.splitlines()) < 60
-    assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 600 problems\n")
+    assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 1 error, 600 warnings, 300 infos\n")
     assert "\n  ... and 295 more\n" in out
     assert "\n  ...   and 290 more\n" in out
-    assert "\n    ... and 295 more of this kind: --json has a hundred\n" in out
+    assert "[turn.update-late by the agent, 300 ×]" in out
     assert "question 4\n" in out
     assert "question 295\n" in out
     assert "question 5\n" not in out
@@ -317,7 +344,7 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
             "direction": "to-agent",
             "method": "session/set_mode",
             "rpc_id": "3",
-            "waited_ns": 7 * MS,
+            "waited_ns": 4 * MS,
             "preview": "code",
             "session": "s-1",
             "awaited": "agent",

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.cli.commands.inspect import transcript as command
+from acp_proxy.conformance.judgement import judged
+from acp_proxy.forms import converter
+from acp_proxy.store.reader import RecordingReader
 from tests import captures
 from tests.audited import ALLOW, CWD, REJECT, Talk, edit
 from tests.commands import complaint, run
@@ -156,13 +159,18 @@ def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_json_has_the_sections_and_their_entries(tmp_path: Path) -> None:
-    """Line by line, without Markdown; a file has the same bytes."""
+    """Line by line, without Markdown, and last the findings; a file has the same bytes."""
     talk = Talk()
     talk.update("agent_message_chunk", content=text("Hel"))
     talk.update("agent_message_chunk", content=text("lo\u202e"))
     path, output = write(talk, tmp_path / "x.jsonl"), tmp_path / "t.jsonl"
     shown = run("inspect", "transcript", "--json", path)
-    found = [json.loads(line) for line in shown.stdout.splitlines()]
+    every = [json.loads(line) for line in shown.stdout.splitlines()]
+    at = next(at for at, one in enumerate(every) if one["type"] == "finding")
+    found, findings = every[:at], every[at:]
+    with RecordingReader(path) as reader:
+        told = [{"type": "finding", **converter.unstructure(f)} for f in judged(reader).findings]
+    assert findings == told
     assert [(one["type"], one.get("kind")) for one in found] == [
         ("section", None), ("entry", "request"), ("entry", "request"), ("section", None),
         ("entry", "prompt"), ("entry", "message"), ("entry", "end"),
