@@ -39,7 +39,7 @@ from tests.transcripts import frame
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from acp_proxy.conformance.values import CheckFinding
+    from acp_proxy.inspection.findings import Finding
 
 FOLDER = Path(__file__).with_name("data") / "conformance"
 CONVERSATIONS = ("v1", "v1-plain", "v2", "draft")
@@ -124,7 +124,7 @@ def findings(lines: list[Named]) -> list[str]:
     return [described(one, lines) for one in check_lines([one.line for one in lines]).findings]
 
 
-def described(finding: CheckFinding, lines: list[Named]) -> str:
+def described(finding: Finding, lines: list[Named]) -> str:
     """Writes a finding in the words of a table."""
     own = rules()[finding.rule].severity
     severity = "" if finding.severity == own else f" ({finding.severity.value})"
