@@ -63,7 +63,7 @@ def _trial(context: DoctorContext) -> str:
     where = context.recordings
     made = [place for place in (where, *where.parents) if not place.exists()]
     path = where / f"doctor-{os.urandom(4).hex()}.db"
-    words = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording", "-o"]
+    words = [sys.executable, "-P", "-m", "acp_proxy", "record", "-o"]
     words += [str(path), "--", SHELL, "-c", ":"]
     environ = context.machine.environ.items()
     env = {name: value for name, value in environ if not name.startswith("ACP_PROXY_")}

@@ -157,24 +157,35 @@ def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("words", [["record", "-o", "x.db", "--"], ["record", "-ox.db", "--"]])
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["record", "-o", "x.db", "--"], 127),
+        (["record", "-ox.db", "--"], 127),
+        (["verify", str(ROOT / "recordings/hello.db"), "--"], 2),
+    ],
+)
 def test_an_agent_whose_package_was_not_compared_is_not_run(
-    words: list[str], tmp_path: Path
+    words: list[str], code: int, tmp_path: Path
 ) -> None:
-    """Not even where npx is there; the command to type is printed, and the exit code is 127."""
+    """Not even where npx is there; the command to type is printed."""
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\ntouch ran\n")
     npx.chmod(0o755)
     done = subprocess.run(
         [sys.executable, "-P", "-m", "acp_proxy", *words, "@opencode"],
-        env={"PATH": str(tmp_path), "PYTHONPATH": str(ROOT)},
+        env={
+            "PATH": str(tmp_path),
+            "PYTHONPATH": str(ROOT),
+            "ACP_PROXY_RECORDINGS": str(tmp_path / "recordings"),
+        },
         cwd=tmp_path,
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
         check=False,
     )
-    assert done.returncode == 127
+    assert done.returncode == code
     assert "@opencode: opencode is not in PATH" in done.stderr
     assert "type: npx -y @opencode/cli acp\n" in done.stderr
     assert not (tmp_path / "ran").exists()
