@@ -14,7 +14,7 @@ _KINDS: dict[type, str] = {
     bool: "a boolean",
     type(None): "null",
 }
-_DIALECTS = {V1: "version 1", V2: "version 2", DRAFT: "the 1.0 draft"}
+_DIALECTS = {V1: "version 1", V2: "version 2", DRAFT: DRAFT}
 
 
 def dialect_name(dialect: str | None) -> str:

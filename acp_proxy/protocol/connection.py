@@ -177,7 +177,8 @@ class Connection:
         elif method == CANCEL and direction is _TO_AGENT:
             for turn in self.state.turns.get(done.session or "", ()):
                 turn.state = self._step_turn(turn, StateEvent.CANCEL)
-        if not self.state.evidence.is_complete:
+        evidence = self.state.evidence
+        if not evidence.is_complete and (message.state or message.update not in evidence.seen):
             self._detect_dialect(message)
         return done
 

@@ -88,7 +88,7 @@ class Evidence:
 
     votes: list[Vote] = field(factory=list)
     seen: set[str] = field(factory=set)
-    """The kinds of messages that have voted, or had nothing to say."""
+    """The methods, updates and answers that have voted, or had nothing to say."""
     is_complete: bool = False
     """Whether the first turn has ended, and later messages change nothing."""
 
@@ -104,7 +104,7 @@ class Evidence:
         """
         if self.is_complete:
             return False
-        kind = f"{answered or ''} {message.method or ''} {message.update or ''}"
+        kind = f"answer to {answered}" if answered else message.update or message.method or ""
         vote = None
         if message.method in INITIALIZE and message.kind is Kind.REQUEST:
             self.votes = [one for one in self.votes if one.place not in _HANDSHAKE]

@@ -44,5 +44,5 @@ class ErrorReplyFault(Fault):
 
     def describe(self) -> str:
         """Describes what becomes of a frame."""
-        draft = "" if self.draft_code is None else f" (in the 1.0 draft {self.draft_code})"
+        draft = "" if self.draft_code is None else f" (in draft-1.0 {self.draft_code})"
         return f"never arrives, and is answered with error {self.code}{draft}: {self.message}"

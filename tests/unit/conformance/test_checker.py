@@ -64,3 +64,19 @@ def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_othe
         "session/new with cwd; initialize is written as draft-1.0",
     )
     assert [one.rule for one in found.findings if one.severity == "error"] == []
+
+
+def test_sentences_call_dialects_as_the_command_line_does() -> None:
+    """A finding says `draft-1.0`, which `--dialect` takes."""
+    update = '{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a"}}'
+    found = check_lines(
+        [
+            '-> {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"capabilities": {},'
+            ' "protocolVersion": 1, "clientInfo": {"name": "c", "version": "1"}}}',
+            '<- {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1, "capabilities": {}}}',
+            '<- {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s",'
+            f' "update": {update}}}}}',
+        ]
+    )
+    (one,) = (finding for finding in found.findings if finding.rule == "update.wrong-dialect")
+    assert "draft-1.0" in one.text
