@@ -39,9 +39,8 @@ def label_again(connection: sqlite3.Connection, schema: str, state: State, diale
         sqlite3.Error: they could not be written, for instance since the file is open for reading.
     """
     again, batch = Connection(State(), dialect), RowBatch()
-    schemas = list(dict.fromkeys(("main", schema)))
     labels: dict[str | None, int] = {}
-    for name in schemas:
+    for name in dict.fromkeys(("main", schema)):
         labels |= connection.execute(f"SELECT text, id FROM {name}.labels")
         changed = []
         for seq, t_ns, stream, *old, head, tail in connection.execute(_FRAMES.format(name)):

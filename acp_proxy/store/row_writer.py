@@ -211,15 +211,14 @@ class RowWriter:
             sqlite3.Error: nothing was written. All is kept, and the next commit tries again.
         """
         batch, state = self._batch, self.state
-        correlation = state.correlation
+        correlation, place = state.correlation, (self.connection, self._schema)
         batch.recording = state.recording if state.recording != self._written else None
         batch.state = self._stored_state()
         try:
-            batch.write(self.connection, self._schema)
+            batch.write(*place)
             if self._is_mislabelled:
-                arguments = (self.connection, self._schema, correlation, self._dialect)
-                state.correlation = label_again(*arguments)
-                RowBatch(state=self._stored_state()).write(self.connection, self._schema)
+                state.correlation = label_again(*place, correlation, self._dialect)
+                RowBatch(state=self._stored_state()).write(*place)
             self.connection.commit()
         except sqlite3.Error:
             self.connection.rollback()
