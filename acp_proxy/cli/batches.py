@@ -142,7 +142,8 @@ def run_many(batch: Batch) -> int:
             for verdict in read_results(how.results):
                 done.add(verdict)
         rest = [one for one in part if one.name not in done.names]
-        screen = BatchScreen(len(part), done.kinds, names=[one.name for one in rest])
+        screen = BatchScreen(len(part), done.kinds)
+        screen.names.extend(one.name for one in rest)
         jobs = _jobs(batch, digest, rest, screen.remark)
         code = _run(jobs, how, file, screen, done)
     if batch.output is not None and not batch.keeps_clean:

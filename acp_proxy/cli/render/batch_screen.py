@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from acp_proxy.batches.results import JobVerdict, VerdictKind
 from acp_proxy.cli.render.output import say, show_status, warn
@@ -43,18 +43,14 @@ class BatchScreen:
         total: how many recordings it has.
         before: the verdicts that were found before, by kind.
         clock: seconds, from any origin.
-        names: those of the recordings that are to come, in the order in which they are printed.
 
     Attributes:
         total: the same.
+        names: those of the recordings that are to come, in the order in which they are printed.
     """
 
     def __init__(
-        self,
-        total: int,
-        before: Mapping[str, int],
-        clock: Callable[[], float] = time.monotonic,
-        names: Iterable[str] = (),
+        self, total: int, before: Mapping[str, int], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.total = total
         self._kinds = Counter(before)
@@ -62,7 +58,7 @@ class BatchScreen:
         self._clock = clock
         self._start = self._drawn = clock()
         self._is_shown = False
-        self._names = deque(names)
+        self.names = deque[str]()
         self._held: dict[str, JobVerdict] = {}
         """Verdicts that came before those of earlier names."""
         self._places: set[str] = set()
@@ -82,8 +78,8 @@ class BatchScreen:
             self._places.add(os.path.dirname(verdict.new_recording))  # noqa: PTH120
         was_shown = self._is_shown
         self._held[verdict.recording] = verdict
-        while self._names and self._names[0] in self._held:
-            self._print(self._held.pop(self._names.popleft()))
+        while self.names and self.names[0] in self._held:
+            self._print(self._held.pop(self.names.popleft()))
         if sys.stderr.isatty():
             self._draw(again=was_shown and not self._is_shown)
 
@@ -103,8 +99,8 @@ class BatchScreen:
 
     def end(self) -> None:
         """Prints what is held, and the summary."""
-        for name in [name for name in self._names if name in self._held]:
-            self._print(self._held.pop(name))
+        for name in (name for name in self.names if name in self._held):
+            self._print(self._held[name])
         self.clear()
         say(self.summary())
 

@@ -12,14 +12,14 @@ from acp_proxy.engine.agent.cancellation import Cancellations
 from acp_proxy.engine.agent.client_replies import ClientReplies
 from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
 from acp_proxy.engine.agent.error_replies import PARSE_ERROR, received, refusal
-from acp_proxy.engine.agent.lost_messages import LostMessages
 from acp_proxy.engine.agent.message_comparison import ClientMessage
 from acp_proxy.engine.agent.message_matcher import MessageMatch, MessageMatcher
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
+from acp_proxy.engine.shared.steps import REPLIES, Step
 from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST, PUSH
-from acp_proxy.protocol.jsonrpc import Kind, read
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
 
 class ClientMessages:
@@ -29,7 +29,6 @@ class ClientMessages:
         self.lines = 0
         """How many lines came."""
         self.handler = DivergenceHandler(state, matcher := MessageMatcher(state))
-        self.lost = LostMessages(state, matcher)
         self._state = state
         self._matcher = matcher
         self._sender = sender
@@ -44,6 +43,42 @@ class ClientMessages:
             return
         for member in message.members or (message,):
             yield from self._take(ClientMessage(member, self.lines, self._state.masking))
+
+    def lose(self, raw: bytes, rule: str) -> None:
+        """Handles a line that a fault dropped on its way to the agent.
+
+        It was sent, so it is no divergence that the agent never gets it, nor what follows from
+        that. If the client sends it once more, that counts as the recorded one.
+
+        Args:
+            raw: the line, without its newline.
+            rule: the rule that dropped it.
+        """
+        message = read(raw)
+        for member in message.members or (message,):
+            step = self._recorded(member)
+            if step is None or step.key in (lost := self._state.schedule.lanes[step.lane].lost):
+                continue
+            lost.add(step.key)
+            self._state.divergences.excuse(step.seq)
+            lane = self._state.schedule.lanes[step.lane]
+            summary = f"{step.title} #{step.seq} was dropped by fault {rule}"
+            self._state.divergences.note(DivergenceKind.DROPPED, lane, summary, seq=step.seq)
+
+    def _recorded(self, lost: Message) -> Step | None:
+        """Returns the recorded message that a lost one matches."""
+        schedule = self._state.schedule
+        wanted: tuple[int | None, int | None] | None = None
+        if lost.kind in REPLIES:
+            request = self._state.requests.oldest_of_agent(lost.rpc_id)
+            wanted = (request.ask.reply_seq, request.ask.exchange) if request else None
+        elif lost.method is not None:
+            match = self._matcher.find(ClientMessage(lost, self.lines, self._state.masking))
+            wanted = (match.step.seq, match.step.exchange) if match else None
+        if wanted is None or wanted[0] is None:
+            return None
+        schedule.read_to(wanted[0])
+        return next((one for one in schedule.expected if (one.seq, one.exchange) == wanted), None)
 
     def _take(self, live: ClientMessage) -> Iterator[Command]:
         match live.message.kind:

@@ -91,7 +91,7 @@ class Replay:
             raw: the line, without its newline.
             rule: the rule that dropped it.
         """
-        self._messages.lost.take(raw, rule)
+        self._messages.lose(raw, rule)
 
     def _play(self, *, at_once: bool = False) -> Iterator[Command]:
         """Sends all that can be sent now, or also what is not due yet."""

@@ -1,6 +1,6 @@
 """Maps the sessions of the live agent to lanes of the recording."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from acp_proxy.engine.client.lane import ClientFrame, ClientLane, SentRequest
 from acp_proxy.engine.client.stream_progress import StreamProgress
@@ -8,6 +8,9 @@ from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.protocol.dialects import FORK
 from acp_proxy.protocol.typed_places import Place
 
+_Lanes = Mapping[str | None, ClientLane]
+_Joined = Iterable[tuple[str, str]]
+"""Recorded sessions that no request opened, each with the name of its lane."""
 _CREATING = ("session/new", FORK)
 """Requests in whose answer the agent names a session."""
 
@@ -19,12 +22,7 @@ class SessionMap:
     are being created, it is unknown then to which of them a new name belongs.
     """
 
-    def __init__(
-        self,
-        lanes: Mapping[str | None, ClientLane],
-        bindings: Bindings,
-        joined: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, lanes: _Lanes, bindings: Bindings, joined: _Joined = ()) -> None:
         self.last = lanes[None]
         """The lane in which either side last sent something."""
         self._lanes = lanes
@@ -39,7 +37,7 @@ class SessionMap:
         """The lanes in which the live agent has announced sessions that no request opens."""
         self._joined: dict[str | None, dict[str, None]] = {}
         """The recorded sessions of this kind that have no live name, by lane."""
-        for name, lane in (joined or {}).items():
+        for name, lane in joined:
             self._joined.setdefault(lane, {})[name] = None
 
     @property

@@ -52,7 +52,7 @@ class VerifyState:
         self.pending = PendingAnswers(recording)
         is_causal = options.order is Order.CAUSAL
         self.answers = AnswerQueue(recording, self.patience, is_causal=is_causal)
-        self.sessions = SessionMap(recording.lanes, self.bindings, recording.joined)
+        self.sessions = SessionMap(recording.lanes, self.bindings, recording.joined.items())
         self.permissions = PermissionMatcher(recording, self.bindings, self.masking)
         self.files = KnownFiles(recording, self.bindings)
 

@@ -6,6 +6,7 @@ from the first one. After a failed handshake every divergence is a cascade.
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from math import inf
 from typing import Protocol
 
 from attrs import evolve, frozen
@@ -67,6 +68,12 @@ INFORMATION = {
     DivergenceKind.DROPPED,
 }
 """Kinds that are reported for information, and do not count."""
+
+
+_EXCUSED = {"missing-expected", "unplayed", "unrecorded-cancel"}
+"""Kinds that may follow from a message that a fault dropped."""
+_LAST = 1 << 62
+"""Stands for the number of a frame that comes after all others."""
 
 
 class Rank(StrEnum):
@@ -149,8 +156,8 @@ class DivergenceLog:
         self.has_stalled = False
         self._latest: dict[DivergingLane, Divergence] = {}
         self._handshake_failed = False
-        self._excused: dict[DivergingLane, int] = {}
-        """The number of the first frame of each lane that a fault dropped."""
+        self._excused_from = inf
+        """The number of the first frame that a fault dropped."""
         self._began: int | None = None
         self._now = 0
 
@@ -159,14 +166,9 @@ class DivergenceLog:
         self._began = at if self._began is None else self._began
         self._now = at
 
-    def excuse(self, lane: DivergingLane, seq: int) -> None:
-        """Excuses what may follow from a frame that a fault dropped: what was recorded later.
-
-        Args:
-            lane: its lane, in which a cancellation is excused as well.
-            seq: its number.
-        """
-        self._excused.setdefault(lane, seq)
+    def excuse(self, seq: int) -> None:
+        """Excuses what may follow from a dropped frame: what lacks after it, and a cancellation."""
+        self._excused_from = min(seq, self._excused_from)
 
     def latest_in(self, lane: DivergingLane) -> Divergence | None:
         """Returns the latest divergence of a lane that counts."""
@@ -284,16 +286,11 @@ class DivergenceLog:
                 summary = f"{pair.pointer} #{seq}: {pair.marker} is masked, and was not compared"
                 self.note(DivergenceKind.MASKED, lane, summary, seq=seq)
 
-    def _is_excused(self, kind: DivergenceKind, lane: DivergingLane, seq: int | None) -> bool:
-        if kind is DivergenceKind.UNRECORDED_CANCEL:
-            return lane in self._excused
-        is_left_out = kind in (DivergenceKind.MISSING_EXPECTED, DivergenceKind.UNPLAYED)
-        return is_left_out and any((seq or 0) >= dropped for dropped in self._excused.values())
-
     def _rank(
         self, kind: DivergenceKind, lane: DivergingLane, seq: int | None, of_handshake: bool
     ) -> Rank:
-        if kind in INFORMATION or self._is_excused(kind, lane, seq):
+        is_excused = kind in _EXCUSED and (seq or _LAST) >= self._excused_from
+        if kind in INFORMATION or is_excused:
             return Rank.INFO
         follows = lane in self._latest or self._handshake_failed
         self.has_diverged = True

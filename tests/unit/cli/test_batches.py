@@ -393,7 +393,8 @@ def test_a_verdict_is_one_line() -> None:
 
 def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
     """A verdict is printed when those before it are there, or at the end; the runs are named."""
-    screen = BatchScreen(4, {}, clock=lambda: 0.0, names=["a", "b", "c", "d"])
+    screen = BatchScreen(4, {}, clock=lambda: 0.0)
+    screen.names.extend("abcd")
 
     def show(name: str) -> list[str]:
         screen.show(
@@ -433,7 +434,8 @@ def test_a_bar_is_there_from_the_beginning(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setenv("COLUMNS", "44")
     clock = iter((0.0, 0.1, 2.0)).__next__
-    screen = BatchScreen(143, {"clean": 13}, clock=clock, names=["a", "b"])
+    screen = BatchScreen(143, {"clean": 13}, clock=clock)
+    screen.names.extend("ab")
     screen.begin()
     screen.show(JobVerdict("a", "verify", "d", 1, VerdictKind.DIFFERS, 0.0))
     screen.show(JobVerdict("b", "verify", "d", 0, VerdictKind.CLEAN, 0.0))
