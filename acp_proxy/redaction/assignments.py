@@ -29,11 +29,13 @@ def read_assignment(search: Search, place: int) -> Found | None:
         return None
     if after + 24 > len(text) and expressions().open_name.fullmatch(text, after):
         search.leave_open(start)
-    name = text[start:after]
-    bare = name.lstrip("-.")
-    variable = bare.isupper() or text[max(0, start - 1) : start] in ("?", "&")
-    kind = _kind_of_name(bare, variable)
-    if kind is None:
+    for begin in (start, *(seam for seam in search.seams if start < seam <= place)):
+        name, start = text[begin:after], begin
+        bare = name.lstrip("-.")
+        variable = bare.isupper() or text[max(0, start - 1) : start] in ("?", "&")
+        if kind := _kind_of_name(bare, variable):
+            break
+    else:
         return None
     match = expressions().assignment.match(text, after)
     if match is None:

@@ -163,7 +163,9 @@ def _read_telegram(search: Search, start: int) -> Found | None:
         return None
     if match.end() == len(search.text):
         search.leave_open(start)
-    return Found(*match.span(1), "token") if len(match[1]) == _TELEGRAM else None
+    end = match.start(1) + _TELEGRAM
+    is_whole = end == match.end() or (end < match.end() and end in search.seams)
+    return Found(match.start(1), end, "token") if is_whole else None
 
 
 _TELEGRAM = 35
