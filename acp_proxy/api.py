@@ -225,9 +225,9 @@ class OpenRecording:
 
     def summary(self) -> "Summary":
         """Returns the values that ``acp-proxy show`` prints: the peers, the turns, the findings."""
-        from acp_proxy.conformance.judgement import judged
+        from acp_proxy.conformance.judgement import summarize_whole
 
-        return judged(self._reader)
+        return summarize_whole(self._reader)
 
     def text_form(self, chosen: str = "") -> Iterator[bytes]:
         """Yields the lines of the text form, each with its newline.

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.checker import check
-from acp_proxy.conformance.judgement import judge as judge_whole
-from acp_proxy.conformance.judgement import merged
+from acp_proxy.conformance.judgement import check_whole, merged
 from acp_proxy.store.reader import RecordingReader
 from tests.transcripts import frame
 
@@ -151,7 +150,7 @@ def check_lines(lines: list[str], gap_ms: float = 1000) -> ConformanceResult:
 def judge_lines(lines: list[str], gap_ms: float = 1000) -> list[Finding]:
     """Returns what is wrong with a conversation, with each cause once."""
     with reader_of(lines, gap_ms) as reader:
-        return merged(judge_whole(reader), rules())[0]
+        return merged(check_whole(reader), rules())[0]
 
 
 def reader_of(lines: list[str], gap_ms: float = 1000) -> RecordingReader:

@@ -8,7 +8,7 @@ checking and comparing a conversation.
 from acp_proxy.cli.recordings import STDIN
 from acp_proxy.cli.render.diff_reports import report_diff
 from acp_proxy.conformance.choice import chosen_rules
-from acp_proxy.conformance.judgement import judge
+from acp_proxy.conformance.judgement import check_whole
 from acp_proxy.conformance.report import CheckedRecording, reported
 from acp_proxy.difference.diff import diff
 from acp_proxy.store.reader import RecordingReader
@@ -39,4 +39,4 @@ def warm_up() -> CheckedRecording:
     """Reads, checks and compares a conversation; returns what was found in it."""
     with RecordingReader(STDIN, _CONVERSATION) as a, RecordingReader(STDIN, _CONVERSATION) as b:
         report_diff(diff(a, b), [])
-        return reported(a, judge(a), chosen_rules((), ()))
+        return reported(a, check_whole(a), chosen_rules((), ()))

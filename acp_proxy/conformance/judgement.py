@@ -33,7 +33,7 @@ _REFUSED = "answer.error"
 """Says less of a request that breaks a rule than the rule does."""
 
 
-def judge(
+def check_whole(
     reader: RecordingReader,
     dialect: str | None = None,
     chosen: Collection[str] | None = None,
@@ -78,7 +78,7 @@ def merged(
     """Returns the findings of chosen rules, each cause once, and how many there are of each rule.
 
     Args:
-        result: of `judge`.
+        result: of `check_whole`.
         chosen: the rules.
     """
     every = [one for one in result.findings if one.rule in chosen]
@@ -90,8 +90,8 @@ def merged(
               if one.group not in CONVERSATION and one.severity is Severity.ERROR}  # fmt: skip
     kept = []
     for one in every:
-        is_told = one.rule in _UNANSWERED and one.seq in unanswered
-        if is_told or (one.rule == _REFUSED and (one.seq, one.by) in broken):
+        is_repeated = one.rule in _UNANSWERED and one.seq in unanswered
+        if is_repeated or (one.rule == _REFUSED and (one.seq, one.by) in broken):
             _count(counts, one, -1)
         else:
             kept.append(one)
@@ -100,7 +100,7 @@ def merged(
     return kept, [one for one in counts if one.count]
 
 
-def judged(
+def summarize_whole(
     reader: RecordingReader,
     now_ns: int | None = None,
     watch: Watch = iter,
@@ -114,15 +114,15 @@ def judged(
         reader: the recording.
         now_ns: as for `summarize`.
         watch: as for `summarize`.
-        most: as for `judge`.
+        most: as for `check_whole`.
         listed: the largest number of findings of each rule that are listed.
     """
-    told = chosen_rules((), ())
+    chosen = chosen_rules((), ())
     context = read_context(reader, now_ns, watch)
     summary = summarize(reader, context=context)
-    result = judge(reader, most=most, context=context)
-    findings, _ = merged(result, told)
-    rules = 0 if most == 0 else len(looked_at(told, result.dialect, result.unchecked))
+    result = check_whole(reader, most=most, context=context)
+    findings, _ = merged(result, chosen)
+    rules = 0 if most == 0 else len(looked_at(chosen, result.dialect, result.unchecked))
     extent = Extent(rules, result.frames, result.is_whole, result.last_seq)
     return with_rules(summary, findings, extent, listed)
 

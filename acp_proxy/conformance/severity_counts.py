@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from acp_proxy.conformance.choice import chosen_rules
-from acp_proxy.conformance.judgement import judge
+from acp_proxy.conformance.judgement import check_whole
 from acp_proxy.conformance.report import reported
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.store.reader import RecordingReader
@@ -18,6 +18,6 @@ def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
     """
     try:
         with RecordingReader(path, unredacted=unredacted) as reader:
-            return reported(reader, judge(reader), chosen_rules((), ())).counts
+            return reported(reader, check_whole(reader), chosen_rules((), ())).counts
     except UnreadableRecording:
         return None

@@ -9,7 +9,6 @@ from acp_proxy.wording import counted
 MOST = 18
 """Rules that are listed."""
 MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "-"}
-_PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
 
 
 def short_text(one: CheckedRecording, most: int = MOST) -> list[str]:
@@ -26,7 +25,7 @@ def short_text(one: CheckedRecording, most: int = MOST) -> list[str]:
     groups = by_rule(one.findings)
     lines += [group_text(findings) for findings in groups[:most]]
     if len(groups) > most:
-        lines.append(f"and {counted(len(groups) - most, 'more broken rule')}")
+        lines.append(f"and {counted(len(groups) - most, 'more rule')}")
     return lines
 
 
@@ -36,18 +35,7 @@ def severities(counts: dict[str, int]) -> str:
     Args:
         counts: by severity.
     """
-    return ", ".join(severity_text(severity, counts) for severity in SEVERITIES if counts[severity])
-
-
-def severity_text(severity: Severity, counts: dict[str, int]) -> str:
-    """Returns how many findings of a severity there are.
-
-    Args:
-        severity: the severity.
-        counts: by severity.
-    """
-    count = counts[severity]
-    return f"{count:,} {severity.value if count == 1 else _PLURALS[severity]}"
+    return ", ".join(counted(counts[one], one) for one in SEVERITIES if counts[one])
 
 
 def group_text(findings: list[Finding]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from acp_proxy.conformance.judgement import judged
+from acp_proxy.conformance.judgement import summarize_whole
 from acp_proxy.filters import EVERYTHING, Filter, all_of
 from acp_proxy.inspection.choice import of_turn
 from acp_proxy.inspection.diagnosis.values import Summary
@@ -110,7 +110,7 @@ def read_report_data(
     return ReportData(
         name=reader.recording.name,
         options=options,
-        summary=judged(reader, options.now_ns, watch, most=most, listed=_MOST_LISTED),
+        summary=summarize_whole(reader, options.now_ns, watch, most=most, listed=_MOST_LISTED),
         statistics=evolve(statistics, turns=turns),
         waterfalls=falls,
         faults=read_rules(reader),

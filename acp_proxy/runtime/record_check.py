@@ -59,14 +59,14 @@ def _check(path: Path, lines: list[str]) -> None:
     """Adds the lines to a list, all at once; nothing if that is impossible."""
     try:
         from acp_proxy.conformance.choice import chosen_rules
-        from acp_proxy.conformance.judgement import judge
+        from acp_proxy.conformance.judgement import check_whole
         from acp_proxy.conformance.report import reported
         from acp_proxy.conformance.short_text import short_text
         from acp_proxy.safe_text import visible
         from acp_proxy.store.reader import RecordingReader
 
         with RecordingReader(path) as reader:
-            found = short_text(reported(reader, judge(reader), chosen_rules((), ())))
+            found = short_text(reported(reader, check_whole(reader), chosen_rules((), ())))
         if len(found) > 1:
             found.append(f"`acp-proxy check {shlex.quote(str(path))}` has all of it")
         lines += map(visible, found)

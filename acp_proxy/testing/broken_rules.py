@@ -1,12 +1,12 @@
-"""Checks the recording of a test for broken rules of the protocol."""
+"""Checks the recording of a test for what went wrong in it, and for broken rules."""
 
 import shlex
 from collections.abc import Collection
 from pathlib import Path
 
 from acp_proxy.conformance.choice import chosen_rules
-from acp_proxy.conformance.judgement import judge
-from acp_proxy.conformance.report import CheckReport, reported
+from acp_proxy.conformance.judgement import check_whole
+from acp_proxy.conformance.report import is_failing, reported
 from acp_proxy.conformance.short_text import short_text
 from acp_proxy.conformance.values import SEVERITIES
 from acp_proxy.safe_text import visible
@@ -16,7 +16,7 @@ _SEVERITIES = tuple(severity.value for severity in SEVERITIES)
 
 
 def complaint_about(path: Path, fail_on: str, ignored: Collection[str]) -> str | None:
-    """Returns which rules a recording breaks, as text; None if none of them counts.
+    """Returns what is wrong in a recording, as text; None if none of it counts.
 
     Args:
         path: the recording.
@@ -31,12 +31,10 @@ def complaint_about(path: Path, fail_on: str, ignored: Collection[str]) -> str |
     if fail_on not in _SEVERITIES:
         raise ValueError(f"expected fail_on to be one of {', '.join(_SEVERITIES)}, got {fail_on!r}")
     chosen = chosen_rules((), [ignored] if isinstance(ignored, str) else ignored)
-    report = CheckReport(fail_on)
     with RecordingReader(path) as reader:
-        found = reported(reader, judge(reader), chosen)
-    report.add(found)
-    if not report.exit:
+        found = reported(reader, check_whole(reader), chosen)
+    if not any(found.counts[one] and is_failing(one, fail_on) for one in SEVERITIES):
         return None
-    title = f"acp check: {path.name} breaks rules of the protocol"
+    title = f"acp check: {path.name} has findings"
     command = f"`acp-proxy check {shlex.quote(str(path))}` has all of it"
     return "\n".join(map(visible, [title, *short_text(found), command]))

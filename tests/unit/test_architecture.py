@@ -81,6 +81,7 @@ TESTED_BY = {
     "foreign_logs/*": "unit/foreign_logs/test_real_forms.py",
     "filters/conditions": "unit/store/test_frame_table.py",
     "filters*": "unit/filters/test_terms.py",
+    "inspection/findings": "unit/test_one_verdict.py",
     "inspection/audit/*": "unit/inspection/audit/test_actions.py",
     "inspection/describe/*": "unit/inspection/test_previews.py",
     "inspection/diagnosis/*": "unit/inspection/diagnosis/test_checks.py",

@@ -5,6 +5,7 @@ from acp_proxy.cli.render.styled_text import Ink, Piece, piece, text_of
 from acp_proxy.inspection.findings import SEVERITIES, Severity
 from acp_proxy.inspection.origins import origin_rows
 from acp_proxy.recording import Recording
+from acp_proxy.wording import counted
 
 LABEL = 12
 """Columns of a label."""
@@ -18,12 +19,6 @@ MARKS = {
     Severity.INFO: ("-", Ink.FAINT),
 }
 """The mark of each severity, and its colour."""
-_PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
-
-
-def severity_text(severity: Severity, count: int) -> str:
-    """Returns how many findings of a severity there are, in words."""
-    return f"{count:,} {severity.value if count == 1 else _PLURALS[severity]}"
 
 
 def verdict(counts: dict[str, int], if_none: str) -> list[Piece]:
@@ -38,9 +33,7 @@ def verdict(counts: dict[str, int], if_none: str) -> list[Piece]:
         if counts.get(severity.value):
             mark, ink = MARKS[severity]
             lead = f"{mark} " if severity is Severity.ERROR else ""
-            text = (
-                f"{', ' if pieces else ''}{lead}{severity_text(severity, counts[severity.value])}"
-            )
+            text = f"{', ' if pieces else ''}{lead}{counted(counts[severity], severity)}"
             pieces.append(piece(text, ink, bold=severity is Severity.ERROR))
     return pieces or [piece(if_none, Ink.TO_CLIENT)]
 

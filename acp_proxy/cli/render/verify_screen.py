@@ -185,9 +185,9 @@ def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[s
 
 def _checked(new: RecordingReader) -> CheckedRecording:
     from acp_proxy.conformance.choice import chosen_rules  # late: these take a while
-    from acp_proxy.conformance.judgement import judge
+    from acp_proxy.conformance.judgement import check_whole
 
-    return reported(new, judge(new), chosen_rules((), ()))
+    return reported(new, check_whole(new), chosen_rules((), ()))
 
 
 def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:

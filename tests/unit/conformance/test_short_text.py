@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.judgement import judge
+from acp_proxy.conformance.judgement import check_whole
 from acp_proxy.conformance.report import reported
 from acp_proxy.conformance.short_text import short_text
 from tests.judged import before, reader_of
@@ -16,7 +16,7 @@ NO_RESULT = '<- {"jsonrpc": "2.0", "id": 1}'
 def short(lines: list[str], most: int = 18) -> list[str]:
     """Checks a conversation and returns the lines."""
     with reader_of(lines) as reader:
-        return short_text(reported(reader, judge(reader), rules()), most)
+        return short_text(reported(reader, check_whole(reader), rules()), most)
 
 
 def test_each_rule_is_a_line() -> None:

@@ -35,24 +35,25 @@ def printed(*words: str | Path) -> Any:
 
 @pytest.mark.parametrize("path", [TOUR, SHIPPED[0]], ids=lambda path: path.stem)
 def test_it_is_what_the_commands_print(path: Path) -> None:
-    """The summary, the figures, the steps of each turn, and what a check finds."""
+    """The summary with what a check finds, the figures, and the steps of each turn."""
     meta, stats = meta_of(path), printed("stats", path)
     assert meta["summary"] == printed("show", path)
     assert meta["stats"] == {**stats, "waterfall": None}
     (checked,) = printed("check", path)["recordings"]
-    assert meta["check"] == {"checked": True, "findings": checked["findings"]}
+    found = [(one["rule"], one["seq"], one["text"]) for one in checked["findings"]]
+    assert [(f["rule"], f["seq"], f["text"]) for f in meta["summary"]["problems"]] == found
     for turn, steps in zip(stats["turns"], meta["waterfalls"], strict=True):
         assert printed("stats", path, "--turn", str(turn["id"]))["waterfall"] == steps
     assert meta["last_turn"] == len(stats["turns"])
     assert meta["known_labels_complete"] is True
 
 
-def test_a_large_recording_is_checked_only_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_recording_is_checked_whole_only_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """And a small one unless it is not wanted."""
-    assert meta_of(TOUR, check=False)["check"] is None
+    assert meta_of(TOUR, check=False)["summary"]["checked"]["rules"] == 0
     monkeypatch.setattr(model, "MOST_CHECKED", 3)
-    assert meta_of(TOUR)["check"] is None
-    assert meta_of(TOUR, check=True)["check"]["checked"] is True
+    assert meta_of(TOUR)["summary"]["checked"]["frames"] == 3
+    assert meta_of(TOUR, check=True)["summary"]["checked"]["is_whole"] is True
 
 
 def test_a_wrong_filter_is_an_error_at_once() -> None:

@@ -13,10 +13,9 @@ import pytest
 from attrs import evolve, fields, has
 
 from acp_proxy.conformance.values import Severity
-from acp_proxy.inspection.choice import row_of
 from acp_proxy.inspection.diagnosis.values import CurrentWait, FailedCall
 from acp_proxy.inspection.fault_effects import FiredRule
-from acp_proxy.inspection.timeline import pair_of
+from acp_proxy.inspection.findings import counts_of
 from acp_proxy.report.facts import HeadFacts, head_facts
 from acp_proxy.report.model import ReportData, ReportOptions, read_report_data
 from acp_proxy.report.page import assets, report_parts
@@ -53,6 +52,7 @@ _OURS = {
     "ended_at",
     "command",
     "severity",
+    "severities",
     "direction",
     "stream",
     "options",
@@ -76,17 +76,15 @@ def everything() -> ReportData:
     every = [data_of(path) for path in SHIPPED]
     tour = data_of(DIRECTORY / "tour.db")
     summaries = [data.summary for data in every]
-    checks = [data.checked for data in every if data.checked is not None]
-    assert tour.checked is not None
 
     def joined(name: str) -> list[Any]:
         return [one for summary in summaries for one in getattr(summary, name)]
 
-    findings = [one for check in checks for one in check.findings]
     summary = evolve(
         tour.summary,
         findings=joined("findings"),
-        finding_counts={finding.kind: 300 for finding in joined("findings")},
+        severities=counts_of(joined("findings")),
+        finding_counts={finding.rule: 300 for finding in joined("findings")},
         unanswered=joined("unanswered"),
         questions=joined("questions"),
         error_codes=joined("error_codes"),
@@ -103,9 +101,6 @@ def everything() -> ReportData:
         summary=summary,
         faults=[FiredRule("a rule", 9, ["kept 9 frames back (drop)"], [3, 4])],
         faulted_frames=9,
-        checked=evolve(
-            tour.checked, findings=findings, broken=[c for k in checks for c in k.broken]
-        ),
         statistics=evolve(
             tour.statistics, tool_calls=[c for d in every for c in d.statistics.tool_calls]
         ),
@@ -137,7 +132,7 @@ def planted(value: Any, text: str) -> Any:
 
 def facts_of(data: ReportData) -> HeadFacts:
     """The head of a report without a recording."""
-    return head_facts(data, 3, "no secret was found", lambda _: None)
+    return head_facts(data, 3, "no secret was found")
 
 
 def page_of(facts: HeadFacts) -> str:
@@ -199,13 +194,12 @@ def test_the_head_has_the_numbers_of_the_commands(path: Path) -> None:
     """Those of `show`, `stats` and `check`, as they print them."""
     with RecordingReader(path) as reader:
         data = read_report_data(reader, ReportOptions())
-        facts = head_facts(data, 1, "", lambda seq: pair_of(row_of(reader, seq)))
+        facts = head_facts(data, 1, "")
     page = Page(page_of(facts))
     show, stats = (
         json.loads(run("inspect", name, path, "--json").stdout) for name in ("show", "stats")
     )
-    (check,) = json.loads(run("inspect", "check", path, "--json").stdout)["recordings"]
-    _compare_findings(page, show, check)
+    _compare_findings(page, show)
     _compare_turns(page, show, stats)
     waited = [duration(one["waited_ns"]) for one in show["questions"]]
     assert column(page, "permissions", "waited") == waited
@@ -229,16 +223,13 @@ def column(page: Page, section: str, title: str) -> list[str]:
     return [row[rows[0].index(title)] for row in rows[1:]]
 
 
-def _compare_findings(page: Page, show: Any, check: Any) -> None:
-    texts = [finding["text"] for finding in show["problems"]]
-    assert len(page.lists.get("problems", [])) == len(texts)
-    for item, text in zip(page.lists.get("problems", []), texts, strict=True):
-        assert text in item
-    items = page.lists.get("rules", [])
-    for one in check["findings"]:
-        start = f"{one['severity']}: {one['by']} #{one['seq']} {one['text']} {one['rule']}"
-        assert any(start in item for item in items)
-    assert len(items) == len(check["findings"])
+def _compare_findings(page: Page, show: Any) -> None:
+    items = page.lists.get("findings", [])
+    for item, one in zip(items, show["problems"], strict=True):
+        side = f"{one['by']} " if one["by"] else ""
+        start = f"{one['severity']}: {side}#{one['seq']} {one['text']} {one['rule']}"
+        assert start in item
+        assert one["unblamed"] is None or one["unblamed"] in item
 
 
 def _compare_turns(page: Page, show: Any, stats: Any) -> None:

@@ -7,108 +7,85 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from acp_proxy.conformance.checker import check
-from acp_proxy.conformance.choice import chosen_rules
-from acp_proxy.conformance.report import CheckedRecording, ReportedFinding, reported
-from acp_proxy.conformance.values import Severity
-from acp_proxy.inspection.choice import row_of
-from acp_proxy.inspection.diagnosis.summary import summarize
-from acp_proxy.inspection.diagnosis.values import Finding, Summary
-from acp_proxy.inspection.timeline import pair_of
+from acp_proxy.conformance.judgement import summarize_whole
+from acp_proxy.inspection.diagnosis.values import Extent, Summary
+from acp_proxy.inspection.findings import Finding, Severity, counts_of, in_order
 from acp_proxy.report.verdict import Verdict, find_verdict
 from acp_proxy.store.reader import RecordingReader
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
+FAULT = Finding("fault.effect", Severity.WARNING, "fault", 9, "fault drop kept it back (#9)", (4,))
+GAP = Finding("recording.gap", Severity.ERROR, None, 5, "bytes are missing", unblamed="no room")
+BROKEN = Finding("mode.not-listed", Severity.ERROR, "client", 8, "wrong")
+HINT = Finding("wait.silence", Severity.INFO, "agent", 3, "the agent was slow")
 
 
-def verdict_of(path: Path) -> Verdict:
-    """The verdict on a recording."""
-    with RecordingReader(path) as reader:
-        checked = reported(reader, check(reader), chosen_rules((), ()))
-        return find_verdict(summarize(reader), checked, lambda seq: pair_of(row_of(reader, seq)))
+def summary_of(name: str) -> Summary:
+    """The summary of a recording, with its findings."""
+    with RecordingReader(RECORDINGS / f"{name}.db") as reader:
+        return summarize_whole(reader)
+
+
+def hello(*findings: Finding) -> Summary:
+    """The summary of a sound recording, as if there were findings."""
+    found = in_order(findings)
+    return evolve(summary_of("hello"), findings=found, severities=counts_of(found))
 
 
 @pytest.mark.parametrize(
     ("name", "by", "seq", "words"),
     [
         ("crash", "agent", 14, "the agent was killed by SIGABRT"),
-        ("hang", "agent", 6, "session/prompt"),
-        ("late-updates", "agent", 11, "tool_call_update"),
+        ("hang", None, 6, "session/prompt"),
         ("lost-permission", "client", 11, "agent waits for client: session/request_permission"),
-        ("wrong-params", "client", 6, 'the client sent session/set_mode without "modeId"'),
+        ("wrong-params", "client", 6, "params of session/set_mode: /params/modeId"),
     ],
 )
-def test_sick_recordings_have_somebody_to_blame(name: str, by: str, seq: int, words: str) -> None:
-    """At the frame with which it began."""
-    found = verdict_of(RECORDINGS / f"{name}.db")
+def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
+    """At the frame with which it began; nobody is to blame while a tool call runs."""
+    found = find_verdict(summary_of(name))
     assert (found.is_trouble, found.by, found.seq) == (True, by, seq)
     assert found.text.startswith(words)
+    assert (found.unblamed is None) == (by is not None)
 
 
-@pytest.mark.parametrize("name", ["hello", "tour", "terminal", "edit-allowed", "cancelled"])
+@pytest.mark.parametrize(
+    "name", ["hello", "tour", "terminal", "edit-allowed", "cancelled", "late-updates"]
+)
 def test_sound_recordings_have_nobody(name: str) -> None:
-    """Hints of the rules are no problems."""
-    found = verdict_of(RECORDINGS / f"{name}.db")
+    """Hints and warnings are no verdict."""
+    found = find_verdict(summary_of(name))
     assert (found.is_trouble, found.by, found.seq) == (False, None, None)
     assert found.text.startswith("No problem was found")
 
 
-def hello() -> tuple[Summary, CheckedRecording]:
-    """The summary of a sound recording, and what a check of it found: nothing."""
-    with RecordingReader(RECORDINGS / "hello.db") as reader:
-        return summarize(reader), reported(reader, check(reader), chosen_rules((), ()))
-
-
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
     """What it caused is no problem of a peer, but the first thing to know."""
-    summary, checked = hello()
-    fault = Finding("undelivered", "remark", "fault drop kept it back (#9)", [9, 4], "fault")
-    summary.findings = [Finding("silence", "remark", "the agent was slow", [3], "agent"), fault]
-    found = find_verdict(summary, checked, lambda _: None)
-    assert found == Verdict("fault", 9, "fault drop kept it back (#9)")
-    problem = Finding("gap", "problem", "bytes are missing (#5)", [5])
-    summary.findings = [problem, fault]
-    assert find_verdict(summary, checked, lambda _: None).by is None
+    assert find_verdict(hello(HINT, FAULT)) == Verdict("fault", 9, FAULT.text)
+    assert find_verdict(hello(FAULT, GAP)).by is None
 
 
-def test_a_problem_comes_before_a_broken_rule() -> None:
-    """Without one, the worst rule counts; warnings and hints are no verdict."""
-    summary, checked = hello()
-    error, hint = (
-        ReportedFinding("a.b", severity, "client", seq, (), None, text, None, None, None, (), None,
-                        "", False)
-        for severity, seq, text in ((Severity.ERROR, 8, "wrong"), (Severity.INFO, 2, "odd"))
-    )  # fmt: skip
-    sound = find_verdict(summary, evolve(checked, findings=[hint]), lambda _: None)
-    assert not sound.is_trouble
-    broken = evolve(checked, findings=[hint, error])
-    found = find_verdict(summary, broken, lambda _: None)
-    assert found == Verdict("client", 8, "wrong", is_rule=True)
-    summary.findings = [Finding("gap", "problem", "bytes are missing (#5)", [5])]
-    summary.finding_counts = {"gap": 1}
-    assert find_verdict(summary, broken, lambda _: None) == Verdict(
-        None, 5, "bytes are missing (#5)"
+def test_the_conversation_comes_before_a_broken_rule() -> None:
+    """The first error of the list is the verdict, and says how many there are besides."""
+    assert find_verdict(hello(HINT, BROKEN)) == Verdict("client", 8, "wrong", is_rule=True)
+    assert find_verdict(hello(HINT, BROKEN, GAP)) == Verdict(
+        None, 5, "bytes are missing", 1, unblamed="no room"
     )
 
 
 def test_nothing_wrong_is_not_more_than_is_known() -> None:
     """A recording that runs may still fail, and rules that were not checked may be broken."""
-    summary, checked = hello()
-    assert find_verdict(summary, checked, lambda _: None).text == (
+    summary = hello()
+    assert find_verdict(summary).text == (
         "No problem was found, and no rule of the protocol was broken."
     )
-    assert find_verdict(summary, None, lambda _: None).text == "No problem was found."
-    summary.live = True
-    assert find_verdict(summary, None, lambda _: None).text == (
-        "No problem was found so far; the recording is still running."
+    part = evolve(summary, checked=Extent(203, 3_000, is_whole=False, last_seq=3_004))
+    assert find_verdict(part).text.endswith("no rule of the protocol was broken up to #3,004.")
+    summary.checked = Extent(0, 0, is_whole=False)
+    assert find_verdict(summary).text == (
+        "No problem was found; the rules of the protocol were not checked."
     )
-
-
-def test_a_crash_has_the_last_words_of_the_agent() -> None:
-    """Which often say why it ended; what others ended has none."""
-    summary, checked = hello()
-    summary.stderr_tail = ["Traceback", "RuntimeError: no"]
-    for by, words in (("agent", "RuntimeError: no"), (None, "")):
-        summary.findings = [Finding("agent-ended", "problem", "it ended (#5)", [5], by)]
-        summary.finding_counts = {"agent-ended": 1}
-        assert find_verdict(summary, checked, lambda _: None).stderr == words
+    summary.live = True
+    assert find_verdict(summary).text.startswith(
+        "No problem was found so far; the recording is still running;"
+    )

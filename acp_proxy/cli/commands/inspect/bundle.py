@@ -23,7 +23,7 @@ from acp_proxy.cli.render.recording_page import RecordingPage
 from acp_proxy.cli.render.styled_text import Screen
 from acp_proxy.cli.render.summary_screen import show_summary
 from acp_proxy.cli.zip_archive import zip_parts
-from acp_proxy.conformance.judgement import judged
+from acp_proxy.conformance.judgement import summarize_whole
 from acp_proxy.inspection.origins import origin_rows
 from acp_proxy.inspection.secrets import masked_values
 from acp_proxy.recording import Recording
@@ -93,7 +93,7 @@ def _report(reader: RecordingReader, level: str) -> Iterator[bytes]:
 
 def _summary(reader: RecordingReader) -> Iterator[bytes]:
     watch = partial(progress, total=reader.count(), label="reading", size=attrgetter("frames"))
-    summary = judged(reader, time.monotonic_ns() if reader.live else None, watch)
+    summary = summarize_whole(reader, time.monotonic_ns() if reader.live else None, watch)
     made = io.BytesIO()
     name = Path(summary.path).name
     show_summary(evolve(summary, path=name), name, RecordingPage(Screen(_COLUMNS), made))

@@ -30,7 +30,7 @@ from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.sarif import sarif as sarif_log
 from acp_proxy.conformance.baseline import Baseline, BaselineWriter, read_baseline
 from acp_proxy.conformance.choice import chosen_rules
-from acp_proxy.conformance.judgement import judge
+from acp_proxy.conformance.judgement import check_whole
 from acp_proxy.conformance.report import CheckedRecording, CheckReport, reported
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.values import SEVERITIES, ConformanceResult
@@ -215,7 +215,7 @@ def _report(
     check_report_files(*files)
     schemas = None if schema is None else SchemaSet.of_file(schema)
     now_ns = time.monotonic_ns()
-    find = partial(judge, dialect=dialect, schemas=schemas, now_ns=now_ns)
+    find = partial(check_whole, dialect=dialect, schemas=schemas, now_ns=now_ns)
     known = _known(baseline, update_baseline=update_baseline)
     written = BaselineWriter() if update_baseline else None
     report = CheckReport(fail_on)

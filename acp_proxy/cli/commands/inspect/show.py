@@ -12,7 +12,7 @@ from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, say_json
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.summary_screen import show_summary
-from acp_proxy.conformance.judgement import judged
+from acp_proxy.conformance.judgement import summarize_whole
 from acp_proxy.inspection.origins import known_json
 
 _EXAMPLES = """\b
@@ -43,7 +43,7 @@ def show(rec: str, json: bool) -> None:
     with open_recording(rec) as reader:
         size = attrgetter("frames")
         watch = partial(progress, total=reader.count(), label="reading", size=size)
-        summary = judged(reader, time.monotonic_ns(), watch)
+        summary = summarize_whole(reader, time.monotonic_ns(), watch)
     if json:
         say_json(known_json(summary.recording, summary))
     else:

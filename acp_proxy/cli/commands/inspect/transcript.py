@@ -123,7 +123,7 @@ def _json_lines(
     items: Iterable[TranscriptSection | TranscriptEntry], reader: RecordingReader
 ) -> Iterator[bytes]:
     """Yields a line for each section and entry, and last one for each finding of the recording."""
-    from acp_proxy.conformance.judgement import judged  # late: Markdown needs neither
+    from acp_proxy.conformance.judgement import summarize_whole  # late: Markdown needs neither
     from acp_proxy.forms import converter
 
     def line(what: str, value: object) -> bytes:
@@ -131,7 +131,7 @@ def _json_lines(
 
     for item in items:
         yield line("section" if isinstance(item, TranscriptSection) else "entry", item)
-    for finding in judged(reader, time.monotonic_ns()).findings:
+    for finding in summarize_whole(reader, time.monotonic_ns()).findings:
         yield line("finding", finding)
 
 

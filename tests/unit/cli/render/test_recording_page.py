@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.render.recording_page import RecordingPage, shortened
+from acp_proxy.cli.render.recording_page import RecordingPage, shortened, verdict
 from acp_proxy.cli.render.styled_text import Ink, Screen, piece
-from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK
+from acp_proxy.inspection.findings import Severity
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import record_conversation
 
@@ -17,20 +17,24 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("live", "problems", "shown"),
-    [(False, 0, "complete  fine"), (True, 1, "running  ✗ 1 problem"), (True, 2, "✗ 2 problems")],
+    ("live", "counts", "shown"),
+    [
+        (False, {}, "complete  fine"),
+        (True, {"error": 1, "warning": 0, "info": 2}, "running  ✗ 1 error, 2 infos"),
+        (False, {"error": 0, "warning": 1_200, "info": 0}, "complete  1,200 warnings"),
+    ],
 )
-def test_the_headline_has_the_state_and_the_problems(
+def test_the_headline_has_the_state_and_what_was_found(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     live: bool,
-    problems: int,
+    counts: dict[str, int],
     shown: str,
 ) -> None:
-    """Without problems, it ends with the words of the screen."""
+    """Without findings, it ends with the words of the screen."""
     page = RecordingPage(Screen())
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
-        page.headline(reader.recording, live=live, problems=problems, otherwise=piece("fine"))
+        page.headline(reader.recording, *verdict(counts, "fine"), live=live)
     page.flush()
     printed = capsys.readouterr().out
     assert printed.startswith("x  (")
@@ -43,14 +47,14 @@ def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
     page.row("agent", "codex ", piece("1.0", Ink.FAINT))
     page.row("note", "")
     page.row("", "more")
-    page.finding(PROBLEM, "It failed.")
-    page.finding(REMARK, "It was slow.")
+    page.finding(Severity.ERROR, "It failed.")
+    page.finding(Severity.INFO, "It was slow.", "  [by the agent]")
     page.flush()
     assert capsys.readouterr().out.splitlines() == [
         "agent       codex 1.0",
         "            more",
         "  ✗ It failed.",
-        "  ! It was slow.",
+        "  - It was slow.  [by the agent]",
     ]
 
 

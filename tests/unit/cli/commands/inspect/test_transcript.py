@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.cli.commands.inspect import transcript as command
-from acp_proxy.conformance.judgement import judged
+from acp_proxy.conformance.judgement import summarize_whole
 from acp_proxy.forms import converter
 from acp_proxy.store.reader import RecordingReader
 from tests import captures
@@ -169,7 +169,10 @@ def test_json_has_the_sections_and_their_entries(tmp_path: Path) -> None:
     at = next(at for at, one in enumerate(every) if one["type"] == "finding")
     found, findings = every[:at], every[at:]
     with RecordingReader(path) as reader:
-        told = [{"type": "finding", **converter.unstructure(f)} for f in judged(reader).findings]
+        told = [
+            {"type": "finding", **converter.unstructure(f)}
+            for f in summarize_whole(reader).findings
+        ]
     assert findings == told
     assert [(one["type"], one.get("kind")) for one in found] == [
         ("section", None), ("entry", "request"), ("entry", "request"), ("section", None),
