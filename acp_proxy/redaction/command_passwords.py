@@ -28,6 +28,8 @@ _PATTERNS = {
 }
 _LONGEST = 400
 """Characters of a command up to its password, at most."""
+_PATIENCE = 120
+"""Characters of a command after which no more of a text in pieces is read to find its password."""
 _SAMPLES = {"password", "passwd", "secret", "pass", "pw", "xxx", "to", "for", "and", "or", "the"}
 
 
@@ -45,12 +47,14 @@ def read_command(search: Search, start: int) -> Found | None:
     """
     text = search.text
     word = next(word for word in COMMANDS if text[start : start + 16].lower().startswith(word))
-    line = text[start : start + _LONGEST]
-    if start + len(line) == len(text) and (word == "machine " or "\n" not in line):
-        search.leave_open(start)
     match = _pattern(word).match(text, start, start + _LONGEST)
     if match is None:
+        line = text[start : start + _PATIENCE]
+        if len(line) < _PATIENCE and (word == "machine " or "\n" not in line):
+            search.leave_open(start)
         return None
+    if match.end() == len(text):
+        search.leave_open(start)
     value, name = match["value"], match.groupdict().get("name")
     if is_example(value) or is_placeholder(value) or value.lower() in _SAMPLES:
         return None

@@ -104,6 +104,11 @@ class TextStreams:
         left, spans = self.kept.get(piece.key, _NOTHING)
         joined = left + piece.text
         begin, end = len(left), len(joined)
+        if spans and spans[0][0] <= 0 and spans[0][1] > len(piece.text) and not spans[0][2]:
+            size = len(piece.text)  # all of it is the middle of a secret
+            later = [(max(a - size, 0), b - size, new) for a, b, new in spans]
+            self._keep(piece.key, (_context(joined, self._size), later))
+            return [MaskedSpan(0, size, "")]
         seams = [begin] if _is_seam(left, piece.text) else []
         searched = self._finder.search(joined, loose=False, seams=seams)
         is_open = ends_open(joined, seams) or self._finder.values.ends_open(joined)

@@ -42,7 +42,7 @@ def read(log: LogReader, *, masked: bool) -> ReadLine:
     """The line as it is stored."""
     record = next(one for one in log.records(0, 1 << 20) if one.kind == log_format.DATA)
     line = next(iter(LineFramer().feed(record.payload, record.offset, 1)))
-    used = masking.start(log, "secrets", "00" * 16, {}, waits=False) if masked else None
+    used = masking.start(log, "secrets", "00" * 16, {}, [], waits=False) if masked else None
     return read_line(log, used, Stream.TO_AGENT, line)
 
 
