@@ -30,11 +30,23 @@ from acp_proxy.redaction.redactor import Redactor, RedactorState
 from tests.commands import run
 from tests.integration.processes import DEADLINE_S, agent
 from tests.integration.puppet_talk import environment_in, watch
-from tests.planted_places import AGENT, CLIENT, STDERR, Conversation, Leaks, Step, conversation
+from tests.log_writer import text
+from tests.planted_places import (
+    AGENT,
+    CLIENT,
+    STDERR,
+    Conversation,
+    Leaks,
+    Step,
+    conversation,
+    pieces,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+OWN = "Xk27fYqpLm92/vbTa+c0R"
+"""A secret in the environment of the recorder."""
 FAULTS = (
     'corrupt where="method:session/update" probability=0.05',
     'truncate where="method:session/update" keep_bytes=150 probability=0.1',
@@ -61,7 +73,7 @@ class Recorded:
                 for side, line in made.steps
             )
         )
-        self.variables = environment_in(home, TMPDIR=str(self.temporary))
+        self.variables = environment_in(home, TMPDIR=str(self.temporary), MY_API_TOKEN=OWN)
         self.received = bytearray()
         self._has_faults = "--fault" in options
         self._came, self._is_over = threading.Event(), False
@@ -254,6 +266,20 @@ def test_the_database_holds_no_secret(record: Callable[..., Recorded], dialect: 
     recorded = record(made).end()
     assert recorded.received == b"".join(line for side, line in made.steps if side == AGENT)
     assert recorded.printed("inspect", "list") == []  # which finishes one that was short
+    assert recorded.stored() == []
+
+
+def test_a_value_of_the_environment_is_stored_nowhere(record: Callable[..., Recorded]) -> None:
+    """What the agent reads from its own environment is masked, also if it prints it in pieces."""
+    made = Conversation("v1", secrets={OWN: "a variable of the recorder"})
+    made.ask("initialize", {"protocolVersion": 1}, protocolVersion=1)
+    for number in range(10):
+        pieces(made, [OWN[: number + 3], OWN[number + 3 :]], number)
+        made.stderr(f"signed in with {OWN}")
+    made.ask("session/prompt", {"stopReason": "end_turn"}, sessionId="s1", prompt=[text(OWN)])
+    recorded = record(made).end()
+    assert recorded.printed("inspect", "log", recorded.path, "--json") == []
+    assert not recorded.path.with_name("x.db.log").exists()
     assert recorded.stored() == []
 
 

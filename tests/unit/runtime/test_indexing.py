@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,8 @@ PROMPT = b'{"jsonrpc":"2.0","id":0,"method":"session/prompt"}\n'
 def log(tmp_path: Path) -> CaptureLog:
     """The log of a conversation in progress."""
     log = CaptureLog.create(str(tmp_path / "talk.db.log"))
-    log.event(START, {"id": "1", "name": "talk", "origin": 0, "wall": 0})
+    masking = {"redaction": "secrets", "marker_key": "00" * 16}
+    log.event(START, {"id": "1", "name": "talk", "origin": 0, "wall": 0, **masking})
     return log
 
 
@@ -73,6 +75,30 @@ def test_a_log_that_cannot_be_finished_in_time_stays(
     assert (it.path.parent / "talk.db.log").exists()
     with RecordingReader(it.path) as reader:
         assert sum(1 for _ in reader.frames()) == 10
+
+
+ENV = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"env":{"DEPLOY":"Zq81xplKsecR7tv"}}}\n'
+
+
+@pytest.mark.parametrize("seconds", [60.0, 0.0])
+def test_earlier_rows_are_masked_at_the_end(
+    log: CaptureLog, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """If there is no time for it, the log stays, and the next reader masks them."""
+    log.append(TO_AGENT, 1, b"it is Zq81xplKsecR7tv\n" + ENV)
+    log.event(CLOSE, {"reason": "the agent exited"})
+    it, log_path = Indexing(log, fsync=False), Path(log.path)
+    it._open().step()  # the recorder was quiet for a while
+    monkeypatch.setattr(indexing, "LAST", seconds)
+    it.finish()
+    assert log_path.exists() == (seconds == 0.0)
+    assert (b"Zq81xplK" in it.path.read_bytes()) == (seconds == 0.0)
+    os.close(log.fd)
+    with RecordingReader(it.path) as reader:
+        assert reader.recording.state == "complete"
+        assert [row["masked"] for row in reader.frames()] == [1, 1]
+    assert not log_path.exists()
+    assert b"Zq81xplK" not in it.path.read_bytes()
 
 
 async def test_an_open_request_is_known(log: CaptureLog) -> None:
