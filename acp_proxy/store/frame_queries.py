@@ -231,21 +231,25 @@ def first_message(rows: Rows, stream: str, after: int = 0) -> TimedFrame | None:
 
 
 def small_updates_of_turn(
-    rows: Rows, turn: int, span: Span, largest: int
+    rows: Rows, turn: int, session: str | None, span: Span, largest: int
 ) -> Iterator[tuple[int, bytes]]:
-    """Yields the time and the line of the frames of a turn that are about no tool call.
+    """Yields the time and the line of the session updates of a turn that are about no tool call.
 
     Args:
         rows: the recording.
         turn: the number of the turn.
+        session: the session of the turn; other turns may be open meanwhile.
         span: the first and last number that count.
         largest: only those with at most so many bytes.
     """
+    # By the index of methods and sessions, which a turn without a session cannot use.
+    named = "session" if session else "coalesce(session, '')"
     sql = (
-        "SELECT t_ns, raw FROM frames WHERE seq BETWEEN ? AND ? AND turn = ? AND tool_call IS NULL"
+        f"SELECT t_ns, raw FROM frames WHERE method = 'session/update' AND {named} = ?"
+        " AND seq BETWEEN ? AND ? AND turn = ? AND tool_call IS NULL"
         f" AND size <= {largest} ORDER BY seq"
     )
-    return ((row["t_ns"], row["raw"]) for row in rows.query(sql, (*span, turn)))
+    return ((row["t_ns"], row["raw"]) for row in rows.query(sql, (session or "", *span, turn)))
 
 
 def batches_within(rows: Rows, span: Span) -> Iterator[int]:

@@ -150,9 +150,7 @@ class FrameScheduler:
             return True
         if len(schedule.lanes) == 1 and not schedule.connection.waiting and not requests:
             return True  # there is no session yet, and the connection waits for nothing
-        return any(
-            track.lane is None or not track.lane.abandoned for track in schedule.drained
-        )
+        return any(track.lane is None or not track.lane.abandoned for track in schedule.drained)
 
     def _unsent_of_connection(self) -> Iterator[int]:
         """Yields the connection's frames that have not gone out, but for those that are left out.

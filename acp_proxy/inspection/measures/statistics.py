@@ -215,7 +215,8 @@ def _first_chunk_ns(reader: RecordingReader, turn: TurnTime) -> int | None:
     if turn.first_update_ns is None:
         return None
     span = (turn.prompt_seq, _last_seq(turn))
-    for t_ns, raw in frame_queries.small_updates_of_turn(reader, turn.id, span, _LARGEST):
+    updates = frame_queries.small_updates_of_turn(reader, turn.id, turn.session, span, _LARGEST)
+    for t_ns, raw in updates:
         chunk = chunk_of(raw)
         if chunk is not None and chunk.update in VOICE:
             return t_ns
