@@ -47,6 +47,9 @@ _KINDS = {code: kind for kind, code in KIND_CODES.items()}
 _NEWLINES = {code: newline.decode() for newline, code in NEWLINE_CODES.items()}
 _CLIENT, _AGENT = STREAM_CODES[Stream.TO_AGENT], STREAM_CODES[Stream.TO_CLIENT]
 
+_Exchanges = dict[tuple[str | None, bool], tuple[Any, ...]]
+"""Exchanges that a batch is part of, by the id and whether the batch has the request."""
+
 
 class RecordedSteps:
     """The steps of a recording, as far as it was written when it was opened.
@@ -237,23 +240,22 @@ class RecordedSteps:
         if not members:
             step.kind = Kind.INVALID.value
             return [step]
+        exchanges: _Exchanges = {}
+        for row in (*asked, *answered):  # of several with one id the last one counts
+            earlier = exchanges.get(key := (row[1], row[3] == step.seq))
+            exchanges[key] = row if row[5] or not earlier else (*row[:5], earlier[5])
         return [
-            self._member(step, place, member, [*asked, *answered])
-            for place, member in enumerate(members)
+            self._member(step, place, member, exchanges) for place, member in enumerate(members)
         ]
 
-    def _member(
-        self, batch: Step, place: int, message: Message, exchanges: list[tuple[Any, ...]]
-    ) -> Step:
+    def _member(self, batch: Step, place: int, message: Message, exchanges: _Exchanges) -> Step:
         step = Step(batch.seq, batch.t_ns, False, message.kind.value, message.method)
         step.rpc_id, step.session, step.member = message.rpc_id, message.session, place
         step.names_session = message.session is not None
-        is_request = message.kind is Kind.REQUEST
-        for exchange, token, method, request_seq, response_seq, session in exchanges:
-            if token == message.rpc_id and is_request == (request_seq == batch.seq):
-                step.exchange, step.method = exchange, method
-                step.session = session or step.session
-                step.request_seq, step.response_seq = request_seq, response_seq
+        its = exchanges.get((message.rpc_id, message.kind is Kind.REQUEST))
+        if its is not None:
+            step.exchange, _, step.method, step.request_seq, step.response_seq, session = its
+            step.session = session or step.session
         return step
 
     def _exchanges(self, column: str, step: Step) -> list[tuple[Any, ...]]:

@@ -47,7 +47,7 @@ class FrameScheduler:
         self._seen: tuple[int, ...] = ()
         """What may hold any track, as it was when it was last looked at."""
         self._held_by: dict[int, set[Track]] = {}
-        """The tracks that wait for a request to come, by its exchange."""
+        """The tracks that wait for requests to come, by the exchange of the last one."""
 
     def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
         """Returns the first recorded frame of those that are due, or of those that are ready."""
@@ -192,8 +192,7 @@ class FrameScheduler:
                 if not unasked:
                     return head
                 if not unasked <= optional.keys():
-                    for exchange in unasked:
-                        self._held_by.setdefault(exchange, set()).add(track)
+                    self._held_by.setdefault(max(unasked), set()).add(track)
                     return None
                 self._schedule.connection.add_unasked(head, {optional[e] for e in unasked})
             elif not self._can_pass(track, head):

@@ -8,7 +8,8 @@ client may leave it out nevertheless: after a second of silence nothing waits fo
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from attrs import define, frozen
@@ -41,6 +42,21 @@ class Answer:
     """The id as JSON, which the reply repeats."""
 
 
+class _Batch(NamedTuple):
+    whole: Message
+    members: Sequence[Message]
+    requests: dict[str | None, Message]
+    """By id; of several with one id the first."""
+
+
+@lru_cache(maxsize=2)
+def _batch(raw: bytes) -> _Batch:
+    """Reads a batch, of which each message is asked for by itself."""
+    whole = read(raw)
+    requests = (one for one in reversed(whole.members) if one.kind is Kind.REQUEST)
+    return _Batch(whole, whole.members, {one.rpc_id: one for one in requests})
+
+
 class Wire(NamedTuple):
     """A frame as it was written."""
 
@@ -52,13 +68,14 @@ class Wire(NamedTuple):
 
     def message_of(self, step: "Step") -> bytes:
         """Returns the message of a step of the client, which may be a member of a batch."""
-        return self.raw if step.member is None else read(self.raw).members[step.member].raw or b""
+        return self.raw if step.member is None else _batch(self.raw).members[step.member].raw or b""
 
     def request_of(self, ask: Ask) -> Message:
         """Returns a request of the agent, which may be a member of a batch."""
-        message = read(self.raw)
-        wanted = (Kind.REQUEST, ask.rpc_id)
-        return next((one for one in message.members if (one.kind, one.rpc_id) == wanted), message)
+        if not self.raw.lstrip().startswith(b"["):
+            return read(self.raw)
+        batch = _batch(self.raw)
+        return batch.requests.get(ask.rpc_id, batch.whole)
 
 
 @define
