@@ -71,7 +71,7 @@ def test_the_screen_shows_what_is_not_clean(shards: list[str]) -> None:
 def test_the_last_line_is_true(
     tmp_path: Path, first: ResultsHeader, broken: tuple[int, ...], expected: str
 ) -> None:
-    """ "All clean" stands there only if no recording is missing and nothing was found."""
+    """The words "all clean" need that no recording is missing and nothing was found."""
     found = (verdict(f"{n}.db", broken=count) for n, count in enumerate(broken))
     file = write(tmp_path / "r.jsonl", first, *found)
     result = run("results", "merge", str(file), "--markdown", str(tmp_path / "r.md"))
