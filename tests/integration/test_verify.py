@@ -594,3 +594,21 @@ def test_an_agent_has_time_to_end(verify: Verifier, tmp_path: Path) -> None:
     stdout, stderr = process.communicate()
     assert process.returncode == 0, stdout + stderr
     verify.expect_nothing_left()
+
+
+def test_a_child_session_may_have_another_name(verify: Verifier, tmp_path: Path) -> None:
+    """The agents are a replay of the recording, and one of the same with another name in it."""
+    told = """
+        1-4 session
+        5 -> #2 session/prompt {"sessionId": "s"}
+        6 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "subagent_update", "sessionId": "child"}}
+        7 <- #9 fs/read_text_file {"sessionId": "child", "path": "/p/f"}
+        8 -> #9 result {"content": "x"}
+        9 <- #2 result {"stopReason": "end_turn"}
+    """  # noqa: E501
+    recordings = [record(tmp_path, text) for text in (told, told.replace("child", "kid"))]
+    for one in recordings:
+        one.close()
+        agent = [sys.executable, "-m", "acp_proxy", "replay", str(one.path)]
+        found = verify(recordings[0].path, agent)
+        assert found.code == 0, found.stdout
