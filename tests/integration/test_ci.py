@@ -284,9 +284,9 @@ def test_recordings_with_secrets_are_not_stored(
 ) -> None:
     """None of them, if one holds a secret after all."""
     job = gate(version="installed")
-    for name in ("new", "recordings"):
+    for name in ("results.runs", "recordings"):
         (tmp_path / name).mkdir()
-    (tmp_path / "new/run.db").touch()
+    (tmp_path / "results.runs/run.db").touch()
     program("acp-proxy", 'if [ "$2" = export ]; then echo secret >"$5"; else exit 1; fi')
     job.outputs["start"] = {"directory": str(tmp_path)}
     job.outcomes["start"] = "success"
