@@ -55,11 +55,12 @@ class SessionMap:
             return self.last
         if (lane := self._by_live.get(session)) is not None:
             return lane
-        if len(self._creating) == 1:
+        is_child = session in self._announced
+        if len(self._creating) == 1 and not is_child:
             lane = self._creating[0].lane
             self.bind(lane, session)
             return lane
-        return None if self._creating else self._join(session)
+        return self._join(session) if is_child or not self._creating else None
 
     def announce(self, session: str) -> None:
         """Notes that the agent announces a session where it sends something now."""

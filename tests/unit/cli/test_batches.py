@@ -391,6 +391,16 @@ def test_a_verdict_is_one_line() -> None:
     assert line(verdict) == "differs       a\\x1b.db  #3: it left  (attempt 2)"
 
 
+def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
+    """By exit code and last line; what was not reached is named as well."""
+    runs = (
+        {"plan": "@x", "outcome": "crashed", "exit_code": 1, "output": "no module"},
+        {"plan": "@y", "outcome": "not reached", "exit_code": 0, "output": ""},
+    )
+    verdict = JobVerdict("a", "faults sweep", "d", 1, VerdictKind.FAILED, 0.0, findings=runs)
+    assert line(verdict) == "failed        a  @x: crashed with 1: no module; @y: not reached"
+
+
 def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
     """A verdict is printed when those before it are there, or at the end; the runs are named."""
     screen = BatchScreen(4, {}, clock=lambda: 0.0)

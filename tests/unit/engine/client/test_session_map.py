@@ -71,3 +71,21 @@ def test_a_session_keeps_its_name_unless_a_frame_creates_it() -> None:
     assert bindings.sessions == {"a": "live"}
     found.bind_before(ClientFrame(lanes["b"], 2, 2, [prompt]))
     assert bindings.sessions == {"a": "live", "b": "b"}
+
+
+def test_a_session_that_no_request_opened_joins_a_lane() -> None:
+    """It is the recorded one of its name, or the next one of the lane that announced it."""
+    lanes: dict[str | None, ClientLane] = {name: ClientLane(name) for name in (None, *LANES)}
+    bindings = Bindings()
+    found = SessionMap(lanes, bindings, [("c", "a"), ("d", "a"), ("e", "b")])
+    found.last = lanes["a"]
+    found.announce("x")
+    request = creating(lanes["b"])
+    found.note_sent(request)
+    assert found.enter("x") is lanes["a"]
+    assert found.enter("new") is lanes["b"]
+    found.note_answered(request, "new")
+    found.last = lanes["a"]
+    assert found.enter("d") is lanes["a"]
+    assert found.enter("another") is None
+    assert bindings.sessions == {"b": "new", "c": "x", "d": "d"}
