@@ -54,7 +54,7 @@ _RULES = {
     "times": "cancel.keeps-working term.create-slow",
     "values": """rpc.schema-params rpc.schema-result rpc.shape rpc.params-type rpc.error-shape
         rpc.no-result-or-error rpc.result-and-error meta.type perm.outcome-form config.value
-        s4.required""",
+        s4.required s4.credential-shown""",
     "parts": """rpc.version session.id-unknown prompt.image prompt.audio prompt.embedded
         auth.not-offered auth.method-unknown auth.terminal-offered auth.logout-capability
         elicit.capability fs.read-capability fs.write-capability term.capability
