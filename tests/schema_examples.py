@@ -151,10 +151,10 @@ def _others(types: MessageTypes, form: Form, kind: str) -> list[Any]:
 # The conversation around an example
 
 _INFO = {"name": "peer", "version": "1"}
-_DOCUMENTS = {f"did{one}": {} for one in ("Open", "Close", "Save", "Focus")}
+_DOCUMENTS: dict[str, Any] = {f"did{one}": {} for one in ("Open", "Close", "Save", "Focus")}
 _NES = {"events": {"document": {**_DOCUMENTS, "didChange": {"syncKind": "full"}}}}
 _ELICITATION: dict[str, Any] = {"form": {}, "url": {}}
-_PROMPT_MODES = {"mode": {"override": {}}}
+_PROMPT_MODES: dict[str, Any] = {"mode": {"override": {}}}
 _OFFERED: dict[str, Any] = {
     one: {} for one in ("delete", "fork", "additionalDirectories", "archive", "status", "title")
 } | {"systemPrompt": _PROMPT_MODES}
