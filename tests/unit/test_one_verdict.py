@@ -1,0 +1,134 @@
+"""All commands tell one list of findings, in one order, whatever was recorded."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy import api
+from acp_proxy.cli.commands.inspect.list_ import checked_entries
+from acp_proxy.conformance.choice import chosen_rules
+from acp_proxy.conformance.judgement import check_whole
+from acp_proxy.conformance.report import reported
+from acp_proxy.inspection.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order
+from acp_proxy.report.model import ReportOptions, read_report_data
+from acp_proxy.store.reader import RecordingReader
+from tests import captures
+from tests.commands import run
+from tests.log_writer import LogWriter
+from tests.reports.__main__ import DATA as REPORTS
+from tests.shipped import SHIPPED
+from tests.unit.inspection.diagnosis.test_checks import play
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+CAPTURES = captures.all_captures()
+CONVERSATIONS = [*SHIPPED, *captures.all_text_forms(), *sorted(REPORTS.glob("*.jsonl"))]
+
+Told = list[tuple[str, str, "str | None", int]]
+
+
+def told(findings: Iterable[Finding]) -> Told:
+    """What a finding is: its rule, its severity, who did it, and where."""
+    return [(one.rule, one.severity.value, one.by, one.seq) for one in findings]
+
+
+def told_json(findings: Iterable[dict[str, Any]]) -> Told:
+    """The same of findings that a command has printed as JSON."""
+    return [(one["rule"], one["severity"], one["by"], one["seq"]) for one in findings]
+
+
+def agree(path: Path) -> list[Finding]:
+    """Asserts that all commands tell the same of a recording; returns that."""
+    with RecordingReader(path) as reader:
+        checked = reported(reader, check_whole(reader), chosen_rules((), ()))
+        report = read_report_data(reader, ReportOptions(check=True)).summary
+    with api.open(path) as opened:
+        shown = opened.summary()
+    expected = told(checked.findings)
+    assert told(report.findings) == expected
+    extent = shown.checked
+    assert told(shown.findings) == expected or not extent.is_whole
+    assert {key: n for key, n in report.severities.items() if n} == {
+        key: n for key, n in checked.counts.items() if n
+    }
+    (entry,) = checked_entries([path])
+    assert entry.findings is not None
+    assert_subset(entry.findings, checked.findings)
+    return checked.findings
+
+
+def assert_subset(listed: Iterable[Finding], every: list[Finding]) -> None:
+    """Asserts that what a list tells is of the one list, but for what a rule explains there.
+
+    A list does not check rules, so it tells of an error with which a broken rule was answered.
+    """
+    listed = [one for one in listed if one.severity is not Severity.INFO]
+    serious = [
+        one for one in every if one.group in CONVERSATION and one.severity is not Severity.INFO
+    ]
+    explained = {
+        seq
+        for one in every
+        if one.group not in CONVERSATION and one.severity is Severity.ERROR
+        for seq in one.seqs
+    }
+    known = told(serious)
+    assert [one for one in told(listed) if one in known] == known
+    assert all(one in known or one[3] in explained for one in told(listed))
+
+
+@pytest.mark.parametrize("path", CONVERSATIONS, ids=lambda path: path.name)
+def test_all_tell_one_list(path: Path) -> None:
+    """Check, report, the API and list, of recordings, captures and rebuilt reports of bugs."""
+    agree(path)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> None:
+    """Conversations of real agents, which were not recorded by us."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        play(captures.load(path), recorder)
+        recorder.finish()
+    agree(tmp_path / "x.db")
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_all_print_one_list(path: Path) -> None:
+    """What `show`, `check` and `transcript` print as JSON is the one list, with all its members."""
+    expected = told(agree(path))
+    shown = json.loads(run("show", "--json", path).stdout)
+    (checked,) = json.loads(run("check", "--json", path).stdout)["recordings"]
+    lines = map(json.loads, run("transcript", "--json", path).stdout.splitlines())
+    transcribed = [one for one in lines if one.pop("type") == "finding"]
+    assert told_json(shown["problems"]) == told_json(checked["findings"]) == expected
+    assert transcribed == shown["problems"]
+
+
+def test_the_worst_come_first() -> None:
+    """Of those, what is wrong with the conversation itself; then the first frame."""
+    every = [
+        Finding(rule, severity, "agent", seq, "")
+        for severity in reversed(SEVERITIES)
+        for rule in ("rpc.shape", "wait.silence")
+        for seq in (9, 2)
+    ]
+    assert [(one.severity, one.rule, one.seq) for one in in_order(every)] == [
+        (severity, rule, seq)
+        for severity in SEVERITIES
+        for rule in ("wait.silence", "rpc.shape")
+        for seq in (2, 9)
+    ]
+
+
+def test_who_did_it_is_told_in_words() -> None:
+    """And why nobody did, if nobody is to blame."""
+    one = Finding("wait.unanswered", Severity.ERROR, "environment", 1, "")
+    assert one.whose == "by the environment"
+    assert Finding("fault.effect", Severity.WARNING, "fault", 1, "").whose == "by a fault"
+    nobody = Finding("wait.unanswered", Severity.ERROR, None, 1, "", unblamed="it may be missing")
+    assert nobody.whose == "nobody to blame: it may be missing"
