@@ -31,7 +31,7 @@ from acp_proxy.conformance.coverage import (
     DialectCoverage,
     FirstPlace,
 )
-from acp_proxy.conformance.report import CheckedRecording, CheckReport, ReportedFinding
+from acp_proxy.conformance.report import CheckedRecording, CheckReport
 from acp_proxy.conformance.values import RuleCount
 from acp_proxy.doctor.values import CheckResult, Examination
 from acp_proxy.inspection.audit.values import (
@@ -49,8 +49,8 @@ from acp_proxy.inspection.diagnosis.values import (
     Capabilities,
     CurrentWait,
     ErrorTally,
+    Extent,
     FailedCall,
-    Finding,
     InvalidLines,
     OpenRequest,
     PersonRequest,
@@ -60,6 +60,7 @@ from acp_proxy.inspection.diagnosis.values import (
     ToolTally,
     TurnSummary,
 )
+from acp_proxy.inspection.findings import Finding
 from acp_proxy.inspection.frames import FRAME_MEMBERS, event_json
 from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics
 from acp_proxy.inspection.measures.turn_times import TurnTime, WholeTime
@@ -382,7 +383,8 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (ToolTally, "Tool calls"),
         (PersonRequest, "Question"),
         (Tally, "Tally"),
-        (Finding, "Problem"),
+        (Finding, "Finding"),
+        (Extent, "Extent"),
         (CurrentWait, "Waiting"),
         (Silence, "Silence"),
         (PendingRequest, "Pending request"),
@@ -411,7 +413,6 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (AuditFinding, "Audit finding"),
         (CheckReport, "inspect check"),
         (CheckedRecording, "Checked recording"),
-        (ReportedFinding, "Broken rule"),
         (RuleCount, "Count"),
         (CoverageReport, "inspect check --coverage"),
         (DialectCoverage, "Dialect coverage"),
