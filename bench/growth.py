@@ -267,7 +267,7 @@ class _Client:
         reader = threading.Thread(target=self._read)
         reader.start()
         is_patient = True
-        with contextlib.suppress(BrokenPipeError), open(self._input, "wb", buffering=0) as pipe:
+        with contextlib.suppress(BrokenPipeError), os.fdopen(self._input, "wb", buffering=0) as pipe:
             for before, line in self._lines:
                 is_patient = is_patient and self._has_come(before)
                 pipe.write(line)

@@ -60,8 +60,8 @@ lower where something else may explain the finding. `acp-proxy check --explain R
 with a conversation that keeps it, and with one that breaks it.
 
 The rules of the last six groups are about the conversation as a whole, and no specification has
-them: that it begins, goes on and ends. The others look at messages. All commands tell what they find
-in one list of [findings](json.md#finding). `tool.no-progress` is only told with
+them: that it begins, goes on and ends. The others look at messages. All commands tell what they
+find in one list of [findings](json.md#finding). `tool.no-progress` is only told with
 `--rule tool.no-progress`, since many healthy agents break it.
 
 This page is made from the catalogue; `make rules` writes it anew.
