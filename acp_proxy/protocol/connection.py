@@ -305,9 +305,11 @@ class Connection:
 
     def _session_of_server(self, message: Message) -> str | None:
         """The session of a message to or from an MCP server, which names none; like below."""
+        turns = self.state.turns
         every = self.state.servers.candidates(body(message, "params"))
-        at_work = [one for one in every or self.state.turns if one in self.state.turns]
-        found = at_work or every
+        if not every and len(turns) == 1:
+            return next(iter(turns))
+        found = [one for one in every if one in turns] or every
         return found[0] if len(found) == 1 else None
 
     def _session_of(self, terminal: str | None, message: Message) -> str | None:

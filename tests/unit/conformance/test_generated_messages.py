@@ -21,6 +21,8 @@ _SEED, _COUNT = 30, 1_000
 TRUE_OF_EXAMPLES = {
     # An older schema allows an empty list, but "options: Available permission options".
     "perm.options-empty",
+    # Nor does one forbid a prompt without content, "the blocks that compose the user's message".
+    "prompt.empty",
     # "Agents SHOULD include a stopReason when the idle transition ends foreground work".
     "v2.idle-reason",
 }
