@@ -345,14 +345,18 @@ def _update(talk: Conversation, seen: CheckedMessage) -> None:
 def _announce(talk: Conversation, seen: CheckedMessage) -> None:
     """Takes the child session that an update announces on the session of its parent."""
     name, parent = seen.update.get("sessionId"), talk.session(seen.session)
-    if not isinstance(name, str) or name in talk.sessions:
+    if not isinstance(name, str):
         return
-    child = SessionRecord.of_unseen(name, seen.seq)
-    child.opened = NEW_CHILD
-    child.calls.has_forgotten = talk.is_opening(seen.session, *OPENING)
-    cwd = seen.update.get("cwd")
-    child.roots = [cwd] if isinstance(cwd, str) else [] if parent is None else parent.roots
-    talk.sessions.add(name, child)
+    child = talk.session(name)
+    if child is None:
+        child = SessionRecord.of_unseen(name, seen.seq)
+        child.opened = NEW_CHILD
+        child.calls.has_forgotten = talk.is_opening(seen.session, *OPENING)
+        cwd = seen.update.get("cwd")
+        child.roots = [cwd] if isinstance(cwd, str) else [] if parent is None else parent.roots
+        talk.sessions.add(name, child)
+    if "capabilities" in seen.update:  # "Omitted means unchanged"
+        child.may_be_cancelled = member(seen.update, "capabilities", "cancel") is not None
 
 
 def _set_status(call: CallRecord, seen: CheckedMessage) -> None:

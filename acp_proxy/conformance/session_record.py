@@ -150,6 +150,8 @@ class SessionRecord:
     options_seq: int | None = None
     """The message that named them last."""
     options_ns: int = 0
+    may_be_cancelled: bool = False
+    """Of a child session: whether the agent has said that the client may cancel its work."""
     commands: list[str] | None = None
     """The names of its slash commands, None if it announced none."""
     plans: Remembered[str, PlanRecord] = field(factory=lambda: Remembered[str, PlanRecord](100))

@@ -23,6 +23,7 @@ _BETWEEN = """
 init.complete init.once init.version-ignored auth.retry-without auth.still-required
 rpc.id-reused rpc.response-twice
 session.id-unique session.closed-use session.close-cancels session.deleted-listed
+session.child-capability
 session.load-no-replay session.load-late-replay session.resume-replayed
 session.prompt-while-loading prompt.concurrent
 turn.update-late turn.silent turn.tools-open turn.requests-open
@@ -62,9 +63,9 @@ _RULES = {
         session.load-capability session.resume-capability session.fork-capability
         session.close-capability session.list-capability session.delete-capability
         session.dirs-capability session.archive-capability session.status-capability
-        session.title-capability session.system-prompt-capability auth.status-capability
-        providers.capability update.capability nes.capability nes.event-capability
-        nes.kind-capability config.boolean-capability mode.not-listed
+        session.title-capability session.system-prompt-capability session.child-capability
+        auth.status-capability providers.capability update.capability nes.capability
+        nes.event-capability nes.kind-capability config.boolean-capability mode.not-listed
         mode.update-not-listed config.unknown config.value config.partial commands.unknown
         v2.auth-surface v2.mcp-type s4.attachments s4.mcp-transport
         s4.required-capabilities""",

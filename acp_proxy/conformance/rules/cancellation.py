@@ -17,7 +17,7 @@ from acp_proxy.conformance.wording import shown
 from acp_proxy.protocol.dialects import CANCEL, DRAFT, PERMISSION, PROMPT, V1, V2
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import options_of, read_answer
-from acp_proxy.protocol.updates import RUNNING, TURN_OUTPUT
+from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, TURN_OUTPUT
 
 _CANCELLED = "cancelled"
 _REASONS = ("end_turn", "max_tokens", "max_turn_requests", "refusal")
@@ -152,6 +152,8 @@ def there_is_a_turn(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
         return
     if session.closed_seq is not None or session.state in ("running", "requires_action"):
         return
+    if session.opened == NEW_CHILD:
+        return  # its parent prompts it
     end = talk.last_ends.get(session.id)
     if end is None or seen.t_ns - end.t_ns > MOMENT_NS:
         yield Breach("there is no turn to cancel", frames_of(end))

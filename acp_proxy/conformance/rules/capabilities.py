@@ -4,13 +4,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from acp_proxy.conformance.capability_table import TABLE, Need
-from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.registry import MessageRule, rule
 from acp_proxy.conformance.values import Breach, frames_of
-from acp_proxy.conformance.wording import not_offered
+from acp_proxy.conformance.wording import not_offered, shown
+from acp_proxy.protocol.dialects import CANCEL, PROMPT
 from acp_proxy.protocol.json_text import member, pointer
+from acp_proxy.protocol.updates import NEW_CHILD
+
+_CHANGING = (PROMPT, "session/set_mode", "session/set_config_option")
 
 
 def _rule_of(need: Need) -> MessageRule:
@@ -34,6 +38,17 @@ def _rule_of(need: Need) -> MessageRule:
                      place=pointer((root, *place)) if place else None)  # fmt: skip
 
     return capability_is_offered
+
+
+@rule("session.child-capability", requests=_CHANGING, notifications=(CANCEL,))
+def children_are_left_alone(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds what changes a child session though its own capabilities do not allow it."""
+    child = talk.session(seen.session)
+    if child is None or child.opened != NEW_CHILD or seen.sender != CLIENT:
+        return
+    if seen.method != CANCEL or not child.may_be_cancelled:
+        text = f"{seen.method} is sent for the child session {shown(child.id)}"
+        yield Breach(f"{text}, whose capabilities do not allow it", (child.seq,))
 
 
 def _register() -> None:
