@@ -156,7 +156,7 @@ def _request(talk: Conversation, seen: CheckedMessage) -> None:
     elif method == "terminal/release":
         released = talk.terminals.get(seen.message.terminal or "")
         for one in talk.terminals.values() if released is None else (released,):
-            one.is_release_asked = True
+            one.release_asked_seq = one.release_asked_seq or seen.seq
 
 
 def _answer(talk: Conversation, seen: CheckedMessage) -> None:
@@ -267,7 +267,7 @@ def _terminal_answered(talk: Conversation, seen: CheckedMessage, exchange: Excha
                 record.session = None
             known = talk.terminals.get(name)
             if known is not None and not known.is_created:
-                record.is_release_asked = True
+                record.release_asked_seq = record.release_asked_seq or seen.seq
             talk.terminals.add(name, record)
         else:
             excuse_names(talk, method)

@@ -31,8 +31,13 @@ class TerminalRecord:
     """The answer that released it."""
     is_created: bool = True
     """Whether the client has named it; else the agent used a name that it was not given."""
-    is_release_asked: bool = False
-    """Whether the agent has asked to release it, or may have meant it."""
+    release_asked_seq: int | None = None
+    """The first message by which the agent has asked to release it, or may have meant it."""
+
+    @property
+    def is_release_asked(self) -> bool:
+        """Whether the agent has asked to release it, or may have."""
+        return self.release_asked_seq is not None
 
     def read(self, seq: int, result: dict[str, Any]) -> None:
         """Takes the answer to ``terminal/output``.

@@ -136,7 +136,7 @@ def follow_stray(talk: Conversation, seen: CheckedMessage) -> None:
         _learn_terminal(talk, terminal, seen)
     elif seen.is_result:
         for one in talk.terminals.values():  # which this may have released
-            one.is_release_asked = True
+            one.release_asked_seq = one.release_asked_seq or seen.seq
 
 
 def correct(talk: Conversation, exchange: int) -> None:
@@ -172,10 +172,10 @@ def _learn_terminal(talk: Conversation, name: str, seen: CheckedMessage) -> None
     _forget_opening(talk, seen, "terminal/create")
     for other in reversed(talk.terminals.values()):  # which may be what is meant
         if other.release_seq is None and not other.is_release_asked:
-            other.is_release_asked = True
+            other.release_asked_seq = other.release_asked_seq or seen.seq
             break
     record = TerminalRecord(name, None, seen.seq, is_created=False)
-    record.is_release_asked = True
+    record.release_asked_seq = record.release_asked_seq or seen.seq
     talk.terminals.add(name, record)
 
 

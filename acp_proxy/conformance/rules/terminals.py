@@ -251,7 +251,7 @@ def _read(seen: CheckedMessage, talk: Conversation) -> TerminalRecord | None:
     if seen.request is None or talk.dialect != V1:
         return None
     terminal = _terminal(seen.request, talk)
-    if terminal is None or (terminal.release_seq or seen.request.seq) < seen.request.seq:
+    if terminal is None or (terminal.release_asked_seq or seen.request.seq) < seen.request.seq:
         return None
     return terminal
 
