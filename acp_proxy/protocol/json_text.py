@@ -17,8 +17,9 @@ _decode = msgspec.json.Decoder().decode
 # Integers stay text: computing one of a million digits would take minutes, and raises by default.
 _skip = json.JSONDecoder(parse_int=str).raw_decode
 _SPACE = " \t\n\r"
+# Before 3.11.4, Python ends a possessive repetition wrongly where a branch within its body fails.
 _TOKEN = re.compile(
-    rb'\s*(?:"(?P<string>(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*+)(?P<quote>"?)'
+    rb'\s*(?:"(?P<string>(?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*+)(?P<quote>"?)'
     rb'|(?P<mark>[{}\[\],:])|(?P<word>[^\s"{}\[\],:]+))',
     re.DOTALL,
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from acp_proxy.redaction.json_strings import Decoded
 
 _SHOWN = re.compile(r"\S")
-_SOUND = re.compile(rb'[^\x00-\x1f\\"]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^\x00-\x1f\\"]*+)*+')
+_SOUND = re.compile(rb'(?:[^\x00-\x1f\\"]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
 """A string without anything that JSON does not allow, but for bytes that are not UTF-8."""
 
 

@@ -25,7 +25,7 @@ _LONGEST_ESCAPE = 6
 _SCALARS = re.compile(rb"-?[0-9][0-9.eE+-]*|true|false|null|NaN|-?Infinity")
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _CONTROLS = {rb"\b": "\b", rb"\f": "\f", rb"\n": "\n", rb"\r": "\r", rb"\t": "\t"}
-_INSIDE = re.compile(rb'[^"\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*+)*+', re.DOTALL)
+_INSIDE = re.compile(rb'(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*+', re.DOTALL)
 _Path = tuple[str, ...]
 
 

@@ -41,6 +41,8 @@ AGENTS = Path(__file__).parents[1] / "agents"
 MARK = "TALK_OF_A_TEST"
 """In the environment of every agent and its descendants, so that they can be found."""
 CHUNK = 1 << 16
+READABLE_PATH = {"PATH": "/usr/bin:/bin"}
+"""Without directories that the user may not read, of which a missing program might be in one."""
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="expected /proc, to look at processes"

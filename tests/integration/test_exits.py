@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.processes import Gate, shell
+from tests.integration.processes import READABLE_PATH, Gate, shell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,7 +161,8 @@ def test_a_secret_in_the_name_of_the_program_is_masked(
     record: Recorder, program: str, shown: str, is_recorded: bool
 ) -> None:
     """A path as such stays readable; also where nothing is recorded."""
-    talk = record([program], env={} if is_recorded else {"ACP_PROXY_OFF": "1"})
+    off = {} if is_recorded else {"ACP_PROXY_OFF": "1"}
+    talk = record([program], env={**READABLE_PATH, **off})
     assert talk.wait() == 127
     told = talk.stderr.decode()
     assert f"cannot start the agent '{shown}" in told
@@ -171,7 +172,7 @@ def test_a_secret_in_the_name_of_the_program_is_masked(
 
 def test_an_agent_that_is_not_on_the_path(record: Recorder) -> None:
     """A bare name that is not on the PATH gives 127 and a hint."""
-    talk = record(["no-such-agent"])
+    talk = record(["no-such-agent"], env=READABLE_PATH)
     assert talk.wait() == 127
     assert talk.stderr.endswith(
         b"'no-such-agent': No such file or directory; give its absolute path\n"

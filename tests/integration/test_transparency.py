@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.processes import DEADLINE_S, EXACT, Gate, agent, needs_proc, shell
+from tests.integration.processes import (
+    DEADLINE_S,
+    EXACT,
+    READABLE_PATH,
+    Gate,
+    agent,
+    needs_proc,
+    shell,
+)
 
 if TYPE_CHECKING:
     from tests.integration.processes import Recorder
@@ -41,7 +49,7 @@ def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
 
 def test_switched_off_a_missing_agent_is_127(record: Recorder) -> None:
     """With ACP_PROXY_OFF=1 an agent that cannot start is the same line and the same exit code."""
-    talk = record(["no-such-agent"], env={"ACP_PROXY_OFF": "1"})
+    talk = record(["no-such-agent"], env={**READABLE_PATH, "ACP_PROXY_OFF": "1"})
     assert talk.wait() == 127
     assert talk.stderr.count(b"\n") == 1
     assert b"cannot start the agent 'no-such-agent'" in talk.stderr

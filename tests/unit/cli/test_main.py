@@ -120,7 +120,7 @@ def test_an_unreadable_file_is_reported(
     [
         (
             "nope",
-            "no recording named 'nope' in {}: expected a path, a part of a name, the start of an id",
+            "no recording named 'nope' in {}: expected a path, a part of a name, the start of an",
         ),
         ("nope.db", "no recording at nope.db; `acp-proxy inspect list` shows them"),
         ("/nope/x", "no recording at /nope/x; `acp-proxy inspect list` shows them"),
