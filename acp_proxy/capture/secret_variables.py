@@ -44,14 +44,12 @@ def _is_secret(name: str, value: str) -> bool:
         return False
     if not (_LEAST <= len(value) <= _MOST and value.isascii() and value.isprintable()):
         return False
-    is_word = (
-        value.isalpha() and len(value) <= 16 and value[1:] in (value[1:].lower(), value[1:].upper())
-    )
-    return not (is_word or _is_number(value) or _is_path(value) or _is_host(value))
+    return not (_is_word(value) or _is_path(value) or _is_host(value))
 
 
-def _is_number(value: str) -> bool:
-    return not value.strip("+-0123456789.,:")
+def _is_word(value: str) -> bool:
+    is_word = value.isalpha() and len(value) <= 16 and (value[1:].islower() or value.isupper())
+    return is_word or not value.strip("+-0123456789.,:")
 
 
 def _is_path(value: str) -> bool:
@@ -61,6 +59,6 @@ def _is_path(value: str) -> bool:
 
 def _is_host(value: str) -> bool:
     host, _, port = value.partition(":")
-    last = host.rpartition(".")[2]
     is_name = host.islower() and host.replace("-", "").replace(".", "").isalnum()
-    return is_name and "." in host and last.isalpha() and (not port or port.isdigit())
+    is_name = is_name and "." in host and host.rpartition(".")[2].isalpha()
+    return is_name and (not port or port.isdigit())

@@ -6,26 +6,22 @@ Each is recognized by a word that the command always has, and by the place of th
 import re
 from functools import cache
 
-from acp_proxy.redaction.names import is_secret_name
-from acp_proxy.redaction.needles import COMMANDS
-from acp_proxy.redaction.randomness import is_example, is_placeholder, is_plain
+from acp_proxy.redaction.randomness import is_example, is_plain
 from acp_proxy.redaction.search import Found, Search
 
-_VALUE = r"""["']?(?P<value>[^\s"'`|;&<>()]{1,256})"""
-_WORDS = r"(?:[ \t]+(?!%s)[^\s|;&]{1,128}){0,12}?[ \t]+"
-_PATTERNS = {
-    "mysql": r"mysql\w{0,8}" + _WORDS % "-p" + rf"-p(?!ort\b|ipe\b|rotocol\b){_VALUE}",
-    "mariadb": r"mariadb[\w-]{0,8}" + _WORDS % "-p" + rf"-p(?!ort\b|ipe\b|rotocol\b){_VALUE}",
-    "sshpass": rf"sshpass[ \t]+-p[ \t]*{_VALUE}",
-    "docker login": "docker login" + _WORDS % "-p" + rf"(?:-p|--password)[ =]{_VALUE}",
-    "podman login": "podman login" + _WORDS % "-p" + rf"(?:-p|--password)[ =]{_VALUE}",
-    "redis-cli": "redis-cli" + _WORDS % "-a" + rf"-a[ \t]*{_VALUE}",
-    "sqlcmd": "sqlcmd" + _WORDS % "-P" + rf"(?-i:-P)[ \t]*{_VALUE}",
-    "identified ": r"identified[ \t]+(?:with[ \t]+\S{1,64}[ \t]+)?by[ \t]+(?:password[ \t]+)?"
-    r"""(?=["'])""" + _VALUE,
-    "setx ": rf"setx[ \t]+(?P<name>\w{{1,80}})[ \t]+{_VALUE}",
-    "machine ": rf"machine\s+\S{{1,256}}\s+login\s+\S{{1,256}}\s+password\s+{_VALUE}",  # netrc
-}
+_VALUE = r"""["']?([^\s"'`|;&<>()]{1,256})"""
+_WORDS = r"(?:[ \t]+(?!-[paP])[^\s|;&]{1,128}){0,12}?[ \t]+"
+_COMMANDS = (
+    rf"(?:mysql|mariadb)[\w-]{{0,8}}{_WORDS}-p(?!ort\b|ipe\b|rotocol\b){_VALUE}",
+    rf"(?:docker|podman) login{_WORDS}(?:-p|--password)[ =]{_VALUE}",
+    rf"sshpass[ \t]+-p[ \t]*{_VALUE}",
+    rf"redis-cli{_WORDS}-a[ \t]*{_VALUE}",
+    rf"sqlcmd{_WORDS}(?-i:-P)[ \t]*{_VALUE}",
+    r"identified[ \t]+(?:with[ \t]+\S{1,64}[ \t]+)?by[ \t]+(?:password[ \t]+)?"
+    rf"""(?=["']){_VALUE}""",
+    rf"setx[ \t]+\w{{0,80}}(?:key|token|secret|passw(?:or)?d|pwd|pat)[ \t]+{_VALUE}",
+    rf"machine\s+\S{{1,256}}\s+login\s+\S{{1,256}}\s+password\s+{_VALUE}",  # netrc
+)
 _LONGEST = 400
 """Characters of a command up to its password, at most."""
 _PATIENCE = 120
@@ -34,8 +30,8 @@ _SAMPLES = {"password", "passwd", "secret", "pass", "pw", "xxx", "to", "for", "a
 
 
 @cache
-def _pattern(word: str) -> re.Pattern[str]:
-    return re.compile(_PATTERNS[word], re.IGNORECASE)
+def _command() -> re.Pattern[str]:
+    return re.compile("|".join(_COMMANDS), re.IGNORECASE)
 
 
 def read_command(search: Search, start: int) -> Found | None:
@@ -46,20 +42,16 @@ def read_command(search: Search, start: int) -> Found | None:
         start: the index of the command's word.
     """
     text = search.text
-    word = next(word for word in COMMANDS if text[start : start + 16].lower().startswith(word))
-    match = _pattern(word).match(text, start, start + _LONGEST)
+    match = _command().match(text, start, start + _LONGEST)
     if match is None:
         line = text[start : start + _PATIENCE]
-        if len(line) < _PATIENCE and (word == "machine " or "\n" not in line):
+        if len(line) < _PATIENCE and (line[:7].lower() == "machine" or "\n" not in line):
             search.leave_open(start)
         return None
     if match.end() == len(text):
         search.leave_open(start)
-    value, name = match["value"], match.groupdict().get("name")
-    if is_example(value) or is_placeholder(value) or value.lower() in _SAMPLES:
+    value, place = match[match.lastindex or 0], match.span(match.lastindex or 0)
+    is_sentence = match[0][:7].lower() == "machine" and is_plain(value)
+    if is_sentence or is_example(value) or value.lower() in _SAMPLES:
         return None
-    if word == "machine " and is_plain(value):
-        return None  # a sentence
-    if name is not None and not is_secret_name(name, variable=True):
-        return None
-    return Found(*match.span("value"), "password")
+    return Found(*place, "password")

@@ -4,11 +4,12 @@ The four characters are searched for together with all other words, so the hash 
 where they are.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from acp_proxy.redaction.needles import GrowingNeedles, Places
 
-_LONGEST = 4096
+_LINE = re.compile(r"([0-9a-f]{32}) ([0-9]{1,4}) ([0-9]{1,4}) (\S{4})", re.ASCII)
 _MOST = 1000
 
 
@@ -30,13 +31,11 @@ class HashedSecrets:
         self._by_word: dict[int, list[tuple[int, int, str]]] = {}
         self.longest = 0
         self.markers: set[str] = set()
-        for line in lines[:_MOST]:
-            digest, length, start, word = [*line.split(" ", 3), "", "", ""][:4]
-            if not (length.isdecimal() and start.isdecimal() and word and len(length) < 5):
-                continue
-            number = needles.add(word.encode("utf-8", "replace"))
-            self._by_word.setdefault(number, []).append((int(length), int(start[:5]), digest))
-            self.longest = max(self.longest, min(int(length), _LONGEST))
+        for match in filter(None, map(_LINE.fullmatch, lines[:_MOST])):
+            digest, length, start, word = match.groups()
+            number = needles.add(word.encode())
+            self._by_word.setdefault(number, []).append((int(length), int(start), digest))
+            self.longest = max(self.longest, int(length))
 
     def __bool__(self) -> bool:
         return bool(self._by_word)

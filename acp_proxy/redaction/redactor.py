@@ -14,6 +14,7 @@ redactor of the same recording must know, secrets included.
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from attrs import define, field
@@ -96,6 +97,9 @@ class Redactor:
         self._is_thorough = bool(private or paths or extra)
         markers = markers or Markers(bytes.fromhex(state.key))
         self._finder = SecretFinder(markers, extra, state.hashes)
+        self._with_same_options = partial(
+            Redactor, private=private, paths=paths, extra=extra, markers=markers
+        )
         for value, marker in state.values.items():
             self._finder.values.add(value, marker, named=True, is_known=True)
         self._pieces = PieceReader()
@@ -108,24 +112,13 @@ class Redactor:
 
     @property
     def known(self) -> int:
-        """The number of secrets that are searched for."""
-        return len(self._finder.values.markers)
-
-    @property
-    def left(self) -> int:
-        """How many secrets in pieces only a redactor of `again` masks."""
-        return self._streams.left
+        """Grows when a secret is recognized, so that earlier lines may have it unmasked."""
+        return len(self._finder.values.markers) + self._streams.left
 
     def again(self) -> "Redactor":
         """Returns a redactor that knows all secrets, for the same lines from the beginning."""
-        values, finder = dict(self._finder.values.markers), self._finder
-        return Redactor(
-            RedactorState(self._state.key, values, variables=[*self._state.variables]),
-            private=self._private,
-            paths=self._paths,
-            extra=finder.extra,
-            markers=finder.markers,
-        )
+        values, variables = dict(self._finder.values.markers), [*self._state.variables]
+        return self._with_same_options(RedactorState(self._state.key, values, variables=variables))
 
     def line(
         self,

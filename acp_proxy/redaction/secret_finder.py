@@ -36,7 +36,6 @@ class SecretFinder:
     Attributes:
         needles: all words that are searched for.
         values: the secrets that were found.
-        extra: the further patterns.
         hashed: secrets of which only hashes are known.
     """
 
@@ -47,7 +46,7 @@ class SecretFinder:
         self.needles = GrowingNeedles(of_all_words())
         self.values = SecretValues(self.needles)
         self.hashed = HashedSecrets(hashes, markers.key, self.needles)
-        self.extra = extra
+        self._extra = extra
 
     def may_hold(self, raw: bytes) -> bool:
         """Whether a line or a text may have anything to mask; fast, and True when in doubt."""
@@ -122,11 +121,11 @@ class SecretFinder:
     def spans_of(self, searched: Search) -> list[MaskedSpan]:
         """Returns the spans to be masked in a text that was searched; remembers their secrets."""
         text, places = searched.text, searched.places
-        if not (places or self.extra):
+        if not (places or self._extra):
             return []
         spans = []
         masked = [match.span() for match in MARKER.finditer(text)] if "[redacted:" in text else []
-        for pattern in self.extra:
+        for pattern in self._extra:
             for match in pattern.finditer(text):
                 group = 1 if pattern.groups and match[1] is not None else 0
                 if (place := _around(masked, *match.span(group))) is not None:
@@ -152,13 +151,10 @@ class SecretFinder:
             named: whether its name or its form shows that it is a secret.
         """
         marker = self.values.markers.get(value) or self.markers.of(kind, value)
-        self._add(value, marker, named=named)
-        if "%" in value:  # percent-encoded in a URL; it may be elsewhere without the encoding
-            self._add(unquote(value), marker, named=named)
-        return marker
-
-    def _add(self, value: str, marker: str, *, named: bool) -> None:
         self.values.add(value, marker, named=named)
+        if "%" in value:  # percent-encoded in a URL; it may be elsewhere without the encoding
+            self.values.add(unquote(value), marker, named=named)
+        return marker
 
     def secret(self, text: str, kind: str, *, named: bool = True) -> list[MaskedSpan]:
         """Returns the spans to be masked in a text that is a secret as a whole.
@@ -188,7 +184,7 @@ class SecretFinder:
             self._remember_basic(secret, marker)
         if ";" in text and "=" in text:
             for cookie in _COOKIE.finditer(text):
-                self._add(cookie[1], marker, named=False)
+                self.values.add(cookie[1], marker, named=False)
         self.spans(secret, loose=True)  # remembers secrets in it, such as a password in a URL
         return [MaskedSpan(start, len(text), marker)]
 
@@ -207,8 +203,8 @@ class SecretFinder:
             user, _, password = base64.b64decode(code).decode().partition(":")
         except (binascii.Error, ValueError):
             return
-        self._add(f"{user}:{password}", marker, named=True)
-        self._add(password, marker, named=True)
+        self.values.add(f"{user}:{password}", marker, named=True)
+        self.values.add(password, marker, named=True)
 
 
 def _around(masked: list[tuple[int, int]], start: int, end: int) -> tuple[int, int] | None:

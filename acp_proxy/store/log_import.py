@@ -256,8 +256,6 @@ class _Connection:
         self._rows = RowWriter(self._connection, IndexerState(), resumable=False)
         self._lost: set[Lost] = set(source.lost)
         self._frames = self._waiting = self._messages = 0
-        self._known, self._until = masking.known, 0
-        """How many secrets were known at the latest frame, and the last one before a new one."""
         self._skipped = self._inferred = self._untimed = 0
         self._answers: list[NamedAnswer] = []
         self._words_follow = self._is_elided = False
@@ -316,16 +314,10 @@ class _Connection:
             received=raw.received,
             answered=self._named(sent, message),
         )
-        self._note_known()
         self._waiting += len(raw.line)
         if not self._frames % _BATCH or self._waiting > _BATCH_BYTES:
             self._rows.commit()
             self._waiting = 0
-
-    def _note_known(self) -> None:
-        """Notes which frames have to be searched again, since a secret was recognized."""
-        if self._masking.known > self._known:
-            self._known, self._until = self._masking.known, self._rows.state.next_seq - 1
 
     def _named(self, sent: Sent, message: Message) -> str | None:
         """Returns the method that a log names for an answer, and keeps it if nothing else says it.
@@ -379,7 +371,6 @@ class _Connection:
         if "times" in lost or "date" in lost:
             lost.discard("zone")
         words = self._masking.command(command) if command else []
-        self._note_known()
         self.origin = Origin(
             self._source.name,
             lost=tuple(sorted(lost)),
@@ -397,8 +388,9 @@ class _Connection:
         )
         self._rows.commit()
         self._rows.finish(self._recording)
-        if self._masking.redactor is not None and self._until:
-            mask_rows(self._connection, self._masking.redactor, self._until, self._recording)
+        redactor = self._masking.redactor
+        if redactor is not None and redactor.known:
+            mask_rows(self._connection, redactor, self._rows.state.next_seq, self._recording)
             self._connection.commit()
         self._connection.close()
 

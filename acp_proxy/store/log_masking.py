@@ -36,6 +36,9 @@ class LogMasking:
     Args:
         entries: what happened, in order.
         level: secrets, private or none.
+
+    Attributes:
+        redactor: what masks the lines; None if nothing is masked.
     """
 
     def __init__(self, entries: Iterable[Happened], level: str) -> None:
@@ -45,25 +48,15 @@ class LogMasking:
         self._bytes_ahead = 0
         state = RedactorState(os.urandom(KEY_SIZE).hex())
         is_masking = level != "none"
-        self._redactor = Redactor(state, private=level == "private") if is_masking else None
+        self.redactor = Redactor(state, private=level == "private") if is_masking else None
 
     def __iter__(self) -> Iterator[tuple[Happened, MaskedLine | None]]:
         while (happened := self._next()) is not None:
             yield happened, self._masked(happened) if isinstance(happened, Sent) else None
 
-    @property
-    def known(self) -> int:
-        """The number of secrets that were recognized so far."""
-        return self._redactor.known if self._redactor is not None else 0
-
-    @property
-    def redactor(self) -> Redactor | None:
-        """What masks the lines; None if nothing is masked."""
-        return self._redactor
-
     def command(self, words: Iterable[str]) -> list[str]:
         """Returns the words of a command without the secrets in them."""
-        return list(words) if self._redactor is None else self._redactor.command(list(words))
+        return list(words) if self.redactor is None else self.redactor.command(list(words))
 
     def _next(self) -> Happened | None:
         if not self._ahead:
@@ -74,13 +67,13 @@ class LogMasking:
 
     def _masked(self, sent: Sent) -> MaskedLine:
         raw = sent.line.raw
-        if self._redactor is None:
+        if self.redactor is None:
             return MaskedLine(raw, None)
         if len(raw) >= LARGE:
-            edits = self._redactor.large(sent.stream, lambda: (raw,))
+            edits = self.redactor.large(sent.stream, lambda: (raw,))
         else:
             message = None if sent.stream is Stream.STDERR else read(raw)
-            edits = self._redactor.line(
+            edits = self.redactor.line(
                 sent.stream, raw, lambda: self._following(sent.stream), message
             )
         return MaskedLine(apply(raw, edits), len(raw)) if edits else MaskedLine(raw, None)

@@ -19,7 +19,6 @@ from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.log_format import BASE_SIZE, HEADER_SIZE, START
 from acp_proxy.errors import LogMoved, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import kind_at, reason
-from acp_proxy.redaction.redactor import Redactor
 from acp_proxy.store import damaged_log, database
 from acp_proxy.store.checked_values import check_labels, limited
 from acp_proxy.store.earlier_rows import mask_earlier
@@ -277,6 +276,9 @@ class LogTail:
         connection: the rows, with an empty database ``tail`` attached.
         log: the log.
 
+    Attributes:
+        indexer: frames the log, and knows the secrets in it.
+
     Raises:
         ValueError: the log begins later than the rows end.
     """
@@ -285,29 +287,18 @@ class LogTail:
         self._connection = connection
         self._log = log
         _, state = self._indexed()
-        self._indexer = Indexer(connection, log, schema="tail", waits=False)
-        self._start = self._indexer.state.offset, state
+        self.indexer = Indexer(connection, log, schema="tail", waits=False)
+        self._start = self.indexer.state.offset, state
 
     @property
     def newest(self) -> int:
         """The number of the newest frame or event."""
-        return self._indexer.state.next_seq - 1
+        return self.indexer.state.next_seq - 1
 
     @property
     def has_recorder(self) -> bool:
         """Whether the recorder lives."""
         return is_live(self._log.fd)
-
-    @property
-    def search_before(self) -> int:
-        """As in the state of the indexer: earlier rows may have secrets that are known now."""
-        return self._indexer.state.search_before
-
-    @property
-    def redactor(self) -> Redactor | None:
-        """What masks the lines of the log; None if they are not masked."""
-        masking = self._indexer.masking
-        return masking.redactor if masking is not None else None
 
     def read(self) -> None:
         """Frames what is new in the log, then holds the rows that go with it.
@@ -318,7 +309,7 @@ class LogTail:
         self._connection.commit()
         self._log.check()
         with limited(self._connection):
-            while self._indexer.step(_BATCH):
+            while self.indexer.step(_BATCH):
                 pass
         check_labels(self._connection, "tail.labels")
         # The recorder empties the log only after it has committed the rows. So if the log is the
@@ -335,7 +326,7 @@ class LogTail:
         """
         self._connection.commit()
         with limited(self._connection):
-            self._indexer.settle()
+            self.indexer.settle()
         self._hold_rows()
 
     def _hold_rows(self) -> None:

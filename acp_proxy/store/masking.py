@@ -179,28 +179,18 @@ def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
         return Masking(log, "secrets", RedactorState(key), waits=waits)
 
 
-def start(
-    log: LogReader,
-    level: str,
-    key: str,
-    secrets: dict[str, str],
-    hashes: list[str],
-    *,
-    waits: bool,
-) -> Masking | None:
+def start(log: LogReader, level: str, state: RedactorState, *, waits: bool) -> Masking | None:
     """Returns a masking of a log from its beginning, or None if the log is not to be masked.
 
     Args:
         log: the log.
         level: the value of the recorder's option ``--redact``.
-        key: the key of the markers, in hexadecimal digits.
-        secrets: the markers of secrets that are known already, by the secret.
-        hashes: what is known of other secrets; see `HashedSecrets`.
+        state: the key of the markers, and what is known of secrets already.
         waits: see `Masking`.
     """
-    if level not in ("secrets", "private") or not _is_key(key):
+    if level not in ("secrets", "private") or not _is_key(state.key):
         return None
-    return Masking(log, level, RedactorState(key, secrets, hashes=hashes), waits=waits)
+    return Masking(log, level, state, waits=waits)
 
 
 def _is_key(text: str) -> bool:

@@ -343,15 +343,15 @@ class RecordingReader(Rows):
         """Makes the names that queries use; masks what is there, unless more of it is to come."""
         has_tail = self._tail is not None
         self.connection.commit()
-        is_late = self._tail is not None and self._tail.search_before > 0 and not self.unredacted
-        if is_late or self._is_masked_here(("main",)):
+        late = None if self._tail is None or self.unredacted else self._tail.indexer
+        if (late and late.state.search_before) or self._is_masked_here(("main",)):
             from acp_proxy.store.masked_rows import mask
 
             schemas = ("tail", "main") if has_tail else ("main",)
             self._masked_before = 0
             known = {**self._known}
-            if is_late and self._tail is not None and self._tail.redactor is not None:
-                known |= self._tail.redactor.snapshot().values
+            if late and late.masking:
+                known |= late.masking.redactor.snapshot().values
             self.masked_rows = mask(self.connection, schemas, _MARKER_KEY, self._level, known)
         is_masked_here = self.masked_rows is not None
         self.tables = make_views(self.connection, tail=has_tail, masked=is_masked_here)
@@ -366,9 +366,11 @@ class RecordingReader(Rows):
             return
         if self._is_masked_here(schemas):
             masked.read(self._watch)
-        elif tail is not None and tail.redactor and tail.search_before > self._masked_before:
-            masked.mask_again(tail.redactor, tail.search_before - 1, self._watch)
-            self._masked_before = tail.search_before
+        elif tail is not None and (masking := tail.indexer.masking) is not None:
+            until, before = tail.indexer.state.search_before, self._masked_before
+            if until > before:
+                masked.mask_again(masking.redactor, until - 1, self._watch)
+            self._masked_before = max(until, before)
 
     def _is_masked_here(self, schemas: tuple[str, ...]) -> bool:
         """Whether secrets are masked while the recording is read."""

@@ -17,6 +17,7 @@ from acp_proxy.protocol.framing import Line, LineFramer
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
+from acp_proxy.redaction.redactor import RedactorState
 from acp_proxy.redaction.text_streams import NotYet
 from acp_proxy.store import masking
 from acp_proxy.store.indexer_state import IndexerState
@@ -66,18 +67,12 @@ class RecordHandler:
             NotYet: what follows it decides what is masked in it, and is not logged yet. Nothing was
                 added.
         """
-        found = self._found
+        known = self.masking.redactor.known if self.masking is not None else 0
         try:
             self._handle(record)
         finally:
-            if self._found != found:
+            if self.masking is not None and self.masking.redactor.known > known:
                 self._state.search_before = self._state.next_seq
-
-    @property
-    def _found(self) -> tuple[int, int]:
-        """What changes if earlier rows may have a secret that is recognized only now."""
-        redactor = self.masking.redactor if self.masking is not None else None
-        return (redactor.known, redactor.left) if redactor is not None else (0, 0)
 
     def _handle(self, record: LogRecord) -> None:
         if record.kind == capture_log.MASKING:  # when the log was emptied says nothing
@@ -247,8 +242,8 @@ class RecordHandler:
         level, key = str(fields.get("redaction")), str(fields.pop(capture_log.MARKER_KEY, ""))
         known = fields.pop(capture_log.SECRETS_KEY, [])
         secrets = dict(zip(known[1::2], known[::2], strict=False))
-        hashes = fields.pop(capture_log.HASHES_KEY, [])
-        self.masking = masking.start(self._log, level, key, secrets, hashes, waits=self._waits)
+        known = RedactorState(key, secrets, hashes=fields.pop(capture_log.HASHES_KEY, []))
+        self.masking = masking.start(self._log, level, known, waits=self._waits)
         fields.update(self._masked_fields(fields))
         state.recording = Recording(
             id=str(fields.get("id", "")),

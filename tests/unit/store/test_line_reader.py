@@ -12,6 +12,7 @@ from acp_proxy.capture import log_format
 from acp_proxy.protocol.framing import LineFramer
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Stream
+from acp_proxy.redaction.redactor import RedactorState
 from acp_proxy.store import line_reader, masking
 from acp_proxy.store.line_reader import ReadLine, read_line
 from acp_proxy.store.log_reader import LogReader
@@ -42,7 +43,7 @@ def read(log: LogReader, *, masked: bool) -> ReadLine:
     """The line as it is stored."""
     record = next(one for one in log.records(0, 1 << 20) if one.kind == log_format.DATA)
     line = next(iter(LineFramer().feed(record.payload, record.offset, 1)))
-    used = masking.start(log, "secrets", "00" * 16, {}, [], waits=False) if masked else None
+    used = masking.start(log, "secrets", RedactorState("00" * 16), waits=False) if masked else None
     return read_line(log, used, Stream.TO_AGENT, line)
 
 
