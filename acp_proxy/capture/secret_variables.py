@@ -13,7 +13,6 @@ _PUBLIC = ("GPG_KEY", "PUBLIC_KEY", "PUB_KEY", "PUBKEY")
 """Endings of names of what anybody may know: a fingerprint, a public key."""
 _WORD = 4
 _LEAST, _MOST = 8, 4096
-DIGEST_SIZE = 16
 
 
 def hashes(environment: "dict[str, str]", key: bytes) -> "list[str]":
@@ -33,7 +32,7 @@ def _line(value: str, key: bytes) -> str:
     for start in range(len(value) - _WORD, -1, -1):  # keys of one kind often begin alike
         word = value[start : start + _WORD]
         if all(c.isalnum() or c in "-_.+=" for c in word):  # written in JSON as it is
-            digest = blake2b(value.encode(), key=key, digest_size=DIGEST_SIZE).hexdigest()
+            digest = blake2b(value.encode(), key=key, digest_size=16).hexdigest()
             return f"{digest} {len(value)} {start} {word}"
     return ""
 

@@ -37,9 +37,6 @@ class HashedSecrets:
             self._by_word.setdefault(number, []).append((int(length), int(start), digest))
             self.longest = max(self.longest, int(length))
 
-    def __bool__(self) -> bool:
-        return bool(self._by_word)
-
     def recognized(self, text: str, places: Places) -> Iterator[str]:
         """Yields the secrets in a text.
 
@@ -49,11 +46,9 @@ class HashedSecrets:
         """
         for number, place in places:
             for length, start, digest in self._by_word.get(number, ()):
-                begin = place - start
-                if begin >= 0 and begin + length <= len(text):
-                    value = text[begin : begin + length]
-                    if self._hash(value) == digest:
-                        yield value
+                begin, end = place - start, place - start + length
+                if begin >= 0 and end <= len(text) and self._hash(text[begin:end]) == digest:
+                    yield text[begin:end]
 
     def _hash(self, value: str) -> str:
         import hashlib  # late, as in `markers`

@@ -183,19 +183,13 @@ sl. dots 100
 v1.0- url 150
 AQ.Ab url 30
 vcp_ alnum 20
-vck_ alnum 20
-vca_ alnum 20
-vci_ alnum 20
-vcr_ alnum 20
 tvly- url 20
 csk- alnum 30
 pa- url 43-43?
 """
-_DIGITS = "0123456789abcdef"
-_BEGINNINGS = {a + b for a in _DIGITS for b in _DIGITS} - {"ed"} | {f"ed{c}" for c in _DIGITS}
-_TWILIO = "".join(
-    f"\nSK{start} hex {32 - len(start)}-{32 - len(start)}" for start in sorted(_BEGINNINGS)
-)
+_PAIRS = [f"{number:02x}" for number in range(256)]
+_STARTS = [*(pair for pair in _PAIRS if pair != "ed"), *(f"ed{c}" for c in "0123456789abcdef")]
+_TWILIO = "".join(f"\nSK{start} hex {32 - len(start)}-{32 - len(start)}" for start in _STARTS)
 """Keys of Twilio: too many words have `sk` in them, and `asked` also a digit of them."""
 _CODED = 6
 """Characters of a prefix that are searched for in base64 as well, at least."""

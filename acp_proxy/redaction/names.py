@@ -38,10 +38,8 @@ _ENDINGS = {
     "connectionstring": "url",
 }
 """The endings of names of secrets, without separators, and the kind of each secret."""
-_LAST_PARTS = {
-    "pass": "password", "auth": "credential", "pw": "password", "otp": "password",
-    "pin": "password", "bearer": "token",
-}  # fmt: skip
+_LAST_PARTS = dict.fromkeys(("pass", "pw", "otp", "pin"), "password")
+_LAST_PARTS |= {"auth": "credential", "bearer": "token"}
 """Endings that count only as a separate word: `DB_PASS`, but not `bypass`."""
 _VARIABLE_ENDINGS = {"key": "key", "session": "cookie"}
 """Endings that count for headers and variables only."""

@@ -66,18 +66,15 @@ class SecretFinder:
         self, text: str, spans: list[MaskedSpan], *, loose: bool
     ) -> list[MaskedSpan]:
         """Returns the spans of a text, with those of secrets in which colours of terminals are."""
-        parts, starts, shifts, at = [], [0], [0], 0
+        starts, shifts = [0], [0]
         for code in _COLOUR.finditer(text):
-            parts.append(text[at : code.start()])
-            at = code.end()
             starts.append(code.start() - shifts[-1])
-            shifts.append(at - starts[-1])
-        plain = "".join([*parts, text[at:]])
+            shifts.append(code.end() - starts[-1])
 
         def place(index: int) -> int:
             return index + shifts[bisect_right(starts, index) - 1]
 
-        found = self.spans_of(self.search(plain, loose=loose))
+        found = self.spans_of(self.search(_COLOUR.sub("", text), loose=loose))
         coloured = (MaskedSpan(place(a), place(b - 1) + 1, new) for a, b, new in found)
         return join_spans([*spans, *coloured])
 
@@ -107,7 +104,7 @@ class SecretFinder:
             seams: where pieces of the text begin.
         """
         places = self.needles.places(one_byte_each(text))
-        if self.hashed and (values := [*self.hashed.recognized(text, places)]):
+        if self.hashed.longest and (values := [*self.hashed.recognized(text, places)]):
             for value in values:
                 self.hashed.markers.add(self.remember(value, "env", named=True))
             places = self.needles.places(one_byte_each(text))

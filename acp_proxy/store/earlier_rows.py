@@ -19,20 +19,12 @@ from acp_proxy.store.row_batch import write_recording
 from acp_proxy.store.schema import MASKED as IS_MASKED
 from acp_proxy.store.views import MASKED
 
-
-def _move(table: str, key: str, place: str, *columns: str, also: str = "") -> str:
-    """Returns SQL that replaces columns by those of the masked rows."""
-    of_row = f"FROM {MASKED}.{table} AS k WHERE k.{place} = {table}.{key}"
-    values = ", ".join(f"{name} = (SELECT k.{name} {of_row})" for name in columns)
-    rows = f"{key} IN (SELECT {place} FROM {MASKED}.{table})"
-    return f"UPDATE main.{table} SET {values}{also} WHERE {rows}"
-
-
-_MOVES = (
-    _move("frame_rows", "seq", "seq", "raw", also=f", flags = flags | {IS_MASKED}"),
-    _move("events", "seq", "seq", "data"),
-    _move("faults_fired", "rowid", "place", "received", "delivered"),
-)
+_COLUMNS = {
+    "frame_rows": ("seq", "seq", ("raw",)),
+    "events": ("seq", "seq", ("data",)),
+    "faults_fired": ("rowid", "place", ("received", "delivered")),
+}
+"""Of each table the key, the same key in the masked rows, and the columns that may be masked."""
 
 
 def mask_earlier(indexer: Indexer, watch: Watch | None = None) -> None:
@@ -86,8 +78,14 @@ def mask_rows(
     """
     rows = MaskedRows(connection, redactor, ("main",))
     rows.mask_again(redactor, until, watch)
-    for statement in _MOVES:
-        connection.execute(statement)
+    for table, (key, place, columns) in _COLUMNS.items():
+        masked = f"FROM {MASKED}.{table} AS k"
+        values = (f"{c} = (SELECT k.{c} {masked} WHERE k.{place} = {table}.{key})" for c in columns)
+        flags = [f"flags = flags | {IS_MASKED}"] if table == "frame_rows" else []
+        sets = ", ".join([*values, *flags])
+        connection.execute(
+            f"UPDATE main.{table} SET {sets} WHERE {key} IN (SELECT {place} {masked})"
+        )
     if recording is not None:
         recording = masked_recording(recording, redactor)
         write_recording(connection, "main", recording)

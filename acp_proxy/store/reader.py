@@ -89,8 +89,6 @@ class RecordingReader(Rows):
         self.unredacted = unredacted
         self._level, self._known, self._watch = level, known or {}, watch
         self._tail: LogTail | None = None
-        self._masked_before = 0
-        """Up to which number rows are masked again that a recorder has written too early."""
         self._recording: Recording | None = None
         self.tables = []
         self._files = contextlib.ExitStack()
@@ -232,7 +230,7 @@ class RecordingReader(Rows):
     def _open_once(self) -> None:
         log_path = Path(f"{self._place}{LOG_SUFFIX}")
         self._tail, self.live, self.masked_rows = None, False, None
-        self._recording = None
+        self._recording, self._masked_before = None, 0
         if self._source is not None or is_text(self.path) or self._should_be_text():
             self._open_text()
             return
@@ -348,7 +346,6 @@ class RecordingReader(Rows):
             from acp_proxy.store.masked_rows import mask
 
             schemas = ("tail", "main") if has_tail else ("main",)
-            self._masked_before = 0
             known = {**self._known}
             if late and late.masking:
                 known |= late.masking.redactor.snapshot().values

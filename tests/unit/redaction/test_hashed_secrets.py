@@ -16,7 +16,7 @@ def recognized(lines: list[str], text: str) -> list[str]:
     """Returns the secrets that are recognized in a text."""
     needles = GrowingNeedles()
     known = HashedSecrets(lines, KEY, needles)
-    return [*known.recognized(text, needles.places(one_byte_each(text)))] if known else []
+    return [*known.recognized(text, needles.places(one_byte_each(text)))]
 
 
 def test_a_hash_is_recognized_in_any_text() -> None:
