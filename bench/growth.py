@@ -43,7 +43,7 @@ MOST = 5.0
 """How many times the time four times the size may take."""
 NOISE_S = 0.2
 """What the larger size takes at least if a ratio is told of it."""
-LIMIT_S = int(os.environ.get("GROWTH_LIMIT", 60))
+LIMIT_S = 60
 """Processor seconds after which a command is killed, and seconds of silence of a replay."""
 _SMALL = 3
 """The size of the recording that is taken for the start."""
@@ -224,7 +224,7 @@ def _become(arguments: list[str], recordings: str, client: _Client | None) -> No
 
     A process that has imported everything already measures the command and not the imports.
     """
-    status = 1
+    status = 70
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))
         for name in [name for name in os.environ if name.startswith("ACP_PROXY")]:
@@ -235,6 +235,7 @@ def _become(arguments: list[str], recordings: str, client: _Client | None) -> No
         for number, descriptor in enumerate((*ends, nothing)):
             os.dup2(descriptor, number)
         os.closerange(3, 256)
+        sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, "r" if not n else "w") for n in range(3))
         sys.argv = ["acp-proxy", *arguments]
         entry.main()
         status = 0
@@ -267,7 +268,7 @@ class _Client:
         reader = threading.Thread(target=self._read)
         reader.start()
         is_patient = True
-        with contextlib.suppress(BrokenPipeError), os.fdopen(self._input, "wb", buffering=0) as pipe:
+        with contextlib.suppress(BrokenPipeError), os.fdopen(self._input, "wb", 0) as pipe:
             for before, line in self._lines:
                 is_patient = is_patient and self._has_come(before)
                 pipe.write(line)

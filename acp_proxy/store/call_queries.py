@@ -128,9 +128,10 @@ def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: in
         first: the first number that counts.
     """
     named = "SELECT seq FROM frames WHERE terminal = ? AND session IS ? AND seq >= ?"
+    # "+" keeps SQLite from the index of methods, by which it would look at all terminals.
     sql = (
         f"SELECT seq FROM ({named} UNION SELECT request_seq FROM exchanges"
-        f" WHERE method = 'terminal/create' AND response_seq IN ({named})"
+        f" WHERE +method = 'terminal/create' AND response_seq IN ({named})"
         " AND request_seq >= ?) ORDER BY seq"
     )
     values = (terminal, session, first)

@@ -1,47 +1,77 @@
 """The work of a command grows with a recording, and not with the square of what it has a lot of.
 
-Work is counted in calls of functions, which are the same on every machine; `make bench` measures
-the processor time of all commands with larger recordings.
+Work is counted in calls of functions, which are as many on every machine. `make bench` measures the
+processor time of all commands with larger recordings.
 """
 
 from __future__ import annotations
 
-import io
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.cli.main import cli
+from tests.commands import run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytest.importorskip("bench.shapes", reason="the bench is not part of what is distributed")
 
-SMALL, LARGE = 40, 160
+SIZES = (10, 40, 160)
+"""How much of its thing a recording has; what the first one costs is the same for all."""
 MOST = 5.0
 """Four times as much takes about four times the work."""
 
-GROWTH = {
-    "show": ("sessions", "open-prompts"),
-}
+GROWTH = [
+    (("show",), "sessions"),
+    (("show",), "open-prompts"),
+    (("check",), "sessions"),
+    (("log",), "batch-reads"),
+    (("stats",), "mixed-ids"),
+    (("transcript",), "batch-prompts"),
+    (("transcript",), "batch-reads"),
+    (("report", "-o", "{new}.html"), "prompt-id"),
+    (("report", "-o", "{new}.html"), "batch-prompts"),
+    (("export", "--format", "pytest", "-o", "{new}"), "open-sessions"),
+    (("export", "--format", "pytest", "-o", "{new}"), "batch-reads"),
+]
 
 
-def calls(path: Path, *arguments: str) -> int:
-    """Runs a command on a recording, and counts the calls of functions that it makes."""
+@pytest.mark.parametrize(
+    ("command", "shape"), GROWTH, ids=lambda it: it if isinstance(it, str) else it[0]
+)
+def test_four_times_as_much_takes_no_more_than_five_times_the_work(
+    command: tuple[str, ...], shape: str, tmp_path: Path
+) -> None:
+    """What is done for each of many things does not look at all the others."""
+    from bench.shapes import write
+
+    work = []
+    for size in SIZES:
+        text = tmp_path / f"{size}.jsonl"
+        write(text, shape, size)
+        run("import", text, "-o", tmp_path / f"{size}.db")
+        words = [word.replace("{new}", str(tmp_path / f"new-{size}")) for word in command]
+        work.append(calls(*words, tmp_path / f"{size}.db"))
+    least, less, more = work
+    assert (more - least) / (less - least) <= (SIZES[2] - SIZES[0]) / (
+        SIZES[1] - SIZES[0]
+    ) * MOST / 4
+
+
+def calls(*arguments: str | Path) -> int:
+    """Runs a command, and counts the calls of functions that it makes."""
     count = 0
 
     def note(_frame: Any, event: str, _argument: Any) -> None:
         nonlocal count
         count += event in ("call", "c_call")
 
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        before = sys.getprofile()
-        sys.setprofile(note)
-        try:
-            cli([word.format(path) for word in arguments], standalone_mode=False)
-        finally:
-            sys.setprofile(before)
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        run(*arguments)
+    finally:
+        sys.setprofile(before)
     return count
