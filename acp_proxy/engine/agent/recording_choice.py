@@ -27,7 +27,7 @@ from acp_proxy.engine.shared.line_rewriter import ANY_BYTES, LineRewriter
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.events import Event
 from acp_proxy.protocol.dialects import FORK
-from acp_proxy.protocol.typed_places import Span, places_of, spans, splice
+from acp_proxy.protocol.typed_places import Place, Span, places_of, spans, splice
 from acp_proxy.protocol.vocabulary import Role
 
 _BLANK = "\0"
@@ -96,7 +96,8 @@ class Candidate:
         changed = {own: new for own, new in names.items() if own != new}
         if not changed:
             return
-        self.replay.state.bindings.sessions.update(changed)
+        for recorded, live in changed.items():
+            self.replay.state.bindings.bind(Place.SESSION, recorded, live)
         rewriter = LineRewriter(Bindings(sessions=changed), rewrite_text=False)
         for place, command in enumerate(self.pending):
             wire = self._wire(command)

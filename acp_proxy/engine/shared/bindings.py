@@ -42,6 +42,8 @@ class Bindings:
     secrets: SecretPairs | None = None
     """Secrets; None if texts with secrets have to be the same."""
     _tables: dict[Place, dict[str, str]] = field(init=False)
+    _changed: set[tuple[Place, str]] | None = field(init=False, default=None, eq=False)
+    """The recorded values that have another live one; None until somebody asks."""
 
     @_tables.default
     def _by_place(self) -> dict[Place, dict[str, str]]:
@@ -72,6 +74,8 @@ class Bindings:
             live: the live one.
         """
         self._tables[place][recorded] = live
+        if self._changed is not None:
+            (self._changed.discard if recorded == live else self._changed.add)((place, recorded))
         if place is Place.TERMINAL:
             self.released.discard(recorded)
 
@@ -87,7 +91,8 @@ class Bindings:
             second: the recorded id of the other.
         """
         live = self.sessions.get(first, first), self.sessions.get(second, second)
-        self.sessions[second], self.sessions[first] = live
+        self.bind(Place.SESSION, second, live[0])
+        self.bind(Place.SESSION, first, live[1])
 
     def recorded_session(self, live: str | None) -> str | None:
         """Returns the recorded id of a live session; the live id itself if it is not bound."""
@@ -107,7 +112,10 @@ class Bindings:
     @property
     def change_anything(self) -> bool:
         """Whether any value differs from the recorded one."""
-        return any(old != new for table in self._tables.values() for old, new in table.items())
+        if self._changed is None:
+            every = self._tables.items()
+            self._changed = {(p, o) for p, table in every for o, n in table.items() if o != n}
+        return bool(self._changed)
 
     def live(self, place: Place, recorded: str) -> str:
         """Returns the live value of a recorded one; the recorded one if it is not bound.
