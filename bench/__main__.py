@@ -14,40 +14,41 @@ from attrs import asdict
 from bench.build import BenchError, Programs, build
 from bench.cases import CASES, Case
 from bench.diffs import FRAMES, measure_diffs
+from bench.growth import COMMANDS, SIZES, run_growth
 from bench.kills import Kill, run_kills
 from bench.pages import FRAMES as PAGE_FRAMES
 from bench.pages import GOALS, measure_pages
 from bench.report import HEADER, Rounds, as_json, number, rows, table
+from bench.shapes import SHAPES
 from bench.subjects import PROXY, Subject, measure, subjects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 KILLS = 100
-NAMES = (*(case.name for case in CASES), "diff", "report", "kills")
+NAMES = (*(case.name for case in CASES), "diff", "report", "growth", "kills")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("names", nargs=-1, metavar="[NAME]...", type=click.Choice(NAMES))
 @click.option("--rounds", default=5, show_default=True, type=click.IntRange(1))
-@click.option(
-    "--only", metavar="NAME,...", help=f"Of {', '.join(NAMES)}; all but kills by default."
-)
 @click.option("--quick", is_flag=True, help="A tenth of everything, to try the bench itself.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Every figure, as JSON.")
 @click.option("--kills", type=click.IntRange(1), help=f"Kill this often. [asked for: {KILLS}]")
 @click.option("--seed", type=int, help="Of the moments of the kills; by default a new one.")
 def main(
+    names: Sequence[str],
     rounds: int,
-    only: str | None,
     quick: bool,
     json_file: Path | None,
     kills: int | None,
     seed: int | None,
 ) -> None:
-    """Measure acp-proxy against a direct pipe and against a C program that only copies."""
-    names = only.split(",") if only else [name for name in NAMES if name != "kills"]
-    if unknown := [name for name in names if name not in NAMES]:
-        raise click.BadParameter(f"expected {', '.join(NAMES)}, got {', '.join(unknown)}")
+    """Measure acp-proxy against a direct pipe and against a C program that only copies.
+
+    NAME is what to measure; without any, all but the kills.
+    """
+    names = names or [name for name in NAMES if name != "kills"]
     if "kills" in names:
         kills = kills or KILLS
     try:
@@ -64,6 +65,9 @@ def main(
         _run_diffs(rounds, results, quick=quick)
     if "report" in names:
         failed |= _run_pages(rounds, results, quick=quick)
+    if "growth" in names:
+        sizes = (SIZES[0] // 10, SIZES[1] // 10) if quick else SIZES
+        results["growth"] = run_growth(list(SHAPES), list(COMMANDS), sizes)
     if kills:
         failed |= _run_kills(programs, kills, seed, results)
     if json_file:
