@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from acp_proxy.capture.options import RecordOptions
     from acp_proxy.capture.relay import Relay
 
-_MOST_YOUNG = 50_000
+_MOST_YOUNG = 100_000
 """Objects after which the garbage collector looks for garbage; a short command makes fewer, nearly
-all of which stay until it ends. With Python's own 700 it would look fifty times."""
+all of which stay until it ends. With Python's own 700 it would look a hundred times."""
 
 
 def main() -> None:

@@ -40,7 +40,9 @@ def assert_printed(meta: dict[str, Any], recording: Path) -> None:
     (checked,) = check["recordings"]
     assert meta["summary"] == summary
     assert meta["stats"] == {**stats, "waterfall": None}
-    assert meta["check"] == {"checked": True, "findings": checked["findings"]}
+    found = [(one["rule"], one["by"], one["seq"], one["text"]) for one in checked["findings"]]
+    shown = meta["summary"]["problems"]
+    assert [(one["rule"], one["by"], one["seq"], one["text"]) for one in shown] == found
     steps = [said("stats", recording, "--turn", str(turn["id"])) for turn in stats["turns"]]
     assert meta["waterfalls"] == [one["waterfall"] for (one,) in steps]
 
@@ -76,11 +78,11 @@ def assert_problems(summary: dict[str, Any], exchanges: list[tuple[int, int | No
     ends = [turn["end_seq"] for turn in summary["turns"] if turn["end_seq"] is not None]
     for problem in summary["problems"]:
         seqs = set(problem["seqs"])
-        match problem["kind"]:
-            case "error":
+        match problem["rule"]:
+            case "answer.error":
                 assert seqs & errors
-            case "unanswered":
+            case "wait.unanswered":
                 assert seqs & missing
-            case "late-update":
-                assert min(seqs) > min(ends)
-    assert summary["problem_counts"] == Counter(it["kind"] for it in summary["problems"])
+            case "turn.update-late":
+                assert problem["seq"] > min(ends)
+    assert summary["problem_counts"] == Counter(it["rule"] for it in summary["problems"])

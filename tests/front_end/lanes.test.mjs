@@ -163,7 +163,7 @@ test("a line that was made up begins in the proxy, and waits there if it is late
   ]);
 });
 
-test("late updates are those that the diagnosis names", () => {
-  const problems = [{ kind: "late-update", seqs: [2, 3] }, { kind: "unanswered", seqs: [1] }];
+test("late updates are those that break a rule about the end of a turn", () => {
+  const problems = [{ rule: "turn.update-late", seq: 2 }, { rule: "cancel.update-after", seq: 3 }, { rule: "wait.unanswered", seq: 1 }];
   assert.deepEqual([...lateUpdates(new FakeRecording([{}, {}, {}], { problems }))], [1, 2]);
 });

@@ -11,7 +11,7 @@ const ROWS = [
   { seq: 5, t_ns: 7, stream: "to-client", kind: "notification", turn: 1, run: -1, tool_call: "c", session: "t", line: "" },
   { seq: 7, t_ns: 9, stream: "to-client", kind: "error", method: "session/prompt", turn: 1, request_seq: 3, response_seq: 7, tone: "trouble", size: 1, cells: ["no", "7", null, [{ rule: "late" }]], line: "last" },
 ];
-const META = { summary: { problems: [{ severity: "problem", seqs: [3, 7], text: "it fails" }, { severity: "remark", seqs: [4], text: "slow" }] }, check: { findings: [{ seq: 4, text: "no id", severity: "error" }, { seq: 1, text: "a hint", severity: "info" }] } };
+const META = { summary: { problems: [{ severity: "error", seq: 3, text: "it fails" }, { severity: "warning", seq: 4, text: "no id" }, { severity: "info", seq: 1, text: "a hint" }] } };
 
 async function recordingOf(rows = ROWS, options = { meta: META }) {
   // A length in bytes is not one in characters.
@@ -59,9 +59,9 @@ test("a frame has the members of the JSON, an event its own", async () => {
   assert.equal((await recording.frame(1)).rpc_id, "7");
 });
 
-test("problems are rows with sentences; neither remarks nor hints nor error answers are", async () => {
+test("findings are rows with sentences; neither hints nor error answers are", async () => {
   const { recording } = await recordingOf();
-  assert.deepEqual([...recording.problems], [[1, [{ text: "it fails", severity: "problem" }]], [2, [{ text: "no id", severity: "error" }]]] );
+  assert.deepEqual([...recording.problems], [[1, [{ text: "it fails", severity: "error" }]], [2, [{ text: "no id", severity: "warning" }]]] );
 });
 
 test("cells are read once, and who asked for them now hears when they are there", async () => {

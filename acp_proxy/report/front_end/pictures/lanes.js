@@ -77,7 +77,7 @@ export function openSpans(recording) {
  */
 export function lateUpdates(recording) {
   const problems = /** @type {{rule: string, seq: number}[]} */ (recording.meta.summary.problems);
-  const late = problems.filter((problem) => problem.rule === "turn.update-late");
+  const late = problems.filter(({ rule }) => rule === "turn.update-late" || rule === "cancel.update-after");
   return new Set(late.map(({ seq }) => recording.rowOf(seq)));
 }
 
