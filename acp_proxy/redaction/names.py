@@ -54,8 +54,8 @@ _HARMLESS_ENDINGS = (
     "maxtoken", "mintoken", "firsttoken", "lasttoken", "prevtoken", "previoustoken",
     "currenttoken", "nextpagetoken",
     # Keys that are public, and words that end like "key".
-    "publickey", "pubkey", "primarykey", "foreignkey", "sortkey", "partitionkey", "cachekey",
-    "hotkey", "monkey", "donkey", "turkey", "whiskey", "hockey", "jockey",
+    "publickey", "pubkey", "gpgkey", "primarykey", "foreignkey", "sortkey", "partitionkey",
+    "cachekey", "hotkey", "monkey", "donkey", "turkey", "whiskey", "hockey", "jockey",
     # Switches.
     "nopassword", "nocookie", "notoken",
 )  # fmt: skip
@@ -64,8 +64,8 @@ _SEPARATORS = str.maketrans("", "", "-_. ")
 _PART = re.compile(r"[A-Z]?[a-z0-9]+$|[A-Z0-9]+$")
 _HARMLESS_VARIABLES = {
     # Variables.
-    "_", "ci", "colorterm", "columns", "debug", "display", "editor", "force_color", "home",
-    "hostname", "lang", "language", "lines", "logname", "log_level", "manpath", "no_color",
+    "_", "ci", "colorterm", "columns", "debug", "display", "editor", "force_color", "gpg_key",
+    "home", "hostname", "lang", "language", "lines", "logname", "log_level", "manpath", "no_color",
     "node_env", "oldpwd", "pager", "path", "pathext", "pwd", "pythondontwritebytecode",
     "pythonhashseed", "pythonioencoding", "pythonpath", "pythonunbuffered", "pythonutf8",
     "rust_backtrace", "rust_log", "shell", "shlvl", "systemroot", "temp", "term",

@@ -46,6 +46,7 @@ def test_a_variable_may_be_a_key() -> None:
     assert not is_secret_name("sig")
     assert not is_secret_name("DESIGN_SIGIL", variable=True)
     assert not is_secret_name("PUBLIC_KEY", variable=True)
+    assert not is_secret_name("GPG_KEY", variable=True)
 
 
 def test_the_kind_of_a_name() -> None:
@@ -57,5 +58,5 @@ def test_the_kind_of_a_name() -> None:
 
 def test_harmless_variables() -> None:
     """Harmless variables are recognized in any case, with all variables of the locale."""
-    assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "node_env"]))
+    assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "GPG_KEY"]))
     assert not is_harmless_variable("OPENAI_API_KEY")
