@@ -22,7 +22,7 @@ class Expressions:
         self.pem_body = re.compile(r"(?:[^-]++|-(?!----))*")
         self.base64_lines = re.compile(r"(?:[A-Za-z0-9+/=\s]++|\\+[nr])*")
         self.base64 = re.compile(r"[A-Za-z0-9+/=]{20}")
-        self.telegram = re.compile(r":(AA[\w-]{0,40})", re.ASCII)
+        self.telegram = re.compile(r":AA[\w-]{0,33}", re.ASCII)
         self.scheme = re.compile(r"(?:bearer|basic)[ \t]{1,4}", re.IGNORECASE)
         self.credential = re.compile(r"[A-Za-z0-9._~+/-]*=*")
         self.user_info = re.compile(
@@ -58,9 +58,8 @@ class Expressions:
         }
         self.escaped = re.compile(r"""[^"'`\\\r\n]{0,4096}""")
         self.line = re.compile(r"""[^"'`\r\n\\]{0,4096}""")
-        self.connection = re.compile(
-            r"(?:server|data source|host|uid|user id)[ ]?=[^;]{0,100};[^\n]{0,200}$", re.IGNORECASE
-        )
+        before = "server|data source|host|uid|user id"
+        self.connection = re.compile(rf"(?i:{before}) ?=[^;]{{0,99}};[^\n]{{0,200}}$")
         self.escape = re.compile(r"(?:\\[nrt]?|%[0-9A-Fa-f]{0,2}|\x1b(?:\[[0-9;]*m?)?)$")
         self.before = re.compile(r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*m)$")
 

@@ -88,10 +88,8 @@ class LineScan:
                 spans.append(MaskedSpan(value.start(1), value.end(1), marker))
             self._edits += edits_in(decoded, string.start, join_spans(spans))
         elif treatment is Treatment.ADDRESS:
-            spans = join_spans(
-                [*finder.spans(decoded.text, loose=True), *finder.address(decoded.text)]
-            )
-            self._edits += edits_in(decoded, string.start, spans)
+            spans = finder.spans(decoded.text, loose=True) + finder.address(decoded.text)
+            self._edits += edits_in(decoded, string.start, join_spans(spans))
         elif treatment is Treatment.PRIVATE:
             finder.spans(decoded.text, loose=False)
             spans = [MaskedSpan(0, len(decoded.text), blanked(decoded.text))]

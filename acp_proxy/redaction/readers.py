@@ -158,18 +158,14 @@ def _read_signature(search: Search, start: int) -> Found | None:
 
 def _read_telegram(search: Search, start: int) -> Found | None:
     """Reads the token of a Telegram bot after the number of the bot."""
-    match = expressions().telegram.match(search.text, start)
-    if match is None or not search.text[max(0, start - 8) : start].isdigit():
-        return None
-    if match.end() == len(search.text):
+    text, end = search.text, expressions().telegram.match(search.text, start).end()  # type: ignore[union-attr]
+    if end == len(text):
         search.leave_open(start)
-    end = match.start(1) + _TELEGRAM
-    is_whole = end == match.end() or (end < match.end() and end in search.seams)
-    return Found(match.start(1), end, "token") if is_whole else None
+    is_over = not text[end : end + 1].isalnum() or end in search.seams
+    is_token = is_over and end == start + 36 and text[max(0, start - 8) : start].isdigit()
+    return Found(start + 1, end, "token") if is_token else None
 
 
-_TELEGRAM = 35
-"""Characters of the token of a Telegram bot, after the number of the bot and a colon."""
 _SAMPLE_PASSWORDS = {"password", "pass", "pw", "passwd", "pwd", "secret", "token"}
 
 

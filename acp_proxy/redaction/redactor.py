@@ -19,7 +19,6 @@ from typing import Any
 
 from attrs import define, field
 
-from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.protocol.updates import CHUNKS
@@ -29,12 +28,12 @@ from acp_proxy.redaction.edits import (
     Edits,
     MaskedSpan,
     Pieces,
-    apply_to_pieces,
     blanked,
     edits_in,
     merge_edits,
     move,
     replaced,
+    without_mending,
 )
 from acp_proxy.redaction.json_strings import Decoded
 from acp_proxy.redaction.line_scan import LineScan
@@ -215,7 +214,7 @@ class Redactor:
         if stream is Stream.STDERR:
             edits += self._edits_of_text(pieces())
         elif not scan.walk.is_json:
-            edits = _without_mending(pieces, [*edits, *self._edits_of_text(pieces())])
+            edits = without_mending(pieces, [*edits, *self._edits_of_text(pieces())])
         return edits
 
     def changed(self, stream: Stream, raw: bytes) -> Edits:
@@ -385,23 +384,6 @@ class Redactor:
 
 
 _WINDOW, _OVERLAP = 1 << 20, 16 << 10
-
-
-def _without_mending(pieces: Pieces, edits: list[Edit]) -> list[Edit]:
-    """Returns the edits of a line that is not JSON, changed if it were JSON with them.
-
-    A line that is no message would become one if all that makes it none were masked. What is longer
-    than `_WINDOW` is left as it is.
-    """
-    merged = list(merge_edits(edits))
-    masked = b""
-    for piece in apply_to_pieces(pieces(), tuple(merged)):
-        masked += piece
-        if len(masked) > _WINDOW:
-            return merged
-    if merged and json_or_none(masked) is not None:
-        merged[-1] = merged[-1]._replace(new=merged[-1].new + rb"\x")
-    return merged
 
 
 def _head(pieces: Iterable[bytes]) -> bytes:

@@ -88,10 +88,9 @@ class SecretFinder:
             value, place = part[part.lastindex or 0], part.span(part.lastindex or 0)
             if is_plain(value) or MARKER.search(value) or _REFERENCE.fullmatch(value):
                 continue
-            is_key = is_random(value)
-            marker = (
-                self.remember(value, "url", named=True) if is_key else self.markers.of("url", value)
-            )
+            if is_random(value):
+                self.remember(value, "url", named=True)
+            marker = self.values.markers.get(value) or self.markers.of("url", value)
             spans.append(MaskedSpan(*place, marker))
         return spans
 

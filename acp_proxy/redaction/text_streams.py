@@ -11,6 +11,7 @@ from acp_proxy.redaction.edits import MaskedSpan, join_spans
 from acp_proxy.redaction.markers import HASH_SIZE, MARKER
 from acp_proxy.redaction.open_ends import ends_open
 from acp_proxy.redaction.pieces import Piece, PieceReader
+from acp_proxy.redaction.search import Search
 from acp_proxy.redaction.secret_finder import SecretFinder
 
 CONTEXT = 32
@@ -115,20 +116,10 @@ class TextStreams:
         if not (searched.places or self._is_thorough or spans or is_open):
             self._keep(piece.key, (_context(joined, self._size), []))
             return []
-        tail = self._finder.tail(searched)
-        if tail < end:
-            for more in self._following(piece.key, following):
-                if _is_seam(joined, more):
-                    seams.append(len(joined))
-                joined += more
-                searched = self._finder.search(joined, loose=False, seams=seams)
-                tail = self._finder.tail(searched)
-                if tail >= end or len(joined) > end + _MOST_TEXT:
-                    break
+        searched = self._read_on(piece.key, searched, end, seams, following)
+        joined, tail = searched.text, self._finder.tail(searched)
         found = self._finder.spans_of(searched)
-        if (
-            seams and searched.places
-        ):  # what is whole in the piece must not hide behind the text around it
+        if seams and searched.places:  # what the piece has must not hide behind what is around it
             alone = self._finder.spans(piece.text, loose=False)
             found += [MaskedSpan(begin + a, begin + b, new) for a, b, new in alone]
         if not (found or spans) and tail >= end:
@@ -137,6 +128,30 @@ class TextStreams:
         if tail < end == len(joined):
             found += self._cut_off(joined, tail)
         known = [MaskedSpan(begin + a, begin + b, new) for a, b, new in spans]
+        own, later = self._divided(known, found, begin, end)
+        self._keep(piece.key, (_context(joined[:end], self._size), later))
+        return own
+
+    def _read_on(
+        self, key: str, searched: Search, end: int, seams: list[int], following: Following
+    ) -> Search:
+        """Searches a text with its following pieces, until no secret that begins in it is open."""
+        if self._finder.tail(searched) >= end:
+            return searched
+        joined = searched.text
+        for more in self._following(key, following):
+            if _is_seam(joined, more):
+                seams.append(len(joined))
+            joined += more
+            searched = self._finder.search(joined, loose=False, seams=seams)
+            if self._finder.tail(searched) >= end or len(joined) > end + _MOST_TEXT:
+                break
+        return searched
+
+    def _divided(
+        self, known: list[MaskedSpan], found: list[MaskedSpan], begin: int, end: int
+    ) -> tuple[list[MaskedSpan], list[tuple[int, int, str]]]:
+        """Returns the spans to be masked in a piece, from its begin, and in later ones."""
         own, later = [], []
         for span in join_spans([*known, *found]):
             if span.end > begin and span.start < end:
@@ -153,8 +168,7 @@ class TextStreams:
             if span.end > end:
                 new = span.new if span.start >= end else ""
                 later.append((max(span.start - end, 0), span.end - end, new))
-        self._keep(piece.key, (_context(joined[:end], self._size), later))
-        return own
+        return own, later
 
     def _keep(self, key: str, stream: StreamEnd) -> None:
         streams = self.kept
