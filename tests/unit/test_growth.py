@@ -25,7 +25,6 @@ MOST = 5.0
 
 GROWTH = [
     (("show",), "sessions"),
-    (("show",), "open-prompts"),
     (("check",), "sessions"),
     (("log",), "batch-reads"),
     (("stats",), "mixed-ids"),
@@ -48,16 +47,16 @@ def test_four_times_as_much_takes_no_more_than_five_times_the_work(
     from bench.shapes import write
 
     work = []
-    for size in SIZES:
-        text = tmp_path / f"{size}.jsonl"
-        write(text, shape, size)
-        run("import", text, "-o", tmp_path / f"{size}.db")
-        words = [word.replace("{new}", str(tmp_path / f"new-{size}")) for word in command]
-        work.append(calls(*words, tmp_path / f"{size}.db"))
-    least, less, more = work
-    assert (more - least) / (less - least) <= (SIZES[2] - SIZES[0]) / (
-        SIZES[1] - SIZES[0]
-    ) * MOST / 4
+    for size in (SIZES[0], *SIZES):  # the first time is not counted: much is imported only then
+        directory = tmp_path / f"{len(work)}"
+        directory.mkdir()
+        write(directory / "growth.jsonl", shape, size)
+        run("import", directory / "growth.jsonl", "-o", directory / "growth.db")
+        words = [word.replace("{new}", str(directory / "new")) for word in command]
+        work.append(calls(*words, directory / "growth.db"))
+    _, least, less, more = work
+    allowed = (SIZES[2] - SIZES[0]) / (SIZES[1] - SIZES[0]) * MOST / 4
+    assert (more - least) / (less - least) <= allowed
 
 
 def calls(*arguments: str | Path) -> int:

@@ -271,3 +271,16 @@ def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
     (one, two), whole = times(recorder)
     assert (one.duration_ns, two.duration_ns) == (MS, MS)
     assert whole == WholeTime(SECOND + MS, 2 * MS, 2 * HOUR + 2 * MS + 3 * MS)
+
+
+def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
+    """However many requests are open, what a turn waits for is known without them."""
+
+    class Unread(dict[int, Any]):
+        def values(self) -> Any:
+            raise AssertionError
+
+    turn = running_from(0)
+    wait_for(turn, Part.OTHER, Part.FILES)
+    turn.waits = Unread(turn.waits)
+    assert turn.pass_time(10) == (Part.FILES, 10)
