@@ -108,7 +108,12 @@ class ReplaySchedule:
         return self._expected.get(key)
 
     def expected_like(self, kind: str, method: str | None) -> Iterator[Step]:
-        """Yields the messages of a kind and method that have not come, in recorded order."""
+        """Yields the messages that have not come, in recorded order; of no abandoned lane.
+
+        Args:
+            kind: their kind.
+            method: their method.
+        """
         found = self._expected_like.get((kind, method), {}).values()
         return (step for step in found if not self.lanes[step.lane].abandoned)
 
