@@ -153,7 +153,7 @@ def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
         first_divergence=_first_divergence(report),
         ending=_ending(report) if code else None,
     )
-    return verdict if report.check is None else _with_findings(verdict, report.check)
+    return verdict if report.check is None else _with_findings(verdict, report.check, "warning")
 
 
 def _exit_code(command: click.Command, words: list[str], collector: Callable[[Any], object]) -> int:
@@ -231,14 +231,19 @@ def _leave(signum: int, _: object) -> None:
 _PERFORM = {"verify": _verify, "check": _check, "faults sweep": _sweep}
 
 
-def _with_findings(verdict: JobVerdict, checked: "CheckedRecording") -> JobVerdict:
-    """Adds what a check has found that is not known, the worst first."""
+def _with_findings(
+    verdict: JobVerdict, checked: "CheckedRecording", least: str = "info"
+) -> JobVerdict:
+    """Adds what a check has found that is not known and severe enough, the worst first."""
+    from acp_proxy.conformance.report import is_failing
     from acp_proxy.forms import converter
-    from acp_proxy.inspection.findings import in_order
+    from acp_proxy.inspection.findings import Severity, in_order
 
-    found = in_order(one for one in checked.findings if not one.known)[:MOST_FINDINGS]
-    listed = tuple(converter.unstructure(one) for one in found)
-    return evolve(verdict, broken=sum(checked.counts.values()), findings=listed)
+    counts = checked.counts.items()
+    severe = {name: n for name, n in counts if is_failing(Severity(name), least)}
+    found = in_order(f for f in checked.findings if not f.known and f.severity in severe)
+    listed = tuple(converter.unstructure(one) for one in found[:MOST_FINDINGS])
+    return evolve(verdict, broken=sum(severe.values()), findings=listed)
 
 
 def _was_killed(report: "VerifyReport") -> bool:

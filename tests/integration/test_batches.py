@@ -161,6 +161,7 @@ def test_shards_are_equal_to_one_run_also_if_one_is_killed(
     for verdicts in (once, twice):  # an agent has failed already that recovers
         for one in verdicts.values():
             del one["attempt"]
+            del one["broken"], one["findings"]  # the number of an exit is that of a moment
     assert twice == once
     assert found_in(twice) == expected
 

@@ -192,18 +192,19 @@ def test_one_change_is_named_and_nothing_else(
 def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
     verify: Verifier, tmp_path: Path, options: tuple[str, ...], code: int
 ) -> None:
-    """Also if the agent broke it when it was recorded; what the client breaks does not count."""
+    """It is told in any case, also if the agent broke it when it was recorded."""
     answer = '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
     path = tmp_path / "talk.jsonl"
     lines = ['-> #0 initialize {"protocolVersion": 1}', f"<- {answer}", "<- | a log line"]
     path.write_bytes(b"".join(text_form_of([*lines, "== client leaves"])))
     found = verify.here(path, shell(f"read line; echo '{answer}'; echo a log line"), *options)
     assert found.code == code
+    assert "✗ frame.not-json by the agent: #" in found.stdout
+    assert found.report["is_checked"] == bool(options)
     if not options:
-        assert found.report["check"] is None
+        assert found.report["verdict"] == "clean"
         return
     assert found.report["verdict"] == "broken-rules"
-    assert "✗ frame.not-json by the agent: #" in found.stdout
     assert "the agent broke rules of the protocol: " in found.stderr
     assert {one["rule"] for one in found.report["check"]["findings"]} >= {"frame.not-json"}
     failed = [case for case in ET.fromstring(found.junit) if case.find("failure") is not None]

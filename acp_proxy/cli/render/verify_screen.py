@@ -147,7 +147,9 @@ def conclude(
             word = str(old.path) if settings.word == "latest" else settings.word
             reporters.append(RuleHint((word, str(new.path))))
     report_diff(found, reporters)
-    if settings.is_checked or any(checked.counts.values()):
+    if settings.is_checked or any(
+        checked.counts[one] for one in (Severity.ERROR, Severity.WARNING)
+    ):
         for line in short_text(checked):
             say(line)
     if found.ending and (forced := _forced_end(new)) is not None:

@@ -18,7 +18,7 @@ DIRECTORY = Path(__file__).parents[2] / "data" / "foreign_logs" / "excerpts"
 EXCERPTS = json.loads((DIRECTORY / "index.json").read_text(encoding="utf-8"))
 _READ = [one for one in EXCERPTS if "refused" not in one]
 _REFUSED = [one for one in EXCERPTS if "refused" in one]
-_SECTIONS = ("problems", "remarks", "broken rules", "stderr  (1 line)")
+_SECTIONS = ("findings", "stderr  (1 line)")
 
 
 @pytest.fixture(scope="module")
@@ -83,23 +83,14 @@ def test_an_excerpt_without_messages_is_refused_in_one_line(
     assert not list(home.glob(f"{excerpt['file']}*"))
 
 
-def test_the_rules_that_an_excerpt_breaks_are_in_its_headline(home: Path) -> None:
-    """Not those that only inform, nor where errors are worse, nor in a recording of many frames."""
+def test_what_is_wrong_in_an_excerpt_is_in_its_headline(home: Path) -> None:
+    """How much of each severity, and that hints alone are no problem."""
     names = ("lines-in-fence", "out-in-comments", "no-version")
     said = {}
     for name in names:
         found = next(one for one in EXCERPTS if one["file"] == name)
         imported(found, home, "-o", str(home / f"again-{name}.db"))
         said[name] = run("inspect", "show", f"again-{name}", home=home).stdout.splitlines()[0]
-    assert said["lines-in-fence"].endswith("  imported  1 broken rule")
-    assert said["out-in-comments"].endswith("  imported  no problems in what was imported")
-    assert said["no-version"].endswith("  imported  ✗ 1 problem")
-
-
-def test_a_long_import_is_not_checked_by_show(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show has to be quick; `inspect check` is there for it."""
-    found = next(one for one in EXCERPTS if one["file"] == "lines-in-fence")
-    imported(found, home, "-o", str(home / "long.db"))
-    assert "broken rules" in run("inspect", "show", "long", home=home).stdout
-    monkeypatch.setattr("acp_proxy.cli.commands.inspect.show._MOST_CHECKED", 2)
-    assert "broken rule" not in run("inspect", "show", "long", home=home).stdout
+    assert said["lines-in-fence"].endswith("  imported  1 warning")
+    assert said["out-in-comments"].endswith("  imported  no problems in what was imported, 1 info")
+    assert said["no-version"].endswith("  imported  ✗ 1 error, 2 warnings")

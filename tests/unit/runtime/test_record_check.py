@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.conformance import checker
+from acp_proxy.conformance import judgement
 from acp_proxy.runtime.record_check import report_findings
 from tests.judged import text_form_of
 from tests.log_writer import record_conversation
@@ -33,7 +33,7 @@ def test_a_check_that_takes_too_long_is_left_behind(
 ) -> None:
     """Then the command is named that does it."""
     path, done = record_conversation(tmp_path / "x.db"), threading.Event()
-    monkeypatch.setattr(checker, "check", lambda _: done.wait(60))
+    monkeypatch.setattr(judgement, "check_whole", lambda _: done.wait(60))
     report_findings(path, time.monotonic() + 0.05)
     done.set()
     assert capfd.readouterr().err == (
