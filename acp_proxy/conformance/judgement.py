@@ -20,6 +20,7 @@ from acp_proxy.inspection.diagnosis.summary import (
     summarize,
     with_rules,
 )
+from acp_proxy.inspection.diagnosis.unanswered import UNANSWERED
 from acp_proxy.inspection.diagnosis.values import Extent, Summary
 from acp_proxy.inspection.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order
 from acp_proxy.inspection.message_pass import Watch
@@ -122,6 +123,8 @@ def summarize_whole(
     summary = summarize(reader, context=context)
     result = check_whole(reader, most=most, context=context)
     findings, _ = merged(result, chosen)
+    if summary.finding_counts.get(UNANSWERED, 0) > LISTED:  # it counts them all
+        findings = [one for one in findings if one.rule not in _UNANSWERED]
     rules = 0 if most == 0 else len(looked_at(chosen, result.dialect, result.unchecked))
     extent = Extent(rules, result.frames, result.is_whole, result.last_seq)
     return with_rules(summary, findings, extent, listed)

@@ -12,7 +12,7 @@ from acp_proxy.protocol.peers import Stream
 _TO_AGENT, _TO_CLIENT = Stream.TO_AGENT, Stream.TO_CLIENT
 TO_CLIENT_METHODS = (
     "session/update", "session/request_permission", "fs/", "terminal/", "elicitation/",
-    "mcp/connect", "mcp/disconnect",
+    "mcp/connect", "mcp/disconnect", "auth/status_update",
 )  # fmt: skip
 """Methods of the agent; one that ends in a slash stands for all that begin with it."""
 TO_AGENT_METHODS = (

@@ -128,6 +128,8 @@ def test_a_turn_distributes_all_of_its_time(happened: list[tuple[str, int]]) -> 
             turn.has_spoken = True
         elif what in waiting:
             del turn.waits[WAITING.index(Part(what))]
+            turn.awaited[Part(what)] -= 1
         else:
             turn.waits[WAITING.index(Part(what))] = asked, Part(what), t_ns
+            turn.awaited[Part(what)] += 1
     assert sum(turn.spent.values()) == turn.now_ns

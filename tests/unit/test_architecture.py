@@ -89,7 +89,6 @@ TESTED_BY = {
     "inspection/searching/*": "property/test_search.py",
     "protocol/*": "unit/protocol/test_connection.py",
     "redaction/assignments": "unit/redaction/test_patterns.py",
-    "redaction/expressions": "unit/redaction/test_patterns.py",
     "redaction/key_formats": "unit/redaction/test_patterns.py",
     "redaction/readers": "unit/redaction/test_patterns.py",
     "redaction/randomness": "unit/redaction/test_patterns.py",

@@ -35,7 +35,9 @@ from acp_proxy.wording import counted, duration
 _MOST_TURNS = 5
 """How many of the first turns are shown, and of the last ones; a few more are shown whole."""
 _MOST = 5
-"""Sessions, questions, and findings of one kind."""
+"""Sessions, questions, and findings about the conversation of one kind."""
+_MOST_CASES = 3
+"""Cases of one broken rule."""
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
 _SPARE_OF_TURN = (4, 5, 3)
@@ -295,14 +297,12 @@ def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
     for group in by_rule(summary.findings):
         rule, is_conversation = group[0].rule, group[0].group in CONVERSATION
         listed = sum(one.rule == rule for one in summary.findings)
-        count = len(group) + summary.finding_counts[rule] - listed
-        shown = group[: _MOST if is_conversation else 1]
+        shown = group[: _MOST if is_conversation else _MOST_CASES]
         for finding in shown:
-            times = f", {count:,} ×" if not is_conversation and count > 1 else ""
             text = finding.text if is_conversation else f"{_where(finding)}{finding.text}"
-            page.finding(finding.severity, text, f"  [{finding.rule} {finding.whose}{times}]")
-        if is_conversation and count > _MOST:
-            text = f"... and {count - _MOST:,} more of this kind: acp-proxy check {name}"
+            page.finding(finding.severity, text, f"  [{rule} {finding.whose}]")
+        if more := len(group) + summary.finding_counts[rule] - listed - len(shown):
+            text = f"... and {more:,} more of this kind: acp-proxy check {name}"
             page.wrap(piece("    "), piece(text, Ink.FAINT))
     if summary.checked.rules and not summary.checked.is_whole:
         text = f"rules were checked up to #{summary.checked.last_seq:,}: acp-proxy check {name}"

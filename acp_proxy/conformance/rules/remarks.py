@@ -124,7 +124,7 @@ def sessions_are_found(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
     if session is None or not session.opened or session.closed_seq or not _LOST.search(said):
         return
     text = f"the agent does not find the session {shown(name)}, which it has opened itself"
-    yield Breach(f"{text}: {shown(message, _LINE)}", (session.seq, seen.request.seq))
+    yield Breach(f"{text}: {shown(said, _LINE)}", (session.seq, seen.request.seq))
 
 
 @rule("auth.error-code", answers=(*OPENING, PROMPT))

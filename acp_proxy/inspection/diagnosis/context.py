@@ -138,7 +138,7 @@ class DiagnosisContext:
     @cached_property
     def is_cut(self) -> bool:
         """Whether the agent left by itself or the recorder died, so that nobody waits any more."""
-        if self.live or self.client_end is not None or self.recording.lost("ending"):
+        if self.live or self.client_end is not None or not self.recording.has_all_answers:
             return False
         return self.first_end is not None or self.recording.state != "complete"
 

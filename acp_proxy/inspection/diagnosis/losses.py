@@ -74,16 +74,16 @@ def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
         what = request_text(answer.method, seq, lines.get(seq))
         text = f"fault {answer.rule} kept the answer to {what} back (#{answer.response_seq})"
         yield Finding(EFFECT, Severity.WARNING, FAULT, answer.response_seq, text, (seq,))
-    told = {answer.rule for answer in lost} | _told_elsewhere(context)
+    reported = {answer.rule for answer in lost} | _reported_with_effects(context)
     for rule in read_rules(context.reader) if context.faults.any_fired else []:
-        if rule.effects and plain(rule.name) not in told:
+        if rule.effects and plain(rule.name) not in reported:
             seq = min(rule.seqs, default=0)
             what, more = "; ".join(rule.effects), tuple(one for one in rule.seqs if one != seq)
             text = f"fault {plain(rule.name)} {what}"
             yield Finding(EFFECT, Severity.WARNING, FAULT, seq, text, more)
 
 
-def _told_elsewhere(context: DiagnosisContext) -> set[str | None]:
+def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
     """The rules that are told with a request, an error or the end that they caused."""
     exit_ = next(iter(context.of_kind("exit")), None)
     ended = None if exit_ is None else context.faults.that_ended(exit_.seq)

@@ -79,7 +79,7 @@ def _prompt(
     related = () if end is None else (end.seq,)
     later = context.prompt_after(turn)
     if later is not None:
-        judged = _Judgement(AGENT)
+        judgement = _Judgement(AGENT)
         text = f"{what} {never}; the client went on with session/prompt (#{later.prompt_seq})"
     elif _asked_within(context, turn) is not None:
         return None  # the agent cannot answer before its own request is answered
@@ -88,8 +88,8 @@ def _prompt(
         running = context.running_calls(turn.id, turn.prompt_seq)
         how = _how_long(context, turn, silent_ns, running)
         text = f"{what} {never}; {how}{_until(context, turn)}"
-        judged = _blame(context, silent_ns, running)
-    return _finding(turn.prompt_seq, text, related, judged, rule)
+        judgement = _blame(context, silent_ns, running)
+    return _finding(turn.prompt_seq, text, related, judgement, rule)
 
 
 def _request(
@@ -115,14 +115,14 @@ def _request(
         if cancel is not None and request.awaited == Party.PERSON:
             text += f", though the turn was cancelled (#{cancel})"
         return _finding(request.seq, text, related, _Judgement(CLIENT), rule)
-    judged = _blame(context, request.waited_ns, {})
+    judgement = _blame(context, request.waited_ns, {})
     if request.method in INITIALIZE and context.first_of_agent is None:
         program = launcher(context)
         reason, line = stderr_line(context)
         if program is not None and (reason is not None or not line or line.startswith("npm ")):
-            judged = _Judgement(ENVIRONMENT, said=line)
+            judgement = _Judgement(ENVIRONMENT, said=line)
             text = f"{text}; {program} never started it"
-    return _finding(request.seq, text, related, judged, rule)
+    return _finding(request.seq, text, related, judgement, rule)
 
 
 def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, str]) -> _Judgement:
@@ -141,14 +141,20 @@ def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, 
 
 
 def _finding(
-    seq: int, text: str, related: tuple[int, ...], judged: _Judgement, rule: str | None
+    seq: int, text: str, related: tuple[int, ...], judgement: _Judgement, rule: str | None
 ) -> Finding:
     if rule is not None:
         text = f"{text}, because of fault {rule}"
         return Finding(UNANSWERED, Severity.WARNING, FAULT, seq, text, related)
-    said = f'; stderr says "{judged.said}"' if judged.said else ""
+    said = f'; stderr says "{judgement.said}"' if judgement.said else ""
     return Finding(
-        UNANSWERED, judged.severity, judged.by, seq, f"{text}{said}", related, judged.unblamed
+        UNANSWERED,
+        judgement.severity,
+        judgement.by,
+        seq,
+        f"{text}{said}",
+        related,
+        judgement.unblamed,
     )
 
 
