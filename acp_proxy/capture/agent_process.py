@@ -2,9 +2,10 @@
 
 import fcntl
 import os
-from _signal import SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM
+from _signal import SIGKILL
 
 from acp_proxy.capture.latch import Latch
+from acp_proxy.capture.log_format import STOPPING
 from acp_proxy.capture.process_groups import OwnGroup, Program, has_terminal
 
 TYPE_CHECKING = False
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
 OUTPUT_PIPE = 1 << 18
 """Bytes. The system's 64 KiB stall an agent that streams small frames at every switch of processes.
 A larger pipe would take more than 512 KB from an agent whose client does not read."""
-
-
-STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
-"""The signals on which we stop; all others are only passed on."""
 
 
 class AgentProcess:

@@ -7,6 +7,7 @@ chunk is its bytes; that of most others is fields.
 
 import os
 import struct
+from _signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM
 
 MAGIC = b"\xf5acp"
 HEADER = struct.Struct("<4sBBxxIQ")
@@ -35,6 +36,9 @@ MADE = 13  # a line that a rule made up, which is the parts before
 EFFECT = 14  # what a rule did that is no line; fields: rule, action and what belongs to it
 MASKING = 15  # first in an emptied log: what masking the rest has to know, as JSON
 LAST_KIND = MASKING
+
+STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
+"""The signals on which a recorder stops; all others are only passed on."""
 
 MARKER_KEY = "marker_key"
 """The field of ``START`` with the key of the markers that replace secrets; only the log has it."""

@@ -10,7 +10,6 @@ import time
 from _signal import SIGCONT, SIGINT, SIGKILL, SIGQUIT, SIGTTIN, sigwait
 from _thread import allocate_lock, stack_size, start_new_thread
 
-from acp_proxy.capture.agent_process import STOPPING
 from acp_proxy.capture.latch import Latch
 from acp_proxy.capture.log_format import (
     CLOSE,
@@ -18,6 +17,7 @@ from acp_proxy.capture.log_format import (
     NOTE,
     SIGNAL,
     STDERR,
+    STOPPING,
     TO_AGENT,
     TO_CLIENT,
     Log,

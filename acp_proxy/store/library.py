@@ -117,6 +117,9 @@ def read_listed(
             recording, prompt, masked = reader.recording, first_prompt(reader, _MOST_OF_PROMPT), 0
             if not (unredacted or recording.redaction in LEVELS):
                 recording, prompt, masked = _mask_start(reader, _MOST_OF_PROMPT)
+                if findings and find is not None:  # they quote messages, so all lines are masked
+                    with RecordingReader(path) as masking:
+                        (findings, waiting), why_unchecked = _find(masking, find)
             return ListedRecording(
                 path,
                 recording,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from acp_proxy.capture.agent_process import STOPPING
+from acp_proxy.capture.log_format import STOPPING
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.store.rows import Rows

@@ -25,7 +25,7 @@ def test_findings_are_printed_at_the_end(record: Recorder, tmp_path: Path) -> No
     assert talk.wait() == 3
     path = talk.recording.path
     lines = talk.stderr.decode().splitlines()
-    assert lines[0].startswith("acp-proxy: 1 error, ")
+    assert lines[0].startswith("acp-proxy: 2 errors, ")
     assert 'acp-proxy: ✗ frame.not-json by the agent: #4: a line is not JSON: "a log line"' in lines
     assert lines[-1] == f"acp-proxy: `acp-proxy check {path}` has all of it"
     assert len(lines) <= 20

@@ -175,7 +175,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
     assert [(one["rule"], one["severity"], one["by"], one["seq"]) for one in found] == [
         ("answer.error", "info", None, 12),
         ("wait.unanswered", "info", None, 16),
-        ("agent.ended", "info", "agent", 23),
+        ("agent.ended", "info", None, 23),
     ]
     assert good == {
         "path": str(path),

@@ -55,7 +55,7 @@ def test_the_first_screen(tmp_path: Path) -> None:
     assert (
         run("inspect", "show", path).stdout
         == f"""\
-story  (c0ffee000001)  complete  ✗ 4 errors, 1 warning, 6 infos
+story  (c0ffee000001)  complete  ✗ 3 errors, 1 warning, 7 infos
 file        {path}
 command     agent --acp
 directory   /srv/project
@@ -83,19 +83,19 @@ findings
 expected string, got nothing  [rpc.schema-params by the agent]
   ✗ #11 fs/read_text_file: fs/read_text_file needs the capability fs.readTextFile, which the \
 client does not offer  [fs.read-capability by the agent]
-  ✗ #16 session/set_mode: the mode "code" is set, but there are no modes  [mode.not-listed by the \
-client]
   ✗ #17: a line is not JSON: "not json"  [frame.not-json by the agent]
   ! #20: the stream ended in the middle of a line  [frame.unterminated by the agent]
   - fs/read_text_file was answered with error -32001: no such file (#12)  [answer.error nobody to \
 blame: the error does not say whose fault it is]
   - client waits for agent: session/set_mode "code" (#16), 4 ms, never answered  [wait.unanswered \
 nobody to blame: the client left while the agent was at work]
-  - the agent exited with 3 (#23)  [agent.ended by the agent]
+  - the agent exited with 3 (#23)  [agent.ended nobody to blame: its client had left]
   - #3 initialize: the answer to initialize has no agentCapabilities  [init.capabilities by the \
 agent]
   - #12 fs/read_text_file: error code -32001 is reserved, and version 1 does not define it  \
 [rpc.error-code-reserved by the client]
+  - #16 session/set_mode: the mode "code" is set, but none is listed  [mode.not-listed by the \
+client]
   - #18: a line is blank  [frame.blank-line by the agent]
 
 stderr  (1 line)
@@ -291,10 +291,10 @@ def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
             recorder.to_client(update(f"s-{n}", "agent_message_chunk", content=text("late")))
     out = run("inspect", "show", recorder.path).stdout
     assert len(out.splitlines()) < 60
-    assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 1 error, 600 warnings, 300 infos\n")
+    assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 301 errors, 600 warnings, 300 infos\n")
     assert "\n  ... and 295 more\n" in out
     assert "\n  ...   and 290 more\n" in out
-    assert "[turn.update-late by the agent, 300 ×]" in out
+    assert "... and 297 more of this kind: acp-proxy check" in out
     assert "question 4\n" in out
     assert "question 295\n" in out
     assert "question 5\n" not in out
