@@ -352,9 +352,3 @@ def check(
         UnreadableRecording: the file is damaged, or locked.
     """
     return Checker(reader, dialect, chosen, schemas).read(watch, most)
-
-
-def worst(findings: Sequence[Finding]) -> Severity | None:
-    """Returns the worst severity of findings; None if there are none."""
-    present = {finding.severity for finding in findings}
-    return next((severity for severity in SEVERITIES if severity in present), None)

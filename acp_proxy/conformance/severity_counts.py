@@ -1,5 +1,6 @@
 """How many rules recordings break, for a list of them."""
 
+import time
 from pathlib import Path
 
 from acp_proxy.conformance.choice import chosen_rules
@@ -18,6 +19,7 @@ def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
     """
     try:
         with RecordingReader(path, unredacted=unredacted) as reader:
-            return reported(reader, check_whole(reader), chosen_rules((), ())).counts
+            found = check_whole(reader, now_ns=time.monotonic_ns())
+            return reported(reader, found, chosen_rules((), ())).counts
     except UnreadableRecording:
         return None

@@ -46,7 +46,7 @@ def test_four_times_as_much_takes_no_more_than_five_times_the_work(
     """What is done for each of many things does not look at all the others."""
     from bench.shapes import write
 
-    work = []
+    work: list[int] = []
     for size in (SIZES[0], *SIZES):  # the first time is not counted: much is imported only then
         directory = tmp_path / f"{len(work)}"
         directory.mkdir()
