@@ -32,6 +32,8 @@ class LostAnswer(NamedTuple):
     request_seq: int
     response_seq: int
     rule: str
+    is_broken: int
+    """1 for an answer that arrived, but not as JSON."""
 
 
 class FaultedFrames:
@@ -177,9 +179,11 @@ def lost_answers(rows: Rows, most: int) -> list[LostAnswer]:
         most: the largest count.
     """
     sql = (
-        "SELECT e.method, e.request_seq, e.response_seq, f.fault FROM exchanges AS e"
-        " JOIN frames AS f ON f.seq = e.response_seq"
-        f" WHERE f.fault IS NOT NULL AND f.delivered = 'none' ORDER BY e.id LIMIT {most}"
+        "SELECT e.method, e.request_seq, e.response_seq, f.fault, f.delivered != 'none' AS broken"
+        " FROM exchanges AS e JOIN frames AS f ON f.seq = e.response_seq"
+        " WHERE f.fault IS NOT NULL AND (f.delivered = 'none' OR EXISTS (SELECT 1 FROM faults_fired"
+        " WHERE seq = f.seq AND received IS NOT NULL AND NOT json_valid(CAST(delivered AS TEXT))))"
+        f" ORDER BY e.id LIMIT {most}"
     )
     return [LostAnswer(*row.values()) for row in rows.query(sql)]
 

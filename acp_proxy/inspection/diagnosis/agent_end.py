@@ -62,7 +62,10 @@ def empty_recording(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds a recording that has ended and in which neither side sent anything."""
     is_over = not context.live and context.recording.state != "incomplete"
     exit_ = next(iter(context.of_kind("exit")), None)
-    failed = exit_ is not None and (exit_.data.get("code") != 0 or "signal" in exit_.data)
+    failed = exit_ is not None and (
+        "reason" in exit_.data
+        or (context.client_end is None and (exit_.data.get("code") != 0 or "signal" in exit_.data))
+    )
     if is_over and not failed and not context.reader.count():
         seq = 0 if exit_ is None else exit_.seq
         text, why = "no message was sent in either direction", "both sides were silent"
@@ -71,7 +74,8 @@ def empty_recording(context: DiagnosisContext) -> Iterator[Finding]:
 
 def _incomplete(context: DiagnosisContext) -> Finding:
     seqs = tuple(context.cut) or (context.events[-1].seq if context.events else 0,)
-    text = f"the recording ends{_amid(context).lstrip(',') or ' before any message'}"
+    amid = _amid(context, "the agent").lstrip(",")
+    text = f"the recording ends{amid or ' before any message'}"
     why = "the recorder was killed, or could not write any more"
     return Finding("recording.incomplete", Severity.ERROR, None, seqs[0], text, seqs[1:], why)
 
@@ -156,11 +160,11 @@ def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedE
     return None
 
 
-def _amid(context: DiagnosisContext) -> str:
+def _amid(context: DiagnosisContext, who: str = "it") -> str:
     """Returns a phrase with the turns and requests that the end cut, and the running tool calls."""
     turns = context.cut_turns
     if not turns:
-        return context.cut_requests_text()
+        return context.cut_requests_text(who)
     first = turns[0]
     prompt = quoted_prompt(context, first)
     where = f", in the middle of turn {first.id} (prompt{prompt} #{first.prompt_seq})"

@@ -156,13 +156,18 @@ class DiagnosisContext:
         asked = (one.seq for one in self.unanswered if one.direction == "to-agent")
         return sorted({*asked, *(turn.prompt_seq for turn in self.cut_turns)})
 
-    def cut_requests_text(self) -> str:
-        """Returns a phrase with the first request that the agent left unanswered, if any."""
+    def cut_requests_text(self, who: str) -> str:
+        """Returns a phrase with the first request that the agent left unanswered, if any.
+
+        Args:
+            who: a word for the agent.
+        """
         if not self.cut:
             return ""
         first = next(one for one in self.unanswered if one.seq == self.cut[0])
         more = f" and {counted(len(self.cut) - 1, 'other')}" if len(self.cut) > 1 else ""
-        return f" before it answered {plain(first.method or 'a request')[:80]} (#{first.seq}){more}"
+        method = plain(first.method or "a request")[:80]
+        return f" before {who} answered {method} (#{first.seq}){more}"
 
     @cached_property
     def first_of_agent(self) -> TimedFrame | None:

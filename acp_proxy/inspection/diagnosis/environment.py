@@ -59,6 +59,8 @@ _REASONS = (
 LOGIN_OR_NETWORK = tuple(reason for reason, _ in _REASONS[:3])
 """Reasons for which a request that the agent has taken can fail."""
 _NO_AGENT = _REASONS[-1][0]
+_POINTER = "complete log of this run"
+"""What npm says at the end, where it does not say what has failed."""
 _PATTERNS = [(reason, re.compile(pattern, re.IGNORECASE)) for reason, pattern in _REASONS]
 
 
@@ -78,6 +80,7 @@ def stderr_line(context: DiagnosisContext) -> tuple[str | None, str]:
     """
     lines = [plain(raw.decode(errors="replace")).strip()
              for raw in last_stderr_lines(context.reader, _LINES, _SIZE)]  # fmt: skip
+    lines = [line for line in lines if _POINTER not in line] or lines
     for line in reversed(lines):
         if (reason := outside_reason(line)) is not None:
             return reason, line

@@ -73,6 +73,8 @@ def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
         seq = answer.request_seq
         what = request_text(answer.method, seq, lines.get(seq))
         text = f"fault {answer.rule} kept the answer to {what} back (#{answer.response_seq})"
+        if answer.is_broken:
+            text = f"fault {answer.rule} broke #{answer.response_seq}, the answer to {what}"
         yield Finding(EFFECT, Severity.WARNING, FAULT, answer.response_seq, text, (seq,))
     reported = {answer.rule for answer in lost} | _reported_with_effects(context)
     for rule in read_rules(context.reader) if context.faults.any_fired else []:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import sqlite3
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -228,6 +230,46 @@ def test_an_empty_recording_is_no_clean_one(chat: LogWriter) -> None:
     """An agent that ends well without any message was never talked to."""
     chat.event(capture_log.EXIT, code=0)
     assert judged(chat) == [("recording.empty", "error", None)]
+
+
+def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path: Path) -> None:
+    """The client closed its end or stopped the agent, whose exit is then no failure."""
+    with LogWriter(tmp_path / "closed.db") as closed:
+        closed.event(capture_log.END, capture_log.TO_AGENT, reason="end of file")
+        closed.event(capture_log.EXIT, code=1)
+        assert judged(closed) == [("recording.empty", "error", None), ("agent.ended", "info", None)]
+    with LogWriter(tmp_path / "stopped.db") as stopped:
+        stopped.event(capture_log.SIGNAL, signal=signal.SIGTERM, name="SIGTERM", action="passed on")
+        stopped.event(capture_log.EXIT, signal=signal.SIGTERM, name="SIGTERM")
+        assert judged(stopped) == [("recording.empty", "error", None)]
+
+
+def test_where_npm_keeps_its_log_is_not_what_failed(chat: LogWriter) -> None:
+    """The line before says it; the last one names a file."""
+    chat.to_agent(INITIALIZE)
+    stderr(chat, "npm error 404 'nobody@*' is not in this registry.")
+    stderr(chat, "npm error A complete log of this run can be found in: /root/1-debug-0.log")
+    chat.event(capture_log.EXIT, code=1)
+    assert judged(chat) == [("agent.ended", "error", "environment")]
+    assert words(chat).endswith(
+        """stderr says "npm error 404 'nobody@*' is not in this registry.\""""
+    )
+
+
+def test_an_answer_that_a_fault_broke_is_named(chat: LogWriter) -> None:
+    """What reached the client is no JSON, so that it waits for the answer still."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(result(2, stopReason="end_turn"))
+    leaves(chat)
+    chat.close()
+    chat.finish()
+    with contextlib.closing(sqlite3.connect(chat.path)) as connection:
+        row = (7, "half", "truncate", b'{"jsonrpc"', b'{"json\n')
+        connection.execute("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?)", row)
+        connection.execute("UPDATE frame_rows SET fault = 'half' WHERE seq = 7")
+        connection.commit()
+    assert words(chat) == 'fault half broke #7, the answer to session/prompt "go" (#6)'
 
 
 @pytest.mark.parametrize("line", ["I looked at the usage of proxy.py", "41 tests passed", ""])
