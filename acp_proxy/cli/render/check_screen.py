@@ -114,11 +114,13 @@ def _limits(page: RecordingPage, one: CheckedRecording) -> None:
     texts = [*one.notes]
     if one.live:
         texts.append("it is still being recorded: what comes later was not checked")
+    if one.recording.state == "incomplete" and not one.live:
+        texts.append("the recorder was killed, or could not write any more: the end is missing")
     if one.unread:
         large = counted(len(one.unread), "frame")
         texts.append(f"{large} too large to be decoded, of which only the envelope was checked")
     if one.by_faults:
-        texts.append(f"{counted(one.by_faults, 'finding')} left out, since a fault made them")
+        texts.append(f"{counted(one.by_faults, 'finding')} left out, made by a fault")
     for number, text in enumerate(texts):
         page.row("" if number else "limits", text)
 

@@ -173,7 +173,9 @@ def _course(page: RecordingPage, summary: Summary) -> None:
     page.row("terminals", tally(summary.terminals, "created"))
     silence = summary.longest_silence
     if silence is not None and silence.length_ns >= _SILENCE_NS:
-        page.row("silence", f"at the longest {silence_text(silence, summary.recording.step_ns)}")
+        end = " until now" if summary.live else " to the end"
+        text = silence_text(silence, summary.recording.step_ns, end)
+        page.row("silence", f"at the longest {text}")
     _errors(page, summary)
 
 

@@ -273,17 +273,18 @@ def waiting_for(waiting: Sequence[CurrentWait]) -> str:
     return f"waiting for {article} {first.awaited} for {duration(length)}"
 
 
-def silence_text(silence: Silence, step_ns: int = 0) -> str:
+def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
     """Returns who was silent, for how long, where, and what it had to answer.
 
     Args:
         silence: the silence.
         step_ns: the steps in which times are known; see `duration`.
+        end: a phrase for the end of a silence that nothing has ended.
     """
     length = duration(silence.length_ns, step_ns)
     request = silence.request
     turn = f" in turn {request.turn}" if request.turn is not None else ""
-    until = f" to #{silence.to_seq}" if silence.to_seq is not None else ""
+    until = f" to #{silence.to_seq}" if silence.to_seq is not None else end
     what = f"{plain(request.method or '')} #{request.seq}"
     return (
         f"the {silence.party.value} sent nothing for {length}{turn},"

@@ -111,6 +111,22 @@ def test_a_conversation_that_failed_fails_the_check(
     assert f"✗ {rule}  " in found.stdout
 
 
+def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path) -> None:
+    """Also where nothing is wrong with what there is."""
+    path = written(tmp_path / "x.jsonl", [*HANDSHAKE, "== recorder is killed"])
+    found = run("check", path)
+    assert found.exit_code == 3
+    assert "nothing is wrong" in found.stdout
+    assert "limits      the recorder was killed" in found.stdout
+
+
+def test_a_recorder_that_was_killed_says_whose_answer_is_missing(tmp_path: Path) -> None:
+    """It is the agent that has not answered, and not the recording."""
+    path = written(tmp_path / "x.jsonl", [HANDSHAKE[0], "== recorder is killed"])
+    text = "the recording ends before the agent answered initialize (#1)"
+    assert text in [one["text"] for one in findings(path)]
+
+
 def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
     """It is not known whether the request was answered."""
     lines = ["== an excerpt begins", *HANDSHAKE, REUSED[2]]

@@ -446,3 +446,26 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
         "Read a.py",
         "toolu_01ABCDEFGHJK0123456789XyZ",
     )
+
+
+@pytest.mark.parametrize(("closed", "end"), [(True, "to the end"), (False, "until now")])
+def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
+    tmp_path: Path, closed: bool, end: str
+) -> None:
+    """The findings count until the client gave up, which may be earlier."""
+    recorder = LogWriter(tmp_path / "x.db")
+    handshake(recorder)
+    recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))
+    recorder.t_ns += 4_000 * MS
+    if closed:
+        recorder.event(capture_log.END, capture_log.TO_AGENT, reason="end of file")
+        recorder.t_ns += 500 * MS
+        recorder.event(capture_log.EXIT, code=0)
+        recorder.close()
+        recorder.abandon()
+    assert (
+        f", from #4 {end}, with session/new #4 unanswered"
+        in run("inspect", "show", recorder.path).stdout
+    )
+    if not closed:
+        recorder.abandon()
