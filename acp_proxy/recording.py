@@ -94,9 +94,10 @@ class Origin:
     @property
     def title(self) -> str:
         """What the source is called where people read it."""
-        return "a plain log" if self.source == "lines" else self.source
+        return _TITLES.get(self.source, self.source)
 
 
+_TITLES = {"lines": "a plain log", "acpx": "a stream in the form of acpx"}
 _ORIGIN_KINDS: dict[str, Any] = {
     "source": str, "lost": (list, tuple), "resolution_ns": (int, type(None)),
     "inferred_directions": int, "inferred_times": int, "skipped": int,

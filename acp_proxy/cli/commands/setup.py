@@ -185,7 +185,10 @@ def _agents(
             if machine.find(row[1][0]) is not None
         ]
     if not agents:
-        raise Refusal(f"{title} has no agent that can be recorded, and PATH has no known one;"
+        has_none = f"{title} has no agent that can be recorded"
+        if found.files and not found.client.owns_files:
+            has_none = f"{found.path}, which is only searched, names no known agent"
+        raise Refusal(f"{has_none}, and PATH has no known one;"
                       f" name one, such as --agent opencode, or give its command, such as"
                       f" `acp-proxy setup {found.client.name} -- python agent.py`")  # fmt: skip
     if is_one and len(agents) > 1:

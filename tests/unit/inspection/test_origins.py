@@ -70,6 +70,13 @@ def test_the_reason_is_said() -> None:
     assert why_no_times(gaps) == "no times of turns: in a plain log messages may be missing"
 
 
+def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:
+    """Its form has nothing of its own but messages, which others have written down, too."""
+    origin = Origin("acpx", lost=("times",))
+    head = dict(origin_rows(a_recording(origin)))["imported"]
+    assert head.startswith("from a stream in the form of acpx on 2025-01-01")
+
+
 def test_the_head_says_what_was_imported() -> None:
     """Where from, how fine the times are, what was inferred, skipped and lost."""
     origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)

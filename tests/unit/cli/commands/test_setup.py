@@ -255,6 +255,18 @@ def test_an_agent_of_ones_own_is_recorded(
     assert written == shown
 
 
+def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) -> None:
+    """They may have an agent that no list of known agents has."""
+    (home / "bin/opencode").unlink()
+    file = home / ".config/nvim/init.lua"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('require("codecompanion").setup({ commands = { "mine", "--acp" } })')
+    found = f"{file}, which is only searched, names no known agent"
+    assert found in refusal(home, "codecompanion")
+    file.unlink()
+    assert "CodeCompanion has no agent that can be recorded" in refusal(home, "codecompanion")
+
+
 def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
     """The table has their path, and stderr the reason."""
     (home / ZED).write_text("{bad")
