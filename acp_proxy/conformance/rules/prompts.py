@@ -23,6 +23,12 @@ _STOP_REASONS = {
     V1: frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}),
     DRAFT: frozenset({"end_turn", "cancelled", "max_tokens", "error"}),
 }
+LOST = re.compile(
+    r"(?:session|thread|conversation)\b.{0,60}\b(?:not found|does ?n.t exist|unknown|no longer)"
+    r"|(?:no such|unknown|invalid|no) (?:session|thread|conversation)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What an error says of a session that is not there."""
 _OF_SESSION = re.compile(rb"(?i:\bsession(?:[ _]?id)?\b(?!/))")
 _BINARY = ("image", "audio", "resource")
 _WITH_CONTENT = (
@@ -41,7 +47,8 @@ def baseline_is_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     """Finds "invalid params" for a prompt of text and resource links alone.
 
     The prompt must be right in all else, so that nothing but its blocks can be the reason. Where
-    the opening of the session is missing, an error that speaks of the session may be right.
+    the opening of the session is missing, an error that speaks of the session may be right. That
+    an open session is not found is told by ``session.lost``.
     """
     request = seen.request
     if not seen.is_error or seen.message.error_code != -32602 or request is None:
@@ -50,7 +57,9 @@ def baseline_is_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
     if session is None or session.closed_seq is not None or not isinstance(blocks, list):
         return
     is_plain = request.params.keys() <= {"sessionId", "prompt", "_meta"} and _is_baseline(blocks)
-    is_of_session = _OF_SESSION.search(encode_json(seen.value["error"])) and not session.opened
+    error = encode_json(seen.value["error"])
+    is_told = not session.opened or LOST.search(error.decode())
+    is_of_session = _OF_SESSION.search(error) and is_told
     if is_plain and not is_of_session and talk.other_turn(seen.session, seen.done.turn) is None:
         yield Breach("a prompt of text and resource links is refused as invalid", (request.seq,))
 

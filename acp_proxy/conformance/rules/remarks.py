@@ -11,6 +11,7 @@ from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import ANY, rule, turn_rule
 from acp_proxy.conformance.rule_memory import TurnText
+from acp_proxy.conformance.rules.prompts import LOST
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.values import Breach
 from acp_proxy.conformance.wording import shown
@@ -24,11 +25,6 @@ _LONGEST, _LEAST, _LINE = 20_000, 20, 300
 """Characters of a turn's text that are kept, of a text that is noticed twice, and of a line."""
 _AGAIN = 3
 """The same line in so many turns, one after the other, is remarkable."""
-_LOST = re.compile(
-    r"(?:session|thread|conversation)\b.{0,60}\b(?:not found|does ?n.t exist|unknown|no longer)"
-    r"|(?:no such|unknown|invalid|no) (?:session|thread|conversation)",
-    re.IGNORECASE | re.DOTALL,
-)
 _NUMBER = re.compile(r"\d+")
 _FAILURE = re.compile(
     r"\W*(?:\w+ ){0,2}error\b|\W*failed to\b|\W*(?:invalid|missing) api key|\W*please run /login"
@@ -121,7 +117,7 @@ def sessions_are_found(seen: CheckedMessage, talk: Conversation) -> Iterator[Bre
     data = seen.error.get("data")
     session = talk.session(name)
     said = f"{message} {data}" if data else message
-    if session is None or not session.opened or session.closed_seq or not _LOST.search(said):
+    if session is None or not session.opened or session.closed_seq or not LOST.search(said):
         return
     text = f"the agent does not find the session {shown(name)}, which it has opened itself"
     yield Breach(f"{text}: {shown(said, _LINE)}", (session.seq, seen.request.seq))

@@ -151,6 +151,13 @@ def test_what_is_base64(data: str, *, is_right: bool) -> None:
     assert judge([line], SESSION) == [line, *([] if is_right else ["   prompt.base64 by client"])]
 
 
+def test_a_session_that_the_agent_lost_is_not_a_prompt_that_it_refuses() -> None:
+    """The error is found once, as that of the session."""
+    line = '-> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "hi"}]}'
+    lost = '<- #2 error {"code": -32602, "message": "Unknown session s"}'
+    assert judge([line, lost], SESSION) == [line, lost, "   session.lost by agent"]
+
+
 def test_a_prompt_with_a_fault_may_be_refused() -> None:
     """Only a prompt that is right in all else must be accepted."""
     for member in ('"prompt": [{"type": "text"}]', '"prompt": [], "mode": 7', '"prompt": "hi"'):
