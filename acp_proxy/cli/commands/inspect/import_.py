@@ -121,7 +121,7 @@ def import_(
 
     Prints the path of each database. Existing files are never changed: if NAME.db is there, the
     database is NAME-2.db, and a line on standard error reports it. If a line cannot be read, its
-    number is reported and no database is made.
+    number is reported and no database is made; only a last message that is cut off is left out.
     """
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")
