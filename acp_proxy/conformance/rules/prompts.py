@@ -58,8 +58,8 @@ def baseline_is_taken(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
         return
     is_plain = request.params.keys() <= {"sessionId", "prompt", "_meta"} and _is_baseline(blocks)
     error = encode_json(seen.value["error"])
-    is_told = not session.opened or LOST.search(error.decode())
-    is_of_session = _OF_SESSION.search(error) and is_told
+    is_unknown = not session.opened or LOST.search(error.decode())
+    is_of_session = _OF_SESSION.search(error) and is_unknown
     if is_plain and not is_of_session and talk.other_turn(seen.session, seen.done.turn) is None:
         yield Breach("a prompt of text and resource links is refused as invalid", (request.seq,))
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from acp_proxy.capture.log_format import TO_CLIENT
 from acp_proxy.conformance.severity_counts import counts_of
 from tests.commands import run
 from tests.judged import text_form_of
-from tests.log_writer import record_conversation
+from tests.log_writer import LogWriter, record_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,3 +37,12 @@ def test_a_list_has_them_if_it_is_asked_to(tmp_path: Path) -> None:
     assert [entry["broken_rules"] for entry in entries] == [counts_of(path), None]
     (entry, _) = map(json.loads, run("list", "--json", tmp_path).stdout.splitlines())
     assert entry["broken_rules"] is None
+
+
+def test_a_row_that_was_checked_begins_with_what_a_check_found(tmp_path: Path) -> None:
+    """A broken rule marks it as `show` does, though nothing is wrong with the conversation."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(TO_CLIENT, b"a log line\n")
+        recorder.end()
+    assert run("list", tmp_path).stdout.splitlines()[1].startswith(" ")
+    assert run("list", "--check", tmp_path).stdout.splitlines()[1].startswith("✗ ")

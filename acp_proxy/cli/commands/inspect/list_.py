@@ -270,8 +270,10 @@ def _cells(
     first = next((one for one in entry.findings or () if one.severity != Severity.INFO), None)
     is_sick = first is not None and first.severity == Severity.ERROR
     trouble = Ink.TROUBLE if is_sick and code != "0" else None
-    mark = cell("!" if entry.has_faults or first is not None else "", Ink.STDERR)
-    if is_sick:
+    counts = broken or {}
+    may_be = entry.has_faults or first is not None or counts.get("warning")
+    mark = cell("!" if may_be else "", Ink.STDERR)
+    if is_sick or counts.get("error"):
         mark = cell("✗", Ink.TROUBLE)
     return [
         mark,
