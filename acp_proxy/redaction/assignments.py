@@ -29,7 +29,8 @@ def read_assignment(search: Search, place: int) -> Found | None:
         return None
     if after + 24 > len(text) and expressions().open_name.fullmatch(text, after):
         search.leave_open(start)
-    for begin in (start, *(seam for seam in search.seams if start < seam <= place)):
+    seams = search.seams and [seam for seam in search.seams if start < seam <= place]
+    for begin in (start, *seams):
         name, start = text[begin:after], begin
         bare = name.lstrip("-.")
         variable = bare.isupper() or text[max(0, start - 1) : start] in ("?", "&")

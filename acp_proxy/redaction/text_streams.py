@@ -5,7 +5,7 @@ masked. If the end of a piece may be the beginning of a secret, the pieces that 
 """
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from acp_proxy.redaction.edits import MaskedSpan, join_spans
 from acp_proxy.redaction.markers import HASH_SIZE, MARKER
@@ -23,6 +23,11 @@ _SEAM = 24
 _MOST_TEXT = 16 << 10
 """How many characters of the following pieces are searched together with a piece, at most."""
 _MOST_LINES = 400
+"""How many lines are read for that, at most, when many secrets that begin have not ended."""
+_MOST_PIECES = 4000
+"""How many are read before that: a private key of 3,200 characters may come by letters."""
+_SEARCHED_AT_ONCE = 256
+"""From so many characters on, a text that grows is not searched again at each piece."""
 _MOST_STREAMS = 256
 
 
@@ -62,6 +67,7 @@ class TextStreams:
         self._finder = finder
         self._is_thorough = is_thorough
         self._ahead = PieceReader()
+        self._most_lines = _MOST_PIECES
         self._size = max(CONTEXT, min(finder.hashed.longest, _LONGEST_CONTEXT))
 
     def passes(self, key: str, text: str) -> bool:
@@ -138,14 +144,21 @@ class TextStreams:
         """Searches a text with its following pieces, until no secret that begins in it is open."""
         if self._finder.tail(searched) >= end:
             return searched
-        joined = searched.text
-        for more in self._following(key, following):
+        joined, due, count = searched.text, 0, 0
+        for more in chain(self._following(key, following), ("",)):
+            count += 1
             if _is_seam(joined, more):
                 seams.append(len(joined))
             joined += more
+            if more and len(joined) < due:
+                continue
+            due = len(joined) + max(0, len(joined) - _SEARCHED_AT_ONCE) // 8
             searched = self._finder.search(joined, loose=False, seams=seams)
             if self._finder.tail(searched) >= end or len(joined) > end + _MOST_TEXT:
                 break
+        else:
+            if count > _MOST_LINES:  # secrets that do not end must not take long
+                self._most_lines = max(_MOST_LINES, self._most_lines // 2)
         return searched
 
     def _divided(
@@ -185,7 +198,7 @@ class TextStreams:
 
     def _following(self, key: str, following: Following) -> Iterator[str]:
         """Yields the pieces of a text that follow, up to a line that is not an update."""
-        for raw in islice(following(), _MOST_LINES):
+        for raw in islice(following(), self._most_lines):
             piece = self._ahead.read(raw)
             if piece is not None and piece.key == key:
                 yield piece.text
@@ -202,7 +215,7 @@ def _may_join(left: str, text: str) -> bool:
 
 def _is_seam(left: str, text: str) -> bool:
     """Whether two texts are one word where they join, so that each may be a word by itself."""
-    return bool(left) and bool(text) and not (left[-1].isspace() or text[0].isspace())
+    return text != "" and not text[0].isspace() and left != "" and not left[-1].isspace()
 
 
 _MARKER_END = 2 * HASH_SIZE + 2

@@ -118,6 +118,29 @@ def test_a_key_is_masked_whatever_stands_around_its_pieces(key: str, size: int) 
         assert "[redacted:" in shown
 
 
+BODY = "".join(f"aZ{n:03}kQx7" for n in range(220))
+LONG = (
+    f"eyJhbGciOiJIUzI1NiJ9.eyJz{BODY}.dozjgNryP4J3jVmNHl0w5N",
+    f"-----BEGIN PRIVATE KEY-----\n{BODY}\n-----END PRIVATE KEY-----",
+)
+
+
+@pytest.mark.parametrize("key", LONG, ids=["token", "private key"])
+def test_a_long_key_in_many_pieces_is_masked(key: str) -> None:
+    """A key in more pieces than lines are read for one that does not end is masked to its end."""
+    redactor, shown = Redactor(RedactorState("00")), ""
+    pieces = [key[at : at + 3] for at in range(0, len(key), 3)]
+    lines = [line(text) for text in ("found ", *pieces, " end")]
+    for number, raw in enumerate(lines, 1):
+        edits = redactor.line(
+            Stream.TO_CLIENT, raw, partial(islice, lines, number, None), read(raw)
+        )
+        shown += json.loads(apply(raw, edits))["params"]["update"]["content"]["text"]
+    assert not [at for at in range(0, len(BODY), 8) if BODY[at : at + 8] in shown]
+    assert shown.startswith("found ")
+    assert shown.endswith(" end")
+
+
 def test_another_message_is_another_text() -> None:
     """Pieces of two messages with ids belong to two texts, also if they come by turns."""
     ids = [line("x").replace(b'"content"', b'"messageId":"%s","content"' % name) for name in
