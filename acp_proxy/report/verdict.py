@@ -5,6 +5,7 @@ It is the first of the findings, unless that is only a hint.
 
 from attrs import frozen
 
+from acp_proxy.inspection.diagnosis.unanswered import waiting_for
 from acp_proxy.inspection.diagnosis.values import Summary
 from acp_proxy.inspection.findings import CONVERSATION, FAULT, Severity
 
@@ -50,7 +51,8 @@ def _nothing_wrong(summary: Summary) -> str:
     elif summary.recording.state == "incomplete" and not summary.live:
         words += " in what was recorded; the recorder was killed, so the end is missing"
     if summary.live:
-        words += " so far; the recording is still running"
+        waits = waiting_for(summary.waiting)
+        words += f" so far; the recording is still running{', ' if waits else ''}{waits}"
     if summary.findings:
         words += "; what is worth knowing is listed below"
     elif not summary.checked.rules:

@@ -27,6 +27,7 @@ from acp_proxy.protocol.dialects import (
     OPENING,
     PERMISSION,
     PROMPT_WITH_CONTENT,
+    V2,
 )
 from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import plain
@@ -103,20 +104,24 @@ def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns that the agent ended with the stop reason ``error`` (draft-1.0, v2)."""
-    failed = [turn for turn in context.turns if turn.stop_reason == "error"]
+    """Finds turns that the agent ended with the stop reason ``error``, or with an error (v2)."""
+    reasons = ("error", None) if context.recording.dialect == V2 else ("error",)
+    failed = [turn for turn in context.turns if turn.stop_reason in reasons]
     ends = {one.seq: one for one in read_messages(context.reader, _ends(failed), HEAD)}
     for turn in failed:
         if turn.end_seq is not None:
             end = ends.get(turn.end_seq)
             update = {} if end is None else kind_and_update(end.part("params"))[1]
             why = turn_error(update)
+            if turn.stop_reason is None and not why:
+                continue
             prompt = quoted_prompt(context, turn)
             rule = context.faults.injected.get(turn.end_seq)
             what = f"turn {turn.id} (prompt{prompt} #{turn.prompt_seq})"
             by_whom = "" if rule is None else f", which fault {rule} made up"
             reason = f"error: {without_middle(plain(why), _LONGEST)}" if why else "error"
-            text = f"{what} ended with stop reason {reason}{by_whom} (#{turn.end_seq})"
+            how = "with" if turn.stop_reason is None else "with stop reason"
+            text = f"{what} ended {how} {reason}{by_whom} (#{turn.end_seq})"
             is_fault = rule is not None
             severity = Severity.WARNING if is_fault else Severity.ERROR
             by = FAULT if is_fault else AGENT

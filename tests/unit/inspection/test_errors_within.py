@@ -107,6 +107,20 @@ def test_a_turn_of_v2_ends_with_the_words_of_its_error() -> None:
         assert [one.title for one in ends if one.is_failed] == ["error: -32603 no quota is left"]
 
 
+def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
+    """An error beside a null stop reason is told as well."""
+    error = {"code": 1, "message": "RATE-LIMITED by provider"}
+    update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": None, "error": error}
+    lines = [
+        *before("a v2 handshake, session s, a prompt"),
+        said("<-", None, "session/update", {"sessionId": "s", "update": update}),
+    ]
+    with reader_of(lines) as reader:
+        (failed,) = [one for one in summarize(reader).findings if one.rule == "answer.error"]
+        assert failed.text.endswith("ended with error: 1 RATE-LIMITED by provider (#9)")
+        assert failed.by == "environment"
+
+
 def test_sessions_of_suggested_edits_are_no_chats() -> None:
     """The summary lists what prompts can be sent to."""
     lines = [
