@@ -6,6 +6,7 @@ or recorded is masked again.
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.shared.steps import Script, Step, Wire
@@ -29,9 +30,15 @@ class FilledScript:
 
     def fill(self, secrets: Mapping[str, str]) -> None:
         """Sets the value of each marker that has one, by its hash."""
-        self._secrets = {
+        values = {
             name.encode(): json.dumps(value)[1:-1].encode() for name, value in secrets.items()
         }
+
+        @lru_cache(8)  # a batch is asked for anew for each of its messages
+        def filled(raw: bytes) -> bytes:
+            return MARKER_BYTES.sub(lambda found: values.get(found[2], found[0]), raw)
+
+        self._filled = filled
 
     def read(self) -> list[Step]:
         """Returns the next steps in recorded order; none at the end."""
@@ -40,8 +47,7 @@ class FilledScript:
     def wire(self, seq: int) -> Wire:
         """Returns a frame with secrets."""
         wire = self._script.wire(seq)
-        raw = MARKER_BYTES.sub(lambda found: self._secrets.get(found[2], found[0]), wire.raw)
-        return wire._replace(raw=raw)
+        return wire._replace(raw=self._filled(wire.raw))
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
         """Finds messages of the client beyond what was read.

@@ -36,3 +36,14 @@ def test_markers_are_found_once_and_in_order(tmp_path: Path) -> None:
     """By their hashes."""
     found = markers_to_send(RecordedClient(record(tmp_path, RECORDED).script()))
     assert [*found.items()] == [("0a0b0c0d", MARKER), ("11112222", OTHER)]
+
+
+def test_a_frame_is_filled_once_while_it_is_asked_for_again(tmp_path: Path) -> None:
+    """A batch, which is asked for anew for each of its messages, is not searched each time."""
+    recorded = record(tmp_path, RECORDED)
+    filled = FilledScript(recorded.script(), {"0a0b0c0d": "secret"})
+    first, other = (filled.wire(recorded.seq(at)).raw for at in (5, 6))
+    assert filled.wire(recorded.seq(5)).raw is first
+    assert filled.wire(recorded.seq(6)).raw is other
+    filled.fill({"0a0b0c0d": "another"})
+    assert b"another" in filled.wire(recorded.seq(5)).raw
