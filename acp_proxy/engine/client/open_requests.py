@@ -132,6 +132,7 @@ class AnswerQueue:
         """Likewise, those that were never answered in the recording."""
         self._by_silence: list[_Entry] = []
         self._by_deadline: list[_Entry] = []
+        self._asked: dict[ClientLane, None] = {}
 
     def __bool__(self) -> bool:
         """Whether the client has to answer anything that it answered in the recording."""
@@ -153,6 +154,11 @@ class AnswerQueue:
         # Another request of the same batch may have started the frame already.
         if frame is not None and frame.waits_since is None:
             self._schedule(frame)
+
+    def take_asked(self) -> dict[ClientLane, None]:
+        """Returns the lanes in which answers were asked for since the last call."""
+        asked, self._asked = self._asked, {}
+        return asked
 
     def remove(self, exchange: int | None) -> LiveRequest | None:
         """Removes a request that is answered now; returns it, None if there is none."""
@@ -186,6 +192,7 @@ class AnswerQueue:
         frame.start_waiting(now)
         silence, longest = self._patience.of_answer(frame.before.silence_ns)
         heappush(frame.lane.queue.asked, frame)
+        self._asked[frame.lane] = None
         heappush(self._by_silence, (silence, frame))
         heappush(self._by_deadline, (now + longest, frame))
         if self._is_causal:

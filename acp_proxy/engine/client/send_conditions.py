@@ -11,6 +11,7 @@ while it is open, shortly before the silence would be a stall; otherwise when th
 silent for a while. An answer waits a moment only, since the agent may wait for it.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from math import inf
 
@@ -26,8 +27,11 @@ class SendConditions:
     def __init__(self, state: VerifyState) -> None:
         self._state = state
         self._is_causal = state.options.order is Order.CAUSAL
-        self._lanes = [*state.recording.lanes.values()]
-        """Those in which something was left to be sent at the last look."""
+        lanes = state.recording.lanes.values()
+        self._later = deque(sorted(frame for lane in lanes for frame in lane.queue.frames))
+        """The frames, answers not among them, that waited for an answer at the last look."""
+        self._active: dict[ClientLane, None] = {}
+        """The lanes in which a frame waited for anything else at the last look."""
 
     def next(self) -> ClientFrame | None:
         """Returns the frame to send now: of those that may be sent, the first recorded."""
@@ -66,16 +70,19 @@ class SendConditions:
 
     def _active_lanes(self) -> list[ClientLane]:
         """Returns the lanes in which a frame waits for anything but an answer of the agent."""
-        # This looks at every lane after each event, so it reads attributes and calls nothing.
-        self._lanes = [lane for lane in self._lanes if lane.queue.frames or lane.queue.answers]
+        # This looks at them after each event, so it reads attributes and calls nothing for each.
         pending = self._state.pending.first_seq or inf
-        return [
-            lane
-            for lane in self._lanes
+        self._active |= self._state.answers.take_asked()
+        while self._later and self._later[0].seq < pending:
+            self._active[self._later.popleft().lane] = None
+        self._active = {
+            lane: None
+            for lane in self._active
             if (queue := lane.queue).asked
             or queue.released
             or (queue.frames and queue.frames[0].seq < pending)
-        ]
+        }
+        return [*self._active]
 
     def _first_due(self, lane: ClientLane) -> ClientFrame | None:
         now = self._state.now
