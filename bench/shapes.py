@@ -103,8 +103,9 @@ class Script:
         self.line("to-agent", response(name, **result))
 
     def permission(self, name: Any, call: str) -> None:
-        """Asks for permission."""
-        tool_call = {"toolCallId": call, "title": f"Edit {call}", "kind": "edit"}
+        """Asks for permission, for what can be told from others."""
+        edit = {"rawInput": {"path": f"/srv/p/{call}"}, "kind": "edit"}
+        tool_call = {"toolCallId": call, "title": f"Edit {call}", **edit}
         self.call("session/request_permission", name, toolCall=tool_call, options=_OPTIONS)
 
     def terminal(self, number: int) -> None:
