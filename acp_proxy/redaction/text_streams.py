@@ -118,12 +118,14 @@ class TextStreams:
             return [MaskedSpan(0, size, "")]
         seams = [begin] if _is_seam(left, piece.text) else []
         searched = self._finder.search(joined, loose=False, seams=seams)
-        is_open = ends_open(joined, seams) or self._finder.values.ends_open(joined)
-        if not (searched.places or self._is_thorough or spans or is_open):
+        is_needed = searched.places or self._is_thorough or spans
+        if not (is_needed or ends_open(joined, seams) or self._finder.values.ends_open(joined)):
             self._keep(piece.key, (_context(joined, self._size), []))
             return []
-        searched = self._read_on(piece.key, searched, end, seams, following)
-        joined, tail = searched.text, self._finder.tail(searched)
+        tail = self._finder.tail(searched)
+        if tail < end:
+            searched, tail = self._read_on(piece.key, searched, end, seams, following)
+        joined = searched.text
         found = self._finder.spans_of(searched)
         if seams and searched.places:  # what the piece has must not hide behind what is around it
             alone = self._finder.spans(piece.text, loose=False)
@@ -140,10 +142,12 @@ class TextStreams:
 
     def _read_on(
         self, key: str, searched: Search, end: int, seams: list[int], following: Following
-    ) -> Search:
-        """Searches a text with its following pieces, until no secret that begins in it is open."""
-        if self._finder.tail(searched) >= end:
-            return searched
+    ) -> tuple[Search, int]:
+        """Searches a text with its following pieces, until no secret that begins in it is open.
+
+        Returns:
+            The search, and where the first secret begins that is open at the end of its text.
+        """
         joined, due, count = searched.text, 0, 0
         for more in chain(self._following(key, following), ("",)):
             count += 1
@@ -154,12 +158,13 @@ class TextStreams:
                 continue
             due = len(joined) + max(0, len(joined) - _SEARCHED_AT_ONCE) // 8
             searched = self._finder.search(joined, loose=False, seams=seams)
-            if self._finder.tail(searched) >= end or len(joined) > end + _MOST_TEXT:
+            tail = self._finder.tail(searched)
+            if tail >= end or len(joined) > end + _MOST_TEXT:
                 break
         else:
             if count > _MOST_LINES:  # secrets that do not end must not take long
                 self._most_lines = max(_MOST_LINES, self._most_lines // 2)
-        return searched
+        return searched, tail
 
     def _divided(
         self, known: list[MaskedSpan], found: list[MaskedSpan], begin: int, end: int
