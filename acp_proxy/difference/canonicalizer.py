@@ -15,6 +15,7 @@ from operator import getitem
 from typing import Any, NamedTuple
 
 from acp_proxy.difference.defaults import PATH, PROCESS, REQUEST, RUNNING, TITLED, TITLES
+from acp_proxy.difference.directories import is_relative
 from acp_proxy.difference.frames import CLIENTS, RequestPeers, canonical_json
 from acp_proxy.difference.rules import PLACEHOLDER, Layout, PlaceRule, PlaceState, compiled
 from acp_proxy.difference.values import Scope, ValueIndex, ValueNames, Values
@@ -293,6 +294,8 @@ class Walk:
             return self._cut(text)
         index = self._known[kind].get(text)
         if index is None:
+            if kind == PATH and is_relative(text):
+                return text
             index = self._index(kind, text)
         if self._names is not None:
             return self._put(index, is_whole=True)

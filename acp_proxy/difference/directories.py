@@ -16,11 +16,18 @@ _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
 """Characters that may not precede an absolute path, and any other path."""
+_MEANT = re.compile(rf"\\\\|\w+:/|\[redacted:|{_ABSOLUTE.pattern}")
+"""How a directory begins that is the same wherever a process runs; a marker may stand for one."""
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that are links to others below `/private` on macOS."""
 _LEAST_CUT = 4
 """Characters of a directory that are enough to recognize it at the end of a cut text."""
+
+
+def is_relative(path: str) -> bool:
+    """Returns whether the directory that a path names depends on that of a process."""
+    return _MEANT.match(path) is None
 
 
 @define

@@ -8,7 +8,7 @@ import pytest
 
 from acp_proxy.difference.result import Counts
 from tests.log_writer import request
-from tests.runs import OUT, Run, compare
+from tests.runs import IN, OUT, Run, compare
 
 
 def run(number: int, cwd: str, said: Any) -> Run:
@@ -72,6 +72,26 @@ def test_a_short_directory_is_recognized(words: str) -> None:
     a, b = (run(n, cwd, words.format(cwd)) for n, cwd in enumerate(("/app", "/home/me/project")))
     assert compare(a, b)[0].is_equal
     assert compare(b, a)[0].is_equal
+
+
+@pytest.mark.parametrize("cwd", ["p", "w/p", ".", "~/p"])
+def test_a_relative_directory_is_told(cwd: str) -> None:
+    """Where it is depends on the agent, so it is not another name of an absolute one."""
+    a, b = (run(0, one, "").end() for one in ("/w/p", cwd))
+    found, (entry,) = compare(a, b)
+    assert found.counts == Counts(changed=1)
+    assert (entry.fields[0].pointer, entry.fields[0].b) == ("/params/cwd", cwd)
+    assert compare(b, run(1, cwd, "").end())[0].is_equal
+
+
+def test_a_relative_directory_of_a_command_is_told() -> None:
+    """As that of a session is."""
+    runs = [run(0, "/w/p", "") for _ in range(2)]
+    for made, cwd in zip(runs, ("/w/p", "p"), strict=True):
+        made.add(IN, request(9, "terminal/create", sessionId=made.session, command="x", cwd=cwd))
+    found, (entry,) = compare(*runs)
+    assert found.counts == Counts(changed=1)
+    assert entry.fields[0].pointer == "/params/cwd"
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1.0), (0, -0.0), (100, 1e2), (0.5, 5e-1)])
