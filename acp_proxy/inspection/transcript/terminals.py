@@ -44,6 +44,7 @@ class TerminalMessages:
 
     def _clear(self) -> None:
         self._output = TextCollector(self._limits.output)
+        self._stream, self._is_line_open = "stdout", False
         # A chunk may end within a character.
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
@@ -69,7 +70,7 @@ class TerminalMessages:
             self._read_command(params)
         elif message.method == _OUTPUT and message.kind == "request":
             if isinstance(data := params.get("data"), str):  # 1.0 draft: the client pushes it
-                self._output.add(data)
+                self._push(data, word(params, "stream"))
         elif isinstance(output := result.get("output"), str):
             self._clear()
             self._output.add(output)
@@ -80,6 +81,14 @@ class TerminalMessages:
         elif message.method == _CREATE and message.kind == "error":
             self._error = word(message.part("error"), "message") or "error"
         self._read_exit(part(result, "exitStatus") or result)
+
+    def _push(self, data: str, stream: str) -> None:
+        """Adds pushed output, below the name of its stream where another one wrote before."""
+        if data and stream in ("stdout", "stderr") and stream != self._stream:
+            self._output.add(("\n" if self._is_line_open else "") + f"{stream}:\n")
+            self._stream = stream
+        self._output.add(data)
+        self._is_line_open = not data.endswith("\n") if data else self._is_line_open
 
     def _add_update(self, params: Value) -> None:
         """Adds an update about a terminal that the agent runs itself (v2); its output is base64."""

@@ -225,6 +225,19 @@ def test_a_terminal_that_the_draft_pushes() -> None:
     assert texts(only(talk)) == [("output", "ab")]
 
 
+def test_pushed_output_names_its_stream_where_it_changes() -> None:
+    """On a line of its own; nothing is said of a terminal that only writes to stdout."""
+    talk = Talk("draft-1.0")
+    talk.asks("terminal/create", {"terminalId": "t"}, command="npm")
+    pushed = [("stdout", "a"), ("stdout", "b"), ("stderr", "x\n"), ("stderr", ""), ("stdout", "c")]
+    for number, (stream, data) in enumerate(pushed):
+        talk.to_agent(
+            request(90 + number, "terminal/output", terminalId="t", data=data, stream=stream)
+        )
+        talk.to_client(result(90 + number, received=True))
+    assert texts(only(talk)) == [("output", "ab\nstderr:\nx\nstdout:\nc")]
+
+
 def test_a_terminal_of_the_agent_in_v2() -> None:
     """Its output is base64, and may be cut within a character."""
     talk = Talk("v2")
