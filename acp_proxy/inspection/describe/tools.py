@@ -139,8 +139,10 @@ def _place(place: Value, known: str) -> str:
     path, line = word(place, "path"), word(place, "line")
     if line in ("", "0"):  # some agents write 0 for an unknown line
         return "" if path in known else path
-    end = word(place, "endLine")
-    return f"{path}:{line}-{end}" if end and end != line else f"{path}:{line}"
+    column, end, end_column = (word(place, one) for one in ("column", "endLine", "endColumn"))
+    start = joined(line, column, by=":")
+    end = joined(end or (line if end_column else ""), end_column, by=":")
+    return joined(f"{path}:{start}", end if end not in (line, start) else "", by="-")
 
 
 def _output(call: Value) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.describe.tools import CallState, call_label, params_of, state_of
+from acp_proxy.inspection.describe.tools import CallState, call_label, params_of, places, state_of
 from tests.log_writer import line, notification, request, update
 
 
@@ -72,3 +72,21 @@ def test_counted_ids_are_told_apart() -> None:
     assert call_label("Write", "stream_call_0") == "Write (stream_call_0)"
     assert call_label("Write", "call_0") == "Write (call_0)"
     assert call_label("Write", "toolu_01ABCDEFGHJK0123456789XyZ") == "Write (…789XyZ)"
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ({"line": 3}, "/a.py:3"),
+        ({"line": 3, "column": 0}, "/a.py:3:0"),
+        ({"line": 3, "endLine": 3}, "/a.py:3"),
+        ({"line": 3, "column": 5, "endLine": 3}, "/a.py:3:5"),
+        ({"line": 3, "endLine": 7}, "/a.py:3-7"),
+        ({"line": 3, "column": 5, "endLine": 7, "endColumn": 2}, "/a.py:3:5-7:2"),
+        ({"line": 3, "column": 5, "endLine": 3, "endColumn": 9}, "/a.py:3:5-3:9"),
+        ({"line": 3, "column": 5, "endColumn": 9}, "/a.py:3:5-3:9"),
+    ],
+)
+def test_a_location_has_its_lines_and_columns(location: dict[str, int], shown: str) -> None:
+    """An end that says no more than the beginning is left out."""
+    assert places({"location": {"path": "/a.py", **location}}) == shown
