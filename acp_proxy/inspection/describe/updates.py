@@ -40,6 +40,15 @@ def _message(update: Value) -> str:
     return word(update, "messageId")  # v2: members that are left out do not change
 
 
+def _thought(update: Value) -> str:
+    return joined("(not visible)" if is_hidden(update) else "", _message(update))
+
+
+def is_hidden(update: Value) -> bool:
+    """Returns whether the user does not see a thought (1.0 draft)."""
+    return update.get("visible") is False
+
+
 def _tool_chunk(update: Value) -> str:
     return joined(word(update, "toolCallId"), content(update.get("content")), by=": ")
 
@@ -181,7 +190,7 @@ UPDATES: dict[str, Callable[[Value], str]] = {
     "user_message_chunk": _message,
     "agent_message_chunk": _message,
     "agent_thought_chunk": _message,
-    "thought_message_chunk": _message,
+    "thought_message_chunk": _thought,
     "compaction_summary_chunk": _message,
     "user_message": _message,
     "agent_message": _message,

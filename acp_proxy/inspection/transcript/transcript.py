@@ -15,6 +15,7 @@ from acp_proxy.inspection.choice import row_of
 from acp_proxy.inspection.describe.content import content as describe
 from acp_proxy.inspection.describe.events import describe_event
 from acp_proxy.inspection.describe.sessions import prompt_result
+from acp_proxy.inspection.describe.updates import is_hidden
 from acp_proxy.inspection.describe.values import Value, message_of, part
 from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.message_pass import HISTORY, opened_before
@@ -217,7 +218,10 @@ class TranscriptReader:
         kind = EntryKind.THOUGHT if chunk.update in _THOUGHTS else EntryKind.MESSAGE
         by = "client" if chunk.update.startswith("user") else "agent"
         detail = chunk.update if chunk.update.startswith("compaction") else ""
-        yield from self._said(key, row, chunk.text, kind, by=by, detail=detail)
+        if kind is EntryKind.THOUGHT and b'"visible"' in row["raw"]:
+            _, update = kind_and_update(part(message_of(row["raw"]), "params"))
+            detail = "not visible" if is_hidden(update) else ""
+        yield from self._said(f"{key} {detail}", row, chunk.text, kind, by=by, detail=detail)
 
     def _said(
         self, key: str, row: Row, text: str, kind: EntryKind, *, by: str = "agent", detail: str = ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.filters import EVERYTHING, parse
+from acp_proxy.inspection.describe.updates import session_update
 from acp_proxy.inspection.transcript.transcript import TranscriptReader
 from acp_proxy.inspection.transcript.values import (
     FULL,
@@ -95,6 +96,21 @@ def test_another_message_is_another_entry() -> None:
     talk.update("current_mode_update", currentModeId="code")
     chunk(talk, "c", messageId="2")
     assert [entry.title for entry in entries(talk)] == ["", "", "current_mode_update: code", ""]
+
+
+def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
+    """It is an entry of its own beside one that is, and the log says so, too."""
+    talk = Talk("draft-1.0")
+    for said, is_visible in (("a", False), ("b", False), ("c", True)):
+        chunk(talk, said, "thought_message_chunk", visible=is_visible)
+    found = entries(talk)
+    assert [(entry.detail, texts(entry)) for entry in found] == [
+        ("not visible", [("", "ab")]),
+        ("", [("", "c")]),
+    ]
+    data = {"content": "a", "visible": False}
+    shown = session_update({"type": "thought_message_chunk", "data": data})
+    assert shown == "thought_message_chunk: (not visible) a"
 
 
 def test_a_tool_call_is_one_entry_where_it_began() -> None:
