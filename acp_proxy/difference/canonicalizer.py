@@ -24,6 +24,7 @@ _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
 _MARKS = re.compile("[\ue000\ue001]|\ue002\\d*\ue003")
 _REPEATED = "\ue002{}\ue003"
 """A suffix for a key that would otherwise equal another key of its object."""
+_TIME = "(a time)"
 _MOST_LAYOUTS = 4096
 """The most layouts of objects that are cached at one place of a message."""
 _MOST_MEMBERS = 64
@@ -172,6 +173,8 @@ class Walk:
         return message
 
     def _inner(self, value: Any, place: PlaceState) -> Any:
+        if place.is_time:
+            return _TIME
         kind = type(value)
         if kind is str:
             return self._by_rule(value, place) if place.has_text_rule else self._text(value)
@@ -201,6 +204,8 @@ class Walk:
             return
         for key in layout.ignored:
             del value[key]
+        for key in layout.times:
+            value[key] = _TIME
         plain = self._values.plain
         for key, below, has_rule in layout.members:
             inner = value[key]
@@ -225,7 +230,8 @@ class Walk:
         below = {key: place[key] for key in keys}
         layout = Layout(
             tuple(key for key in keys if below[key].is_ignored),
-            tuple((key, at, at.has_text_rule) for key, at in below.items() if not at.is_ignored),
+            tuple(key for key in keys if below[key].is_time),
+            tuple((key, at, at.has_text_rule) for key, at in below.items() if at.is_kept),
         )
         if len(place.layouts) < _MOST_LAYOUTS and len(keys) <= _MOST_MEMBERS:
             self._values.assume_plain(keys, place.layouts)

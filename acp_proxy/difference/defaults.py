@@ -76,8 +76,12 @@ RULES = (
     PlaceRule("/params/update/rawOutput/**/duration"),
     PlaceRule("/params/update/cost/amount"),
     *(PlaceRule(pointer) for pointer in pointers(Role.CUTTING)),
-    *(PlaceRule(f"/**/{name}") for name in _TIMES),
-    *(PlaceRule(pointer) for pointer in pointers(Role.TIME) if parts_of(pointer)[-1] not in _TIMES),
+    *(PlaceRule(f"/**/{name}", is_time=True) for name in _TIMES),
+    *(
+        PlaceRule(pointer, is_time=True)
+        for pointer in pointers(Role.TIME)
+        if parts_of(pointer)[-1] not in _TIMES
+    ),
     *(PlaceRule(pointer, kind) for kind, roles in _KINDS.items() for pointer in pointers(*roles)),
     *(PlaceRule(pointer, kind) for kind, places in _ADDED.items() for pointer in places),
 )

@@ -30,11 +30,13 @@ class PlaceRule:
             value and everything below it.
         is_cut: whether the value is a text that agents cut at some length. Of such a text, only
             what follows a directory is left out.
+        is_time: whether the value alone is left out, and not that there is one.
     """
 
     pointer: str
     alias: str | None = None
     is_cut: bool = False
+    is_time: bool = False
 
 
 _Positions = frozenset[tuple[int, int]]
@@ -46,6 +48,8 @@ class Layout(NamedTuple):
 
     ignored: tuple[str, ...]
     """Keys of the members to leave out."""
+    times: tuple[str, ...]
+    """Keys of the members whose values are left out."""
     members: tuple[tuple[str, "PlaceState", bool], ...]
     """The other members by sorted key: key, state, and whether a rule applies to a text there."""
 
@@ -58,7 +62,10 @@ class PlaceState(dict[str, "PlaceState"]):
         self._states = states
         self._positions = positions
         ends = states.machine.ends(positions)
-        self.is_ignored = any(rule.alias is None and not rule.is_cut for rule in ends)
+        keeps = [rule.is_cut or rule.is_time or rule.alias is not None for rule in ends]
+        self.is_ignored = not all(keeps)
+        self.is_time = not self.is_ignored and any(rule.is_time for rule in ends)
+        self.is_kept = not (self.is_ignored or self.is_time)
         self.is_cut = any(rule.is_cut for rule in ends)
         self.alias = next((rule.alias for rule in ends if rule.alias is not None), None)
         self.has_text_rule = self.is_cut or self.alias is not None

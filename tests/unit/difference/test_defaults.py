@@ -70,6 +70,21 @@ def test_values_that_differ_between_any_two_runs_are_no_difference(
     assert compare(say(Run(0), one).end(), say(Run(1), other).end())[0].is_equal
 
 
+@pytest.mark.parametrize("beside", [{}, {"/some/file.py": 1}], ids=["usual keys", "a path as key"])
+def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
+    """What time it is does not count, and nothing does where the user says so."""
+
+    def run(number: int, **time: Any) -> Run:
+        return Run(number).tell("tool_call", toolCallId="c", rawOutput=beside | time).end()
+
+    dated, other, bare = run(0, createdAt="2025-01-01"), run(1, createdAt={"s": 5}), run(1)
+    assert compare(dated, other)[0].is_equal
+    found, (entry,) = compare(dated, bare)
+    (change,) = entry.fields
+    assert (found.counts.total, change.pointer) == (1, "/params/update/rawOutput/createdAt")
+    assert compare(dated, bare, ignored=("/**/createdAt",))[0].is_equal
+
+
 def test_plans_with_different_ids_are_different_plans() -> None:
     """A second plan is another difference than the first one told again."""
     a = plan(plan(Run(0), ("p1", "s1")), ("p1", "s1")).end()
