@@ -171,6 +171,8 @@ class _FrameHandler:
         self._chunks = ChunkHandler(options.joins_texts)
         self._builder = SequenceBuilder(self.side)
         self._decisions = _Decisions()
+        self._unsaid = set[str | None]()
+        """Sessions with an answer to pushed output that lacks `received`; the first is compared."""
         self._routes: dict[tuple[str | None, ...], Route] = {}
 
     def take(self, frame: Payload) -> None:
@@ -216,7 +218,10 @@ class _FrameHandler:
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):
-            return True
+            if self._is_reduced or b'"received"' in raw or frame.session in self._unsaid:
+                return True
+            self._unsaid.add(frame.session)
+            return False
         chunk = split_push(raw)
         if chunk is None:
             return False

@@ -71,6 +71,23 @@ def test_a_push_that_the_agent_refuses_is_reported() -> None:
     assert (entry.change, entry.title) == (Change.ONLY_B, "the answer to terminal/output")
 
 
+def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
+    """An agent that never says it equals itself, however often it answers and when."""
+
+    def run(number: int, *pieces: str, first: int = 7, **answer: Any) -> Run:
+        made = Run(number)
+        for rpc_id, data in enumerate(pieces, first):
+            made.add(OUT, request(rpc_id, "terminal/output", terminalId="t-1", data=data))
+            made.words("Hm").add(IN, result(rpc_id, **answer))
+        return made.words("", "Hm" * (3 - len(pieces))).end()
+
+    a, b = run(0, "x", "y", "z", received=True), run(1, "xyz", first=9)
+    _, (entry,) = compare(a, b)
+    assert (entry.change, entry.title) == (Change.ONLY_B, "the answer to terminal/output")
+    assert compare(a, b, expect=Expect.STRUCTURE)[0].is_equal
+    assert compare(run(0, "x", "y", "z"), b)[0].is_equal
+
+
 def test_output_may_be_left_out() -> None:
     """A rule for the place of the output holds for all of it."""
     a, b = pushes(Run(0), ("t", "x")), pushes(Run(1), ("t", "y"), ("t", "z"))
