@@ -36,8 +36,6 @@ _NOUNS = {
 }  # fmt: skip
 _PLURALS = {ActionKind.SEARCH: "searches", ActionKind.FETCH: "fetches"}
 _READS = (ActionKind.READ, ActionKind.SEARCH)
-
-
 OF_MISSING_LINES = (
     "before-answer", "never-asked", "not-asked", "perhaps-allowed", "other-not-asked",
 )  # fmt: skip

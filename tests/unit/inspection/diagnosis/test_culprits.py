@@ -248,7 +248,7 @@ def test_where_npm_keeps_its_log_is_not_what_failed(chat: LogWriter) -> None:
     """The line before says it; the last one names a file."""
     chat.to_agent(INITIALIZE)
     stderr(chat, "npm error 404 'nobody@*' is not in this registry.")
-    stderr(chat, "npm error A complete log of this run can be found in: /root/1-debug-0.log")
+    stderr(chat, "npm error A complete log of this run can be found in: /home/me/1-debug-0.log")
     chat.event(capture_log.EXIT, code=1)
     assert judged(chat) == [("agent.ended", "error", "environment")]
     assert words(chat).endswith(
