@@ -20,6 +20,7 @@ tool.no-progress term.truncated-early
 """
 """An earlier message may have opened, announced or asked for what these find unknown."""
 _BETWEEN = """
+session.lost turn.repeated turn.failure-text update.text-twice
 init.complete init.once init.version-ignored auth.retry-without auth.still-required
 rpc.id-reused rpc.response-twice
 session.id-unique session.closed-use session.close-cancels session.deleted-listed
