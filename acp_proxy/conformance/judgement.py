@@ -27,7 +27,7 @@ from acp_proxy.inspection.message_pass import Watch
 from acp_proxy.store.reader import RecordingReader
 
 MOST = 3_000
-"""Frames of whose messages a summary tells which rules they break; `check` looks at all."""
+"""Frames whose messages a summary checks for broken rules; `check` checks all frames."""
 _UNANSWERED = ("rpc.unanswered", "perm.unanswered", "ext.unanswered", "cancel.unanswered")
 """Rules that say less of a request without an answer than a finding about the conversation."""
 _REFUSED = "answer.error"

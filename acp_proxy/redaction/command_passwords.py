@@ -23,7 +23,7 @@ _COMMANDS = (
     rf"machine\s+\S{{1,256}}\s+login\s+\S{{1,256}}\s+password\s+{_VALUE}",  # netrc
 )
 _LONGEST = 400
-"""Characters of a command up to its password, at most."""
+"""The largest number of characters of a command before its password."""
 _PATIENCE = 120
 """Characters of a command after which no more of a text in pieces is read to find its password."""
 _SAMPLES = {"password", "passwd", "secret", "pass", "pw", "xxx", "to", "for", "and", "or", "the"}

@@ -168,7 +168,7 @@ def test_a_client_may_cancel_a_child(record: Callable[..., RecordedTranscript]) 
 
 
 def test_a_child_is_verified(record: Callable[..., RecordedTranscript]) -> None:
-    """The same agent gets the recorded answers, and nothing diverges."""
+    """The same agent receives the recorded answers, so nothing diverges."""
     live = verify(record(CHILD))
     live.check("""
         -> 1

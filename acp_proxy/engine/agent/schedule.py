@@ -155,7 +155,7 @@ class ReplaySchedule:
         self.expecting.pop(lane, None)
 
     def wake_all(self) -> None:
-        """Looks at all tracks again, since anything may hold them no longer."""
+        """Looks at all tracks again, since a change may have released any of them."""
         self.awake.update(dict.fromkeys(self.tracks.values()))
 
     def stop_waiting_for_optional(self) -> bool:

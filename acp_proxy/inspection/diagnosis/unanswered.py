@@ -20,7 +20,6 @@ UNANSWERED, SILENCE = "wait.unanswered", "wait.silence"
 _PATIENCE_NS = 2 * 10**9
 """A person who ends a conversation sooner after the agent's last message did not give up on it."""
 _MINUTE_NS = 60 * 10**9
-_MOST_FRAMES = 1_000
 
 
 @frozen

@@ -41,7 +41,7 @@ def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_module_has_the_script_beside_its_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the one in PATH, else the module, but none of the current directory."""
+    """Without it, the one in PATH is used, else the module, never one of the current directory."""
     monkeypatch.setattr(sys, "argv", ["/x/acp_proxy/__main__.py"])
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
     found = script(tmp_path / "bin")

@@ -96,7 +96,7 @@ def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_recorder_that_was_killed(tmp_path: Path) -> None:
-    """Whoever finishes the recording masks its earlier rows, whatever was indexed before."""
+    """The process that finishes a recording masks its earlier rows, however many were indexed."""
     with masking_log(tmp_path / "x.db") as recorder:
         write(recorder)
         recorder.index()
