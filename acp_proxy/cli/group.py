@@ -14,6 +14,7 @@ import click
 from acp_proxy import system
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.cli.interruption import interruptible, is_interruption, uninterruptible
+from acp_proxy.cli.removed import instead
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.wording import did_you_mean
 
@@ -105,6 +106,8 @@ class LazyGroup(click.Group):
         word = args[0]
         command = self.get_command(ctx, word)
         if command is None and not ctx.resilient_parsing and word[:1].isalnum():
+            if removed := instead(word):
+                raise Refusal(removed)
             raise click.UsageError(f"No such command {word!r}{self._hint(word)}", ctx)
         return super().resolve_command(ctx, args) if command is None else (word, command, args[1:])
 
@@ -200,6 +203,8 @@ def _refusal(error: click.UsageError) -> Refusal:
     command = error.ctx.command_path if error.ctx else "acp-proxy"
     text = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption):
+        if removed := instead((error.ctx and error.ctx.info_name) or "", error.option_name):
+            return Refusal(removed)
         near = did_you_mean(error.option_name, error.possibilities or [])
         if error.option_name == "--html":
             near = "; did you mean `acp-proxy report A --against B`?"

@@ -17,6 +17,7 @@ from acp_proxy.cli.group import CONTEXT
 from acp_proxy.cli.known_agents import agent_command, complete_agent
 from acp_proxy.cli.options import complete_plan
 from acp_proxy.cli.redaction import without_secrets
+from acp_proxy.cli.removed import removed_options
 from acp_proxy.runtime import supervise
 
 
@@ -97,6 +98,7 @@ record = click.Command(
     callback=_run,
     params=[
         *map(_parameter, RECORD),
+        *removed_options("record"),
         click.Argument(
             ["command"],
             nargs=-1,
