@@ -100,7 +100,7 @@ def read_report_data(
     """
     options.chosen(reader)  # before the long work
     statistics = gather(reader, watch=watch)
-    turns = [with_texts(reader, turn) for turn in statistics.turns]
+    turns = with_texts(reader, statistics.turns)
     frames = reader.count()
     most = MOST_CHECKED if options.check is None else None if options.check else 0
     shown = [turn for turn in turns if options.turn is None or turn.id == options.turn]

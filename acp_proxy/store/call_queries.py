@@ -121,18 +121,25 @@ def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) 
 def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: int) -> Iterator[int]:
     """Yields the numbers of the frames that are about a terminal, its creation included.
 
+    It ends where another terminal of the same id is created.
+
     Args:
         rows: the recording.
         session: of the terminal.
         terminal: its id.
         first: the first number that counts.
     """
-    named = "SELECT seq FROM frames WHERE terminal = ? AND session IS ? AND seq >= ?"
     # "+" keeps SQLite from the index of methods, by which it would look at all terminals.
     sql = (
-        f"SELECT seq FROM ({named} UNION SELECT request_seq FROM exchanges"
-        f" WHERE +method = 'terminal/create' AND response_seq IN ({named})"
-        " AND request_seq >= ?) ORDER BY seq"
+        "SELECT seq, (SELECT request_seq FROM exchanges WHERE response_seq = frames.seq"
+        " AND +method = 'terminal/create') AS created FROM frames"
+        " WHERE terminal = ? AND session IS ? AND seq >= ? ORDER BY seq"
     )
-    values = (terminal, session, first)
-    return (row["seq"] for row in rows.query(sql, (*values, *values, first)))
+    is_created = False
+    for row in rows.query(sql, (terminal, session, first)):
+        if row["created"] is not None and row["created"] >= first:
+            if is_created:
+                return
+            is_created = True
+            yield row["created"]
+        yield row["seq"]

@@ -230,26 +230,19 @@ def first_message(rows: Rows, stream: str, after: int = 0) -> TimedFrame | None:
     return next((TimedFrame(*row.values()) for row in rows.query(sql, (stream, after))), None)
 
 
-def small_updates_of_turn(
-    rows: Rows, turn: int, session: str | None, span: Span, largest: int
-) -> Iterator[tuple[int, bytes]]:
-    """Yields the time and the line of the session updates of a turn that are about no tool call.
+def small_updates(rows: Rows, span: Span, largest: int) -> Iterator[tuple[int, int, bytes]]:
+    """Yields the turn, time and line of the session updates of turns that are about no tool call.
 
     Args:
         rows: the recording.
-        turn: the number of the turn.
-        session: the session of the turn; other turns may be open meanwhile.
         span: the first and last number that count.
         largest: only those with at most so many bytes.
     """
-    # By the index of methods and sessions, which a turn without a session cannot use.
-    named = "session" if session else "coalesce(session, '')"
     sql = (
-        f"SELECT t_ns, raw FROM frames WHERE method = 'session/update' AND {named} = ?"
-        " AND seq BETWEEN ? AND ? AND turn = ? AND tool_call IS NULL"
-        f" AND size <= {largest} ORDER BY seq"
+        "SELECT turn, t_ns, raw FROM frames WHERE +method = 'session/update' AND turn IS NOT NULL"
+        f" AND seq BETWEEN ? AND ? AND tool_call IS NULL AND size <= {largest} ORDER BY seq"
     )
-    return ((row["t_ns"], row["raw"]) for row in rows.query(sql, (session or "", *span, turn)))
+    return ((row["turn"], row["t_ns"], row["raw"]) for row in rows.query(sql, span))
 
 
 def batches_within(rows: Rows, span: Span) -> Iterator[int]:

@@ -80,7 +80,7 @@ def test_the_parts_of_a_turn_make_up_the_turn(
             found = gather(reader)
             rows = {row["id"]: row for row in reader.query("SELECT * FROM turns")}
             assert {turn.id for turn in found.turns} == set(rows)
-            turns = [with_texts(reader, turn) for turn in found.turns]
+            turns = with_texts(reader, found.turns)
             for turn, fall in zip(turns, waterfalls(reader, turns), strict=True):
                 check(turn, fall)
                 assert fall == waterfall(reader, turn)

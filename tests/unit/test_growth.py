@@ -30,6 +30,7 @@ GROWTH = [
     (("stats",), "mixed-ids"),
     (("transcript",), "batch-prompts"),
     (("transcript",), "batch-reads"),
+    (("transcript",), "terminal-id"),
     (("report", "-o", "{new}.html"), "prompt-id"),
     (("report", "-o", "{new}.html"), "batch-prompts"),
     (("export", "--format", "pytest", "-o", "{new}"), "open-sessions"),

@@ -122,21 +122,25 @@ def _end_ns(reader: RecordingReader) -> int:
     return max(last_ns, time.time_ns() - int(started.timestamp() * 1e6) * 1000)
 
 
-def with_texts(reader: RecordingReader, turn: TurnTime) -> TurnTime:
-    """Adds what is read from the payloads of a turn: its prompt and its first chunk.
+def with_texts(reader: RecordingReader, turns: Iterable[TurnTime]) -> list[TurnTime]:
+    """Adds what is read from the payloads of turns: their prompts and their first chunks.
 
     Args:
         reader: the recording.
-        turn: one of its turns.
+        turns: some of its turns.
     """
+    ordered = list(turns)
+    first_chunks = _first_chunks(reader, ordered)
+    return [
+        evolve(turn, prompt=_prompt(reader, turn), first_chunk_ns=first_chunks.get(turn.id))
+        for turn in ordered
+    ]
+
+
+def _prompt(reader: RecordingReader, turn: TurnTime) -> str:
     kind, prompt = frame_queries.start_of_line(reader, turn.prompt_seq, HEAD) or ("", b"")
     params = {} if kind == "batch" else params_of(prompt)  # a batch has none, and may be large
-    first = _first_chunk_ns(reader, turn)
-    return evolve(
-        turn,
-        prompt=plain(prompt_text(params))[:_PROMPT],
-        first_chunk_ns=None if first is None else max(0, first - turn.start_ns),
-    )
+    return plain(prompt_text(params))[:_PROMPT]
 
 
 def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) -> TurnWaterfall:
@@ -211,16 +215,33 @@ def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:
     return sorted(found, key=lambda turn: turn.id)
 
 
-def _first_chunk_ns(reader: RecordingReader, turn: TurnTime) -> int | None:
-    if turn.first_update_ns is None:
-        return None
-    span = (turn.prompt_seq, _last_seq(turn))
-    updates = frame_queries.small_updates_of_turn(reader, turn.id, turn.session, span, _LARGEST)
-    for t_ns, raw in updates:
-        chunk = chunk_of(raw)
-        if chunk is not None and chunk.update in VOICE:
-            return t_ns
-    return None
+def _first_chunks(reader: RecordingReader, turns: Iterable[TurnTime]) -> dict[int, int]:
+    """Returns when the first chunk of each turn came, in nanoseconds since its prompt."""
+    found: dict[int, int] = {}
+    for group in _overlapping(turn for turn in turns if turn.first_update_ns is not None):
+        silent = {turn.id: turn for turn in group}
+        span = group[0].prompt_seq, max(map(_last_seq, group))
+        for number, t_ns, raw in frame_queries.small_updates(reader, span, _LARGEST):
+            chunk = chunk_of(raw) if number in silent else None
+            if chunk is not None and chunk.update in VOICE:
+                found[number] = max(0, t_ns - silent.pop(number).start_ns)
+                if not silent:
+                    break
+    return found
+
+
+def _overlapping(turns: Iterable[TurnTime]) -> Iterator[list[TurnTime]]:
+    """Yields turns in groups, of which each ends before the next begins."""
+    group: list[TurnTime] = []
+    end = 0
+    for turn in sorted(turns, key=lambda turn: turn.prompt_seq):
+        if group and turn.prompt_seq > end:
+            yield group
+            group = []
+        group.append(turn)
+        end = max(end, _last_seq(turn))
+    if group:
+        yield group
 
 
 def _named(reader: RecordingReader, call: CallStatistics, span: Span) -> CallStatistics:

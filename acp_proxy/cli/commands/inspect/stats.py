@@ -93,11 +93,11 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
             raise Refusal(f"the steps of a turn need times; {why}")
         chosen_turn = _turn(reader, found, turn) if recording.has_shares else None
         if chosen_turn is not None:
-            chosen_turn = with_texts(reader, chosen_turn)
+            (chosen_turn,) = with_texts(reader, [chosen_turn])
             most = _STEPS if turn is None else None
             found = evolve(found, waterfall=waterfall(reader, chosen_turn, most))
         listed = found.turns if json else slowest(found.turns, top)
-        texts = [with_texts(reader, one) for one in listed]
+        texts = with_texts(reader, listed)
         if json:
             say_json(known_json(recording, evolve(found, turns=texts)))
             return

@@ -49,7 +49,7 @@ def laid_out(recorder: LogWriter, turn: int = 1, most: int | None = None) -> Tur
     recorder.abandon()
     with RecordingReader(recorder.path) as reader:
         (wanted,) = [found for found in gather(reader).turns if found.id == turn]
-        return waterfall(reader, with_texts(reader, wanted), most)
+        return waterfall(reader, *with_texts(reader, [wanted]), most)
 
 
 def shown(fall: TurnWaterfall) -> list[str]:
