@@ -18,7 +18,7 @@ from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.store.reader import RecordingReader
 from tests import captures
 from tests.log_writer import LogWriter
-from tests.reports.__main__ import DATA as REPORTS
+from tests.shipped import REPORTS
 from tests.unit.inspection.diagnosis.test_checks import play
 
 if TYPE_CHECKING:

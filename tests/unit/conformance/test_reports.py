@@ -9,7 +9,7 @@ import pytest
 from acp_proxy.conformance.checker import check
 from acp_proxy.conformance.values import Severity
 from acp_proxy.store.reader import RecordingReader
-from tests.reports.__main__ import DATA
+from tests.shipped import REPORTS as DATA
 
 ENTRIES = json.loads((DATA / "reports.json").read_text(encoding="utf-8"))
 
