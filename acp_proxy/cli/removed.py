@@ -5,7 +5,10 @@ from typing import Any
 
 import click
 
-REMOVED: dict[str, str] = {}
+REMOVED: dict[str, str] = {
+    "check --coverage": "`acp-proxy stats` counts the methods and updates of a recording",
+    "check --markdown": "`acp-proxy stats --json` counts the methods and updates of a recording",
+}
 """What serves instead, by what was typed: ``COMMAND``, or ``COMMAND --option``.
 
 An option that had a value ends with the name of the value: ``COMMAND --option VALUE``.

@@ -193,7 +193,7 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
         yield inspect, name, path, "--json"
     yield inspect, "audit", path, "--markdown"
     yield inspect, "list", "--check"
-    for form in ("--top=50", "--json", "--github", "--coverage"):
+    for form in ("--top=50", "--json", "--github"):
         yield inspect, "check", path, form
     yield inspect, "check", path, "--sarif", out / "x.sarif", "--junit", out / "x.xml"
     yield inspect, "check", path, "--baseline", out / "known.json", "--update-baseline"

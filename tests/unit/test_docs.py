@@ -23,14 +23,6 @@ from acp_proxy.cli.commands.inspect import INSPECT
 from acp_proxy.cli.main import cli
 from acp_proxy.cli.render.diff_reports import DiffJson
 from acp_proxy.cli.render.setup_screen import ListedAgent, ListedClient
-from acp_proxy.conformance.coverage import (
-    CoverageItem,
-    CoverageReport,
-    CoverageSection,
-    CoveredRecording,
-    DialectCoverage,
-    FirstPlace,
-)
 from acp_proxy.conformance.report import CheckedRecording, CheckReport
 from acp_proxy.conformance.values import RuleCount
 from acp_proxy.doctor.values import CheckResult, Examination
@@ -414,12 +406,6 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (CheckReport, "inspect check"),
         (CheckedRecording, "Checked recording"),
         (RuleCount, "Count"),
-        (CoverageReport, "inspect check --coverage"),
-        (DialectCoverage, "Dialect coverage"),
-        (CoveredRecording, "Covered recording"),
-        (CoverageSection, "Coverage section"),
-        (CoverageItem, "Coverage item"),
-        (FirstPlace, "First place"),
         (ResultsSummary, "results merge"),
         (MissingPart, "Missing part"),
     ],

@@ -39,16 +39,8 @@ def code_name(code: object, dialect: str | None) -> str:
         code: the code, which may be anything.
         dialect: the dialect of the recording, if known.
     """
-    return named_codes(dialect).get(code, "") if isinstance(code, int) else ""
-
-
-def named_codes(dialect: str | None) -> dict[int, str]:
-    """Returns the error codes that a dialect names, with their names.
-
-    Args:
-        dialect: the dialect of a recording, if known.
-    """
-    return _JSON_RPC | (_DRAFT if dialect == DRAFT else _OFFICIAL)
+    names = _JSON_RPC | (_DRAFT if dialect == DRAFT else _OFFICIAL)
+    return names.get(code, "") if isinstance(code, int) else ""
 
 
 def describe_error(error: object, name: str = "") -> str:

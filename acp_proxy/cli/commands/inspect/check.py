@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -35,15 +35,13 @@ from acp_proxy.conformance.report import CheckedRecording, CheckReport, reported
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.values import SEVERITIES, ConformanceResult
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
-from acp_proxy.inspection.message_pass import Watch
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.wording import counted
 
 _DIALECTS = (V1, V2, DRAFT)
 _NEVER = "never"
 _OF_REPORTS = (
-    "json", "junit", "sarif", "github", "baseline", "update_baseline", "coverage", "markdown",
-    "explain", "top",
+    "json", "junit", "sarif", "github", "baseline", "update_baseline", "explain", "top",
 )  # fmt: skip
 """Options of a report of all recordings together."""
 _EXAMPLES = """\b
@@ -58,8 +56,6 @@ Examples:
       a gate for CI: fails if something new is wrong
   acp-proxy inspect check tests/recordings/*.jsonl --sarif check.sarif
       for a code host that shows findings beside the lines
-  acp-proxy inspect check tests/recordings/*.jsonl --coverage
-      which methods, updates and capabilities do my recordings exercise?
   acp-proxy inspect check latest --json |
     jq -r '.recordings[].findings[] | [.by, .rule, .seq] | @tsv'
       for a program
@@ -110,12 +106,6 @@ recording cannot be read; 3 if its recorder was killed, so that it is not comple
 @file_option("--junit", text="Write a report as JUnit XML.")
 @file_option("--sarif", text="Write a report as SARIF 2.1.0.")
 @click.option("--github", is_flag=True, help="Print annotations for a workflow of GitHub.")
-@click.option(
-    "--coverage",
-    is_flag=True,
-    help="Print what the recordings exercise of the protocol, and check nothing.",
-)
-@click.option("--markdown", is_flag=True, help="Print the coverage as Markdown.")
 @click.option(
     "--explain",
     metavar="RULE",
@@ -187,25 +177,17 @@ def _report(
     junit: Path | None,
     sarif: Path | None,
     github: bool,
-    coverage: bool,
-    markdown: bool,
     explain: str | None,
     top: int | None,
 ) -> None:
     """Prints what is found in recordings as one report."""
     if explain is not None:
-        if any((json, github, coverage, markdown, junit, sarif, update_baseline)):
+        if any((json, github, junit, sarif, update_baseline)):
             raise Refusal("--explain checks nothing; expected no report with it")
         from acp_proxy.cli.render.rule_screen import explain_rule
 
         explain_rule(explain)
         return
-    if markdown and not coverage:
-        raise Refusal("expected --coverage with --markdown")
-    if coverage:
-        if any((rule, ignore_rule, schema, baseline, update_baseline, junit, sarif, github)):
-            raise Refusal("--coverage checks no rules; expected no option about findings")
-        sys.exit(_cover(recs or ("latest",), dialect, is_json=json, is_markdown=markdown))
     chosen = chosen_rules(rule, ignore_rule)
     if update_baseline and baseline is None:
         raise Refusal("expected --baseline with --update-baseline")
@@ -255,36 +237,6 @@ def _report(
     sys.exit(report.exit)
 
 
-def _cover(words: Iterable[str], dialect: str | None, *, is_json: bool, is_markdown: bool) -> int:
-    """Prints what recordings exercise; returns the exit code."""
-    from acp_proxy.cli.render import coverage_markdown, coverage_screen  # late: rarely wanted
-    from acp_proxy.conformance.coverage import Coverage
-
-    if is_json and is_markdown:
-        raise Refusal("--json and --markdown are two forms; expected one of them")
-    found, code = Coverage(), 0
-    for word in words:
-        try:
-            with open_recording(word) as reader:
-                found.add(reader, dialect, _watched(reader.count(), "reading"))
-        except (NoSuchRecording, UnreadableRecording) as e:  # the others are read all the same
-            warn(str(e))
-            code = 2
-    report = found.report()
-    if is_json:
-        say_json(report)
-    elif is_markdown:
-        for line in coverage_markdown.markdown(report):
-            say(line)
-    else:
-        coverage_screen.show_coverage(report)
-    return code
-
-
-def _watched(total: int, label: str) -> Watch:
-    return lambda runs: progress(runs, total, label, size=attrgetter("frames"))
-
-
 def _known(path: Path | None, *, update_baseline: bool) -> Baseline:
     """Reads the known findings; there need be no file if it is to be written."""
     if path is None or (update_baseline and not path.exists()):
@@ -302,6 +254,7 @@ def _checked(
 ) -> CheckedRecording:
     with open_recording(word) as reader:
         spare_recordings(files, [file_of(reader)])
-        watch = _watched(reader.count(), "checking")
+        size = attrgetter("frames")
+        watch = partial(progress, total=reader.count(), label="checking", size=size)
         result = find(reader, watch=watch)
         return reported(reader, result, chosen, baseline, written)

@@ -283,64 +283,6 @@ def test_sarif_says_that_a_recording_cannot_be_read(tmp_path: Path) -> None:
         assert invocation["executionSuccessful"] is is_successful
 
 
-def test_coverage_lists_what_was_seen_and_what_was_not(tmp_path: Path) -> None:
-    """By section, with the first frame and how requests were answered; the exit code is 0."""
-    path = written(tmp_path / "x.jsonl", [*REUSED, "-> #4 session/fork {}"])
-    found = run("check", "--coverage", path)
-    assert found.exit_code == 0
-    lines = found.stdout.splitlines()
-    assert lines[0] == "coverage of ACP v1  by 1 recording: judged"
-    assert re.fullmatch(r"seen: \d+ of \d+ \(\d+ %\) stable items, and 1 unstable one", lines[1])
-    assert "  session/new   2 ×  #3  1 result, 1 unanswered" in lines
-    assert "  session/fork  1 ×  #6  unstable, 1 unanswered" in lines
-    assert any(line.startswith("  not seen: session/resume, ") for line in lines)
-    assert any(line.startswith("  unstable, not seen: ") for line in lines)
-
-
-def test_coverage_of_several_recordings_names_the_first(tmp_path: Path) -> None:
-    """The place has the name of the recording, and each line says in how many it is."""
-    path = written(tmp_path / "x.jsonl", HANDSHAKE)
-    lines = run("check", "--coverage", path, path).stdout.splitlines()
-    assert "  initialize  2 ×  judged#1  in 2  2 results" in lines
-
-
-def test_coverage_as_json_and_as_markdown(tmp_path: Path) -> None:
-    """The same counts: for a program, and as tables for a README."""
-    path = written(tmp_path / "x.jsonl", HANDSHAKE)
-    report = json.loads(run("check", "--coverage", "--json", path).stdout)
-    (dialect,) = report["dialects"]
-    methods = dialect["sections"][0]
-    assert (methods["name"], methods["seen"]) == ("client methods", 1)
-    initialize = methods["items"][0]
-    assert initialize["first"] == {"recording": "c0ffee000001", "name": "judged", "seq": 1}
-    text = run("check", "--coverage", "--markdown", path).stdout
-    share = f"1 of {methods['defined']} ({100 // methods['defined']} %)"
-    assert text.startswith("## Coverage of ACP v1\n")
-    assert f"| client methods | {share} |\n" in text
-    row = "| <code>initialize</code> | yes | 1 | 1 | <code>&#35;1</code> | 1 result |\n"
-    assert row in text
-    assert "| <code>session/new</code> | no | | | | |\n" in text
-    assert "Unstable, not seen: <code>proxy/initialize</code>, " in text
-
-
-def test_coverage_reads_what_can_be_read(tmp_path: Path) -> None:
-    """What cannot be read is named; what follows is counted, and the exit code is 2."""
-    path = written(tmp_path / "x.jsonl", HANDSHAKE)
-    (tmp_path / "bad.db").write_bytes(b"SQLite format 3\0" + b"x" * 200)
-    result = run("check", "--coverage", tmp_path / "bad.db", path)
-    assert result.exit_code == 2
-    assert "bad.db" in result.stderr
-    assert "by 1 recording: judged" in result.stdout
-
-
-def test_coverage_takes_no_options_of_findings() -> None:
-    """They would do nothing."""
-    assert "no option about findings" in complaint("check", "--coverage", "--rule", "rpc")
-    assert complaint("check", "--markdown") == "expected --coverage with --markdown"
-    text = complaint("check", "--coverage", "--json", "--markdown")
-    assert text == "--json and --markdown are two forms; expected one of them"
-
-
 def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the number of rules."""
     monkeypatch.chdir(ROOT)
