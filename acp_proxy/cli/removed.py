@@ -7,6 +7,7 @@ import click
 
 REMOVED: dict[str, str] = {
     "check --coverage": "`acp-proxy stats` counts the methods and updates of a recording",
+    "check --sarif FILE": "`acp-proxy check --github` annotates lines, and --json has all findings",
     "check --markdown": "`acp-proxy stats --json` counts the methods and updates of a recording",
 }
 """What serves instead, by what was typed: ``COMMAND``, or ``COMMAND --option``.

@@ -1,4 +1,4 @@
-"""What a check found as SARIF 2.1.0, which code hosts and editors show beside the lines.
+"""Findings as SARIF 2.1.0, which code hosts and editors show beside the lines.
 
 A recording stands for its text form, whose lines are those of the results.
 """
@@ -9,10 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 from acp_proxy import __version__
-from acp_proxy.cli.render.check_reports import place_of
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.examples import examples_of
-from acp_proxy.conformance.report import CheckedRecording, CheckReport
 from acp_proxy.conformance.sources import address_of
 from acp_proxy.conformance.values import Rule, Severity
 from acp_proxy.inspection.findings import Finding, in_order
@@ -26,31 +24,11 @@ _SCHEMA = (
 _SITE = "https://agentclientprotocol.com"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _MOST_RELATED = 10
-_UNREADABLE = 2
-"""The exit code if a recording cannot be read."""
 _FINGERPRINT = "acpProxyFinding/v1"
 
 
-def sarif(report: CheckReport, *, has_baseline: bool = False) -> dict[str, Any]:
-    """Returns a log with one run; the worst results come first.
-
-    Args:
-        report: of the check.
-        has_baseline: whether some findings may be known.
-    """
-    every = [(place_of(one), finding) for one in report.recordings for finding in one.findings]
-    total = sum(count.count for one in report.recordings for count in one.broken)
-    notes = [text for one in report.recordings for text in _notes(one)]
-    found = finding_results(every, total, notes, has_baseline=has_baseline)
-    return log_of("inspect check", *found, notes, is_done=report.exit != _UNREADABLE)
-
-
 def finding_results(
-    every: Sequence[tuple[str, Finding]],
-    total: int,
-    notes: list[str],
-    *,
-    has_baseline: bool = False,
+    every: Sequence[tuple[str, Finding]], total: int, notes: list[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Returns descriptions of rules, and the results that name them, the worst first.
 
@@ -58,14 +36,13 @@ def finding_results(
         every: findings, each with the path of its text form.
         total: how many were found.
         notes: gets one more, if these are more than the results.
-        has_baseline: whether some findings may be known.
     """
     order = {id(f): n for n, f in enumerate(in_order([finding for _, finding in every]))}
     shown = sorted(every, key=lambda pair: (pair[1].known, order[id(pair[1])]))[:MOST]
     broken = {name: at for at, name in enumerate(dict.fromkeys(f.rule for _, f in shown))}
     if total > len(shown):
         notes.append(f"{counted(total, 'finding')}, of which the worst {len(shown):,} are results")
-    results = [_result(place, finding, broken, has_baseline) for place, finding in shown]
+    results = [_result(place, finding, broken) for place, finding in shown]
     return [_rule(name) for name in broken], results
 
 
@@ -155,14 +132,12 @@ def _help(rule: Rule) -> list[str]:
     return lines
 
 
-def _result(
-    place: str, finding: Finding, broken: Mapping[str, int], has_baseline: bool
-) -> dict[str, Any]:
+def _result(place: str, finding: Finding, broken: Mapping[str, int]) -> dict[str, Any]:
     method = f" {finding.method}" if finding.method else ""
     see = f" (see {', '.join(f'#{seq}' for seq in finding.related[:_MOST_RELATED])})"
     related = see if finding.related else ""
     text = f"By the {finding.by}, at frame {finding.seq}{method}: {finding.text}{related}"
-    found: dict[str, Any] = {
+    return {
         "ruleId": finding.rule,
         "ruleIndex": broken[finding.rule],
         "level": _LEVELS[finding.severity],
@@ -179,16 +154,6 @@ def _result(
             "place": finding.place,
         },
     }
-    if has_baseline:
-        found["baselineState"] = "unchanged" if finding.known else "new"
-    return found
-
-
-def _notes(one: CheckedRecording) -> list[str]:
-    texts = [*one.notes]
-    if one.unread:
-        texts.append(f"{counted(len(one.unread), 'frame')} too large to be decoded")
-    return [f"{one.recording.name}: {text}" for text in texts]
 
 
 def _name(rule: str) -> str:

@@ -16,7 +16,6 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_recording, complete_rule, file_option, number_option
 from acp_proxy.cli.output_files import (
     check_report_files,
-    json_report,
     spare_recordings,
     write_reports,
     write_text,
@@ -27,7 +26,6 @@ from acp_proxy.cli.render import check_reports
 from acp_proxy.cli.render.check_screen import show_report
 from acp_proxy.cli.render.output import progress, say, say_json, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
-from acp_proxy.cli.render.sarif import sarif as sarif_log
 from acp_proxy.conformance.baseline import Baseline, BaselineWriter, read_baseline
 from acp_proxy.conformance.choice import chosen_rules
 from acp_proxy.conformance.judgement import check_whole
@@ -41,7 +39,7 @@ from acp_proxy.wording import counted
 _DIALECTS = (V1, V2, DRAFT)
 _NEVER = "never"
 _OF_REPORTS = (
-    "json", "junit", "sarif", "github", "baseline", "update_baseline", "explain", "top",
+    "json", "junit", "github", "baseline", "update_baseline", "explain", "top",
 )  # fmt: skip
 """Options of a report of all recordings together."""
 _EXAMPLES = """\b
@@ -54,7 +52,7 @@ Examples:
       what a rule asks, with an example that keeps it and one that does not
   acp-proxy inspect check tests/recordings/*.jsonl --baseline known.json
       a gate for CI: fails if something new is wrong
-  acp-proxy inspect check tests/recordings/*.jsonl --sarif check.sarif
+  acp-proxy inspect check tests/recordings/*.jsonl --github
       for a code host that shows findings beside the lines
   acp-proxy inspect check latest --json |
     jq -r '.recordings[].findings[] | [.by, .rule, .seq] | @tsv'
@@ -104,7 +102,6 @@ recording cannot be read; 3 if its recorder was killed, so that it is not comple
 @click.option("--update-baseline", is_flag=True, help="Write what is found into that file.")
 @click.option("--json", is_flag=True, help="Print one JSON object, with all findings.")
 @file_option("--junit", text="Write a report as JUnit XML.")
-@file_option("--sarif", text="Write a report as SARIF 2.1.0.")
 @click.option("--github", is_flag=True, help="Print annotations for a workflow of GitHub.")
 @click.option(
     "--explain",
@@ -175,14 +172,13 @@ def _report(
     update_baseline: bool,
     json: bool,
     junit: Path | None,
-    sarif: Path | None,
     github: bool,
     explain: str | None,
     top: int | None,
 ) -> None:
     """Prints what is found in recordings as one report."""
     if explain is not None:
-        if any((json, github, junit, sarif, update_baseline)):
+        if any((json, github, junit, update_baseline)):
             raise Refusal("--explain checks nothing; expected no report with it")
         from acp_proxy.cli.render.rule_screen import explain_rule
 
@@ -193,7 +189,7 @@ def _report(
         raise Refusal("expected --baseline with --update-baseline")
     if json and github:
         raise Refusal("--json and --github are two forms; expected one of them")
-    files = (junit, sarif, baseline)
+    files = (junit, baseline)
     check_report_files(*files)
     schemas = None if schema is None else SchemaSet.of_file(schema)
     now_ns = time.monotonic_ns()
@@ -217,11 +213,7 @@ def _report(
         written = None  # what is known of those that cannot be read stays known
     if written is not None and baseline is not None:
         write_text(baseline, written.written(known, chosen))
-    are_written = write_reports(
-        (junit, lambda: check_reports.junit(report, chosen)),
-        (sarif, lambda: json_report(sarif_log(report, has_baseline=baseline is not None))),
-    )
-    if not are_written:
+    if not write_reports((junit, lambda: check_reports.junit(report, chosen))):
         report.exit = 2
     if json:
         say_json(report)

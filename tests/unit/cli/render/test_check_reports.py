@@ -1,18 +1,15 @@
-"""What a check found is written for GitHub, JUnit and SARIF, with the lines of the text form."""
+"""What a check found is written for GitHub and JUnit, with the lines of the text form."""
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from attrs import evolve
 
 from acp_proxy.cli.render import check_reports
-from acp_proxy.cli.render import sarif as sarif_module
 from acp_proxy.cli.render.check_reports import junit, place_of
-from acp_proxy.cli.render.sarif import sarif
 from acp_proxy.conformance.baseline import BaselineWriter
 from acp_proxy.conformance.checker import check
 from acp_proxy.conformance.choice import chosen_rules
@@ -43,13 +40,6 @@ def one_of(report: CheckReport) -> CheckedRecording:
     """Returns the only recording of a report."""
     (one,) = report.recordings
     return one
-
-
-def results(log: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the results of the only run."""
-    (run,) = log["runs"]
-    found: list[dict[str, Any]] = run["results"]
-    return found
 
 
 def test_an_annotation_names_file_line_and_frame() -> None:
@@ -92,43 +82,6 @@ def test_junit_has_a_case_for_each_rule() -> None:
     never = ET.fromstring(junit(checked("never"), RPC))
     assert never.get("failures") == "0"
     assert "by the client" in never.findtext("testcase/system-out", "")
-
-
-def test_a_result_of_sarif_has_its_place() -> None:
-    """The line in the text form, the rule with its help, and a fingerprint."""
-    log = sarif(checked())
-    (result,) = results(log)
-    place = result["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": "judged.jsonl"}, "region": {"startLine": 5}}
-    driver = log["runs"][0]["tool"]["driver"]
-    assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "rpc.id-reused"
-    assert driver["rules"][0]["helpUri"] == "https://www.jsonrpc.org/specification"
-    assert "Breaks it, after a v1 handshake" in driver["rules"][0]["help"]["text"]
-    assert len(result["partialFingerprints"]["acpProxyFinding/v1"]) == 16
-    assert "baselineState" not in result
-
-
-def test_sarif_tells_known_from_new() -> None:
-    """Where there is a baseline."""
-    (new,) = results(sarif(checked(), has_baseline=True))
-    (known,) = results(sarif(checked(written=BaselineWriter()), has_baseline=True))
-    assert (new["baselineState"], known["baselineState"]) == ("new", "unchanged")
-
-
-def test_sarif_is_capped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worst are kept, and a notification says how many there are."""
-    report = checked()
-    one = one_of(report)
-    findings = [evolve(one.findings[0], seq=n, line=n + 1) for n in range(1, 9)]
-    broken = [evolve(one.broken[0], count=8)]
-    report.recordings[0] = evolve(one, findings=findings, broken=broken)
-    monkeypatch.setattr(sarif_module, "MOST", 3)
-    log = sarif(report)
-    assert [result["properties"]["seq"] for result in results(log)] == [1, 2, 3]
-    (invocation,) = log["runs"][0]["invocations"]
-    (note,) = invocation["toolExecutionNotifications"]
-    assert note["message"]["text"] == "8 findings, of which the worst 3 are results."
-    assert json.dumps(log)
 
 
 @pytest.mark.parametrize(

@@ -274,15 +274,6 @@ def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
     assert re.fullmatch(r"2 recordings: nothing new, \d known", last)
 
 
-def test_sarif_says_that_a_recording_cannot_be_read(tmp_path: Path) -> None:
-    """The invocation was not successful."""
-    path, file = written(tmp_path / "x.jsonl", REUSED), tmp_path / "x.sarif"
-    for names, is_successful in (((path,), True), ((path, tmp_path / "none.db"), False)):
-        run("check", *names, "--sarif", file)
-        (invocation,) = json.loads(file.read_bytes())["runs"][0]["invocations"]
-        assert invocation["executionSuccessful"] is is_successful
-
-
 def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the number of rules."""
     monkeypatch.chdir(ROOT)
