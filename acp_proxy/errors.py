@@ -70,13 +70,6 @@ class BadSettings(AcpProxyError):
     """Raised when the settings of an ACP client cannot be read or changed."""
 
 
-class BadSchema(AcpProxyError):
-    """Raised when a file is not a schema of the protocol."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"cannot use {path} as a schema: {reason}")
-
-
 class NoSuchRule(AcpProxyError):
     """Raised when no rule of the protocol has a name, or the rule is not checked."""
 

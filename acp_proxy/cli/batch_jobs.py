@@ -189,12 +189,9 @@ def _check_of(options: tuple[str, ...]) -> tuple[click.Context, Callable[..., An
     from acp_proxy.cli.commands.inspect.check import check
     from acp_proxy.conformance.choice import chosen_rules
     from acp_proxy.conformance.judgement import check_whole
-    from acp_proxy.conformance.schema_check import SchemaSet
 
     ctx = check.make_context("check", [*options])
-    schema = ctx.params["schema"]
-    schemas = None if schema is None else SchemaSet.of_file(schema)
-    find = partial(check_whole, dialect=ctx.params["dialect"], schemas=schemas)
+    find = partial(check_whole, dialect=ctx.params["dialect"])
     return ctx, find, {*chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])}
 
 

@@ -7,6 +7,7 @@ import click
 
 REMOVED: dict[str, str] = {
     "check --coverage": "`acp-proxy stats` counts the methods and updates of a recording",
+    "check --schema FILE": "the package has the official schemas; --dialect chooses among them",
     "check --sarif FILE": "`acp-proxy check --github` annotates lines, and --json has all findings",
     "check --markdown": "`acp-proxy stats --json` counts the methods and updates of a recording",
 }

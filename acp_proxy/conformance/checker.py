@@ -12,7 +12,6 @@ from acp_proxy.conformance.other_protocols import note_of
 from acp_proxy.conformance.registry import ANY, Registered
 from acp_proxy.conformance.rule_plans import RulePlan, RulePlans
 from acp_proxy.conformance.rules import load
-from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.unknowable import unchecked_rules
 from acp_proxy.conformance.unpaired_messages import follow_odd
@@ -64,7 +63,6 @@ class Checker:
         reader: the recording.
         dialect: the dialect whose rules hold; None for that of the recording.
         chosen: the rules to check; None for all.
-        schemas: the types that hold in place of those of the dialect.
     """
 
     def __init__(
@@ -72,14 +70,13 @@ class Checker:
         reader: RecordingReader,
         dialect: str | None = None,
         chosen: Collection[str] | None = None,
-        schemas: SchemaSet | None = None,
     ) -> None:
         recording = reader.recording
         self._reader = reader
         self._dialect = dialect or recording.dialect
         self._messages = MessagePass(reader, dialect=self._dialect)
         connection = self._messages.connection
-        self._conversation = Conversation(connection, self._dialect, own_schemas=schemas)
+        self._conversation = Conversation(connection, self._dialect)
         self.events = [*read_events(reader)]
         self.waits = WaitTracker(self._messages.connection)
         """Who waits for whom after the frames that were read."""
@@ -335,7 +332,6 @@ def check(
     dialect: str | None = None,
     chosen: Collection[str] | None = None,
     watch: Watch = iter,
-    schemas: SchemaSet | None = None,
     most: int | None = None,
 ) -> ConformanceResult:
     """Checks a recording against the rules of its dialect.
@@ -345,10 +341,9 @@ def check(
         dialect: the dialect whose rules hold; None for that of the recording.
         chosen: the rules to check; None for all.
         watch: receives all frames and passes them on.
-        schemas: the types that hold in place of those of the dialect.
         most: the largest number of frames that are checked; None for all.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
     """
-    return Checker(reader, dialect, chosen, schemas).read(watch, most)
+    return Checker(reader, dialect, chosen).read(watch, most)

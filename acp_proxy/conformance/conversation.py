@@ -123,8 +123,6 @@ class Conversation:
     """The lines that no newline ends, each with its sender."""
     messages_on_stderr: list[int] = field(factory=list)
     """The lines on stderr that look like messages."""
-    own_schemas: SchemaSet | None = None
-    """Those of a file that the user has named, which hold in place of them."""
     pairs: MistakenPairs = field(factory=MistakenPairs)
     """Answers and requests without their other half."""
     memory: RuleMemory = field(factory=RuleMemory)
@@ -140,8 +138,6 @@ class Conversation:
 
     def schemas_of(self, seen: CheckedMessage) -> SchemaSet | None:
         """Returns the types of the messages of a dialect; None while that is not known."""
-        if self.own_schemas is not None:
-            return self.own_schemas
         dialect = self.dialect_of(seen)
         return None if dialect is None else SchemaSet.of_dialect(dialect)
 

@@ -8,7 +8,6 @@ from collections.abc import Collection
 
 from acp_proxy.conformance.checker import Checker
 from acp_proxy.conformance.choice import chosen_rules, looked_at
-from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.values import ConformanceResult, RuleCount
 from acp_proxy.inspection.diagnosis.checks import run_checks
 from acp_proxy.inspection.diagnosis.context import MOST as LISTED
@@ -39,7 +38,6 @@ def check_whole(
     dialect: str | None = None,
     chosen: Collection[str] | None = None,
     watch: Watch = iter,
-    schemas: SchemaSet | None = None,
     *,
     most: int | None = None,
     now_ns: int | None = None,
@@ -52,7 +50,6 @@ def check_whole(
         dialect: the dialect whose rules hold; None for that of the recording.
         chosen: the rules to check; None for all.
         watch: receives all frames and passes them on.
-        schemas: the types that hold in place of those of the dialect.
         most: the largest number of frames that are checked for rules; None for all, or without a
             context.
         now_ns: the monotonic clock, for a recording that is still made.
@@ -61,7 +58,7 @@ def check_whole(
     Raises:
         UnreadableRecording: the file is damaged, or locked.
     """
-    checker = Checker(reader, dialect, chosen, schemas)
+    checker = Checker(reader, dialect, chosen)
     result = checker.read(watch, most)
     if context is None:  # the checker has read all frames
         counts = FrameCounts(checker.waits, end_ns=checker.last_ns)

@@ -12,13 +12,10 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.conformance.schema_derivation import Form, NoSchema, derive
-from acp_proxy.errors import BadSchema
-from acp_proxy.plain_files import open_plain, reason
+from acp_proxy.conformance.schema_derivation import Form, derive
 from acp_proxy.protocol.peers import Direction
 
 DIRECTORY = Path(__file__).parent / "schemas"
-_LARGEST_FILE = 32 * 2**20
 
 
 @frozen
@@ -26,7 +23,7 @@ class MessageTypes:
     """The types of one schema."""
 
     source: str
-    """The package or the file that it was derived from."""
+    """The package and the file that it was derived from."""
     version: str
     sha256: str
     """The checksum of the original."""
@@ -53,42 +50,14 @@ def packaged(name: str) -> MessageTypes:
     return MessageTypes(**json.loads((DIRECTORY / f"{name}.json").read_bytes()))
 
 
-def types_of_file(path: Path) -> MessageTypes:
-    """Derives the types of an official schema file.
-
-    Args:
-        path: the file, such as ``schema.json`` of the protocol's repository.
-
-    Raises:
-        BadSchema: it cannot be read, or is something else.
-    """
-    try:
-        with open_plain(path) as file:
-            data = file.read(_LARGEST_FILE + 1)
-    except OSError as e:
-        raise BadSchema(path, reason(e)) from None
-    if len(data) > _LARGEST_FILE:
-        raise BadSchema(path, f"it is larger than {_LARGEST_FILE >> 20} MiB")
-    try:
-        return MessageTypes(**derived(data, str(path), ""))
-    except NoSchema as e:
-        raise BadSchema(path, str(e)) from None
-
-
 def derived(data: bytes, source: str, version: str) -> dict[str, Any]:
-    """Derives types from the bytes of a schema file, as the package keeps them.
+    """Derives types from the bytes of an official schema file, as the package keeps them.
 
     Args:
         data: the file.
         source: where it comes from.
-        version: its version, if it has one.
-
-    Raises:
-        NoSchema: it is not a schema file of the protocol.
+        version: its version.
     """
-    try:
-        schema = json.loads(data)
-    except (ValueError, RecursionError):
-        raise NoSchema("it is not JSON") from None
     checksum = hashlib.sha256(data).hexdigest()
-    return {"source": source, "version": version, "sha256": checksum, **derive(schema)}
+    types = derive(json.loads(data)["$defs"])
+    return {"source": source, "version": version, "sha256": checksum, **types}

@@ -8,14 +8,13 @@ say whether all is well; what is wrong is found out by `schema_problems`.
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
 from acp_proxy.conformance.closed_types import closed
 from acp_proxy.conformance.draft_types import DRAFT_TYPES
-from acp_proxy.conformance.message_types import MessageTypes, packaged, types_of_file
+from acp_proxy.conformance.message_types import MessageTypes, packaged
 from acp_proxy.conformance.open_values import OpenValues
 from acp_proxy.conformance.schema_derivation import Form, reachable
 from acp_proxy.conformance.schema_problems import (
@@ -25,7 +24,6 @@ from acp_proxy.conformance.schema_problems import (
     SchemaProblem,
     covered_by_all,
 )
-from acp_proxy.errors import BadSchema
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.json_text import pointer
 from acp_proxy.protocol.peers import Direction
@@ -51,7 +49,6 @@ class SchemaSet:
             schemas: the first is the one whose problems are reported.
             closes: whether members that the types do not name are reported.
         """
-        self.sources = tuple(" ".join(filter(None, (s.source, s.version))) for s in schemas)
         self._schemas = [_Schema(one) for one in schemas]
         self._closes = closes
         self._checks: dict[tuple[Direction, str, bool], tuple[_Check, ...]] = {}
@@ -64,29 +61,8 @@ class SchemaSet:
             return cls(DRAFT_TYPES, closes=False)
         return cls(*map(packaged, PACKAGED[dialect]))
 
-    @classmethod
-    def of_file(cls, path: Path) -> "SchemaSet":
-        """Returns the schema of a user's file, an official ``schema.json``.
-
-        Args:
-            path: the file.
-
-        Raises:
-            BadSchema: it cannot be read, or is something else.
-        """
-        found = cls(types_of_file(path))
-        try:
-            found.compile()
-        except ValueError as e:
-            raise BadSchema(path, f"it is no JSON Schema: {_first_line(e)}") from None
-        return found
-
     def compile(self) -> None:
-        """Compiles all validators at once, and not each when it is needed.
-
-        Raises:
-            ValueError: a type is not a JSON Schema.
-        """
+        """Compiles all validators at once, and not each when it is needed."""
         for schema in self._schemas:
             for is_result, tables in enumerate((schema.types.params, schema.types.results)):
                 for direction, methods in tables.items():
@@ -295,10 +271,6 @@ class _Check:
 
 def _tags(problems: Sequence[SchemaProblem]) -> set[str]:
     return {one.pointer for one in problems if one.mismatch is Mismatch.TAG}
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
 
 
 def _compiled(form: Form, types: Mapping[str, Form]) -> "Validator":

@@ -53,34 +53,15 @@ _MESSAGES = {
 """What each union of messages has, and which way the message or the request of a response goes."""
 
 
-class NoSchema(ValueError):
-    """What was given is not a schema file of the protocol."""
-
-
-def derive(schema: Any) -> dict[str, Any]:
+def derive(types: Mapping[str, Form]) -> dict[str, Any]:
     """Returns the types of a schema file, and for each method those of its params and result.
 
     ``params`` and ``results`` have, for each direction of a request, the type of each method;
     ``types`` are the named types that these refer to.
 
-    Raises:
-        NoSchema: it is not a schema file of the protocol.
+    Args:
+        types: the ``$defs`` of an official schema file.
     """
-    types = schema.get("$defs") if isinstance(schema, dict) else None
-    if not isinstance(types, dict) or not all(isinstance(one, dict) for one in types.values()):
-        raise NoSchema("it has no types in `$defs`")
-    try:
-        return _derive(types)
-    except RecursionError:
-        raise NoSchema("its types are nested too deeply") from None
-    except NoSchema:
-        raise
-    except (AttributeError, KeyError, TypeError, ValueError) as e:
-        reason = f"it lacks {e.args[0]}" if isinstance(e, KeyError) else "it is no JSON Schema"
-        raise NoSchema(reason) from None
-
-
-def _derive(types: Mapping[str, Form]) -> dict[str, Any]:
     deriver = _Deriver(types)
     messages: dict[str, dict[str, dict[str, list[Form]]]] = {
         part: {str(direction): {} for direction in Direction} for part in ("params", "results")
@@ -98,8 +79,6 @@ def _derive(types: Mapping[str, Form]) -> dict[str, Any]:
                 messages[part][direction].setdefault(one["x-method"], []).append(
                     {"$ref": _reference(name)}
                 )
-    if not any(messages["params"].values()):
-        raise NoSchema("no type in it has an `x-method`")
     tables = {
         part: {
             direction: {

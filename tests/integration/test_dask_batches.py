@@ -177,16 +177,13 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, 
 
 
 def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
-    """As bytes, or fetched by the worker; files that options name travel as well.
+    """As bytes, or fetched by the worker.
 
     What is known is not asked for again, though nobody here has what a URL names.
     """
-    schema = fleet.directory / "schema.json"
-    request = {"type": "object", "x-side": "agent", "x-method": "session/prompt"}
-    schema.write_text(json.dumps({"$defs": {"Request": request}}))
     names = ["tour.db", "crash.db", "terminal.db"]
     words = [f"recordings/{name}" for name in names] + [f"file://{RECORDINGS}/{n}" for n in names]
-    check: list[str | Path] = ["inspect", "check", *words, "--schema", schema, "--fail-on", "info"]
+    check: list[str | Path] = ["inspect", "check", *words, "--fail-on", "info"]
     with fleet.cluster("") as cluster:
         check += ["--executor", f"dask={cluster.address}", "--results", fleet.results]
         assert fleet.start(*check).wait(DEADLINE_S) == 1, fleet.stderr

@@ -60,7 +60,7 @@ def nothing_is_added(seen: CheckedMessage, talk: Conversation) -> Iterator[Breac
     elif seen.message.kind in (_REQUEST, _NOTIFICATION):
         params = seen.value.get("params", ABSENT)
         places = schemas.extra(seen.direction, method, is_result=False, value=params)
-        if places and method in INITIALIZE and talk.own_schemas is None:
+        if places and method in INITIALIZE:
             # A client that speaks both versions announces itself in the forms of both.
             for other in map(SchemaSet.of_dialect, (V1, V2)):
                 known = other.extra(seen.direction, method, is_result=False, value=params)

@@ -51,7 +51,7 @@ def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
     for place in (one, two):
         place.parent.mkdir()
         place.write_text(place.parent.name)
-    options = ("--top=3", f"--baseline={one}", f"--schema={two}", "--json")
+    options = ("--top=3", f"--baseline={one}", f"--plans={two}", "--json")
     sent = job(HELLO, options=options, files=(str(one), str(two)), output="/of/the/caller.db")
     there = tmp_path / "there"
     there.mkdir()
@@ -62,7 +62,7 @@ def test_a_job_arrives_with_its_files(tmp_path: Path) -> None:
     assert Path(got.path).read_bytes() == HELLO.read_bytes()
     assert [Path(path).read_text() for path in got.files] == ["a", "b"]
     assert got.options == (
-        "--top=3", f"--baseline={got.files[0]}", f"--schema={got.files[1]}", "--json"
+        "--top=3", f"--baseline={got.files[0]}", f"--plans={got.files[1]}", "--json"
     )  # fmt: skip
     assert all(Path(path).is_relative_to(there) for path in (got.path, *got.files))
     assert got.output == str(there / "new.db")

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.conformance.message_types import packaged
+from acp_proxy.conformance.message_types import MessageTypes, derived
 from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.schema_problems import ABSENT, Mismatch
-from acp_proxy.errors import BadSchema
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.peers import Direction
 from tests import documents
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.documents import Example
 
 TO_AGENT, TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
@@ -301,29 +298,14 @@ def test_a_member_whose_name_is_no_text_is_extra() -> None:
     assert [one.pointer for one in found] == ["/params/cwd", "/params/mcpServers"]
 
 
-def schema_file(path: Path) -> Path:
-    """Writes a small schema file."""
+def test_types_within_themselves_end() -> None:
+    """A message may be nested as deeply as it likes."""
     inner = {"$ref": "#/$defs/In"}
-    properties = {"name": {"type": "string", "pattern": "^x"}, "in": inner}
+    properties = {"name": {"type": "string"}, "in": inner}
     request = {"type": "object", "properties": properties, "x-side": "agent", "x-method": "a/b"}
     types = {"Request": request, "In": {"type": "object", "properties": {"in": inner}}}
-    path.write_text(json.dumps({"$defs": types}))
-    return path
-
-
-def test_a_file_takes_the_place_of_the_packaged_schemas(tmp_path: Path) -> None:
-    """Keywords that the official files do not use are left to the validator."""
-    schemas = SchemaSet.of_file(schema_file(tmp_path / "schema.json"))
-    assert schemas.sources == (str(tmp_path / "schema.json"),)
-    (found,) = schemas.params(TO_AGENT, "a/b", {"name": "y"})
-    assert str(found) == "/params/name: expected what pattern asks for, got another"
-    assert schemas.extra(TO_AGENT, "a/b", False, {"in": {"in": {"x": 1}}}) == ["/params/in/in/x"]
-    assert schemas.params(TO_AGENT, "session/new", {}) == []
-
-
-def test_types_within_themselves_end(tmp_path: Path) -> None:
-    """However deep a message is."""
-    schemas = SchemaSet.of_file(schema_file(tmp_path / "schema.json"))
+    data = json.dumps({"$defs": types}).encode()
+    schemas = SchemaSet(MessageTypes(**derived(data, "a file", "1.0.0")))
     value: dict[str, Any] = {"x": 1}
     for _ in range(900):
         value = {"in": value}
@@ -331,45 +313,6 @@ def test_types_within_themselves_end(tmp_path: Path) -> None:
     schemas.extra(TO_AGENT, "a/b", False, value)
     value["in"]["in"]["name"] = value["name"] = 1
     assert schemas.params(TO_AGENT, "a/b", value)
-
-
-def one_type(**members: Any) -> str:
-    """Writes a schema of one type."""
-    return json.dumps({"$defs": {"A": {"x-method": "m", "x-side": "agent", **members}}})
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (None, "no such file or directory"),
-        ("{", "it is not JSON"),
-        ("[" * 100_000, "it is not JSON"),
-        ("[]", "it has no types in `$defs`"),
-        ('{"$defs": {"A": {"type": "object"}}}', "no type in it has an `x-method`"),
-        (one_type(**{"$ref": "#/$defs/B"}), "it lacks B"),
-        (one_type(type="object", required=1), "it is no JSON Schema"),
-        (one_type(pattern="("), 'it is no JSON Schema: "(" is not a "regex"'),
-        (one_type(**{"x-method": []}), "it is no JSON Schema"),
-        (one_type(items=5), 'it is no JSON Schema: 5 is not of types "boolean", "object"'),
-    ],
-)
-def test_a_bad_file_is_one_line(tmp_path: Path, text: str | None, reason: str) -> None:
-    """With the path and the reason."""
-    path = tmp_path / "schema.json"
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(BadSchema) as raised:
-        SchemaSet.of_file(path)
-    assert str(raised.value) == f"cannot use {path} as a schema: {reason}"
-
-
-def test_sources_name_versions() -> None:
-    """For reports: newer versions have more members."""
-    version = packaged("v1").version
-    assert SETS[V1].sources[:2] == (
-        f"@agentclientprotocol/sdk schema/v1/schema.json {version}",
-        f"@agentclientprotocol/sdk schema/v1/schema.unstable.json {version}",
-    )
 
 
 def test_the_validator_is_imported_with_the_first_check() -> None:

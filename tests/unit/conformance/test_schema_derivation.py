@@ -19,7 +19,7 @@ def tagged(name: str, **more: Any) -> dict[str, Any]:
 def form_of(node: dict[str, Any], **types: Any) -> Any:
     """The form of the params of a method."""
     first = {**node, "x-side": "agent", "x-method": "m"}
-    return derive({"$defs": {"First": first, **types}})["types"]["First"]
+    return derive({"First": first, **types})["types"]["First"]
 
 
 def test_a_reference_is_kept_but_not_to_a_mere_text() -> None:
@@ -30,7 +30,7 @@ def test_a_reference_is_kept_but_not_to_a_mere_text() -> None:
     }
     place = {"type": "object", "properties": {"line": {"type": "integer", "format": "uint32"}}}
     request = {"type": "object", "properties": properties, "x-method": "m", "x-side": "agent"}
-    derived = derive({"$defs": {"A": request, "Id": TEXT, "Place": place, "Other": place}})
+    derived = derive({"A": request, "Id": TEXT, "Place": place, "Other": place})
     assert derived["params"] == {"to-agent": {"m": {"$ref": "#/$defs/A"}}, "to-client": {}}
     assert derived["types"] == {
         "A": {
@@ -107,13 +107,13 @@ def test_what_is_no_object_stays_as_it_is() -> None:
 def test_the_direction_is_that_of_the_side_and_of_the_unions_of_messages() -> None:
     """A method may go both ways; a response has the direction of its request."""
     request = {"type": "object", "x-side": "client", "x-method": "m"}
-    types = {
+    types: dict[str, Any] = {
         "MRequest": request,
         "MResponse": request,
         "ClientRequest": {"anyOf": [{"$ref": "#/$defs/MRequest"}]},
         "PNotification": {**request, "x-side": "protocol", "x-method": "p"},
     }
-    derived = derive({"$defs": types})
+    derived = derive(types)
     assert {way: [*methods] for way, methods in derived["params"].items()} == {
         "to-agent": ["m", "p"],
         "to-client": ["m", "p"],

@@ -30,7 +30,6 @@ from acp_proxy.conformance.baseline import Baseline, BaselineWriter, read_baseli
 from acp_proxy.conformance.choice import chosen_rules
 from acp_proxy.conformance.judgement import check_whole
 from acp_proxy.conformance.report import CheckedRecording, CheckReport, reported
-from acp_proxy.conformance.schema_check import SchemaSet
 from acp_proxy.conformance.values import SEVERITIES, ConformanceResult
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
@@ -95,9 +94,6 @@ recording cannot be read; 3 if its recorder was killed, so that it is not comple
     show_default=True,
     help="The least severity of a finding that is a failure.",
 )
-@file_option(
-    "--schema", text="An official schema.json to check messages against, in place of ours."
-)
 @file_option("--baseline", text="Findings that are known, and do not count.")
 @click.option("--update-baseline", is_flag=True, help="Write what is found into that file.")
 @click.option("--json", is_flag=True, help="Print one JSON object, with all findings.")
@@ -151,11 +147,7 @@ def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) ->
     from acp_proxy.cli.batches import Batch, run_many
 
     chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])  # mistakes are reported once
-    schema: Path | None = ctx.params["schema"]
-    if schema is not None:
-        SchemaSet.of_file(schema)
-    files = () if schema is None else (schema,)
-    return run_many(Batch("check", recs, (*option_words(ctx),), (), how, files=files))
+    return run_many(Batch("check", recs, (*option_words(ctx),), (), how))
 
 
 @pages
@@ -167,7 +159,6 @@ def _report(
     rule: tuple[str, ...],
     ignore_rule: tuple[str, ...],
     fail_on: str,
-    schema: Path | None,
     baseline: Path | None,
     update_baseline: bool,
     json: bool,
@@ -191,9 +182,8 @@ def _report(
         raise Refusal("--json and --github are two forms; expected one of them")
     files = (junit, baseline)
     check_report_files(*files)
-    schemas = None if schema is None else SchemaSet.of_file(schema)
     now_ns = time.monotonic_ns()
-    find = partial(check_whole, dialect=dialect, schemas=schemas, now_ns=now_ns)
+    find = partial(check_whole, dialect=dialect, now_ns=now_ns)
     known = _known(baseline, update_baseline=update_baseline)
     written = BaselineWriter() if update_baseline else None
     report = CheckReport(fail_on)

@@ -284,13 +284,6 @@ def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.Monkey
     assert re.sub(r"\d+ rules", "N rules", printed) == re.sub(r"\d+ rules", "N rules", shown[1])
 
 
-def test_another_schema_can_be_given(tmp_path: Path) -> None:
-    """An official one; another file is wrong use."""
-    path, schema = written(tmp_path / "x.jsonl", HANDSHAKE), tmp_path / "schema.json"
-    schema.write_text("{}", encoding="utf-8")
-    assert complaint("check", path, "--schema", schema).startswith(f"cannot use {schema} as a sch")
-
-
 def test_another_protocol_is_said_to_be_one(tmp_path: Path) -> None:
     """So that nobody looks for what an MCP server should have done in ACP."""
     lines = [
