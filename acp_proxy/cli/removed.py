@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 REMOVED: dict[str, str] = {
+    "audit --markdown": "in a pipe `acp-proxy audit` prints plain text, and --json has all",
     "check --coverage": "`acp-proxy stats` counts the methods and updates of a recording",
     "check --schema FILE": "the package has the official schemas; --dialect chooses among them",
     "check --sarif FILE": "`acp-proxy check --github` annotates lines, and --json has all findings",

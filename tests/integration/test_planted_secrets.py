@@ -191,7 +191,6 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
     for name in ("show", "log", "stats", "audit"):
         yield inspect, name, path
         yield inspect, name, path, "--json"
-    yield inspect, "audit", path, "--markdown"
     yield inspect, "list", "--check"
     for form in ("--top=50", "--json", "--github"):
         yield inspect, "check", path, form

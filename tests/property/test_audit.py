@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.cli.render.markdown import code
 from acp_proxy.inspection.audit.paths import locate, mentions
 from tests.any_messages import STEPS, recorded
 from tests.commands import run
@@ -19,7 +17,7 @@ from tests.commands import run
 def test_any_recording_has_an_audit(steps: list[tuple[int, Any]]) -> None:
     """Audits have no control characters, and their action and frame numbers exist."""
     with recorded(steps) as path:
-        for form in ([], ["--markdown"], ["turn:1"]):
+        for form in ([], ["turn:1"]):
             shown = run("inspect", "audit", path, *form)
             assert shown.exit_code == 0
             assert shown.stdout.replace("\n", "").isprintable()
@@ -46,10 +44,3 @@ def test_any_path_has_a_place(path: str, directories: list[str]) -> None:
     if not directories:
         assert found.place != "inside"
     mentions(path, directories)
-
-
-@given(text=st.text())
-def test_any_text_is_one_cell(text: str) -> None:
-    """No character in a text ends the table cell, the line or the element around it."""
-    inner = re.sub(r"^<code>|</code>$", "", code(text))
-    assert not set(inner) & set("|`<>*[]\\\n\r@~$")

@@ -1,4 +1,4 @@
-"""The words for the actions of an audit, which its screen and its Markdown share."""
+"""The words for the actions of an audit."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -37,7 +37,6 @@ COMMANDS = {
     "stats": ("stats", "REC"),
     "transcript": ("transcript", "REC"),
     "audit": ("audit", "REC"),
-    "audit.md": ("audit", "REC", "--markdown"),
     "search": ("search", "nail", "REC"),
     "check": ("check", "REC"),
     "mermaid": ("export", "REC", "--format", "mermaid"),
@@ -64,7 +63,7 @@ CLAIMS: dict[str, dict[str, str]] = {
         "list": r"107\.0 s", "show": DURATION, "log": r"7\.308", "frame": "after the start",
         "clock": r":06:\d\d\.\d{3}", "delta": r"0\.300000", "stats": rf"{DURATION}|p50|took|▃",
         "transcript": rf"{DURATION}|\d s\b|started", "audit": rf"{DURATION}|06:47",
-        "audit.md": rf"{DURATION}|06:47", "search": r"86\.342", "mermaid": rf"{DURATION}|silence",
+        "search": r"86\.342", "mermaid": rf"{DURATION}|silence",
     },
     "ending": {
         "list": r"exit|  3  |complete", "show": r"never answered|not answered|exit|\nended",
@@ -74,7 +73,7 @@ CLAIMS: dict[str, dict[str, str]] = {
     },
     "middle": {
         "show": "late|sent nothing for", "transcript": "never|not answered", "audit": "not asked",
-        "audit.md": "not asked", "stats": "where|streaming", "check": r"turn\.update-late",
+        "stats": "where|streaming", "check": r"turn\.update-late",
         "mermaid": "silence|never",
     },
     "start": {"check": ALL_RULES, "audit": "not asked"},
@@ -86,7 +85,7 @@ CLAIMS: dict[str, dict[str, str]] = {
     "command": {"show": "roofer|directory  ", "audit": "roofer", "transcript": "roofer"},
     "date": {
         "list": "  2025", "show": "started  +2025", "frame": "2025", "clock": ":06:",
-        "audit": "06:47", "audit.md": "06:47", "transcript": "started",
+        "audit": "06:47", "transcript": "started",
     },
     "parts": {}, "values": {}, "zone": {},
 }  # fmt: skip
@@ -204,7 +203,7 @@ def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str
     "words",
     [
         *(("inspect", *COMMANDS[name]) for name in (
-            "list", "show", "frame", "clock", "transcript", "audit", "audit.md")),
+            "list", "show", "frame", "clock", "transcript", "audit")),
         ("inspect", "diff", "REC", "REC"),
         ("inspect", "report", "REC", "-o", "PAGE"),
         ("inspect", "report", "REC", "--against", "REC", "-o", "PAGE"),
@@ -233,7 +232,7 @@ def test_times_without_a_zone_stay_those_of_the_log(
     assert log
     assert not {one for one in log if not one.startswith("15:") or re.search("UTC|[+-]", one)}
     assert ours
-    assert not ours & log or words[1] == "audit"  # for documents it has times in UTC
+    assert not ours & log
 
 
 @pytest.mark.parametrize(

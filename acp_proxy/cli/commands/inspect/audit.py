@@ -5,7 +5,6 @@ from operator import attrgetter
 
 import click
 
-from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import (
     filter_argument,
     number_option,
@@ -13,7 +12,7 @@ from acp_proxy.cli.options import (
 )
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import unredacted_option
-from acp_proxy.cli.render.output import Writer, progress, say_json, warn
+from acp_proxy.cli.render.output import progress, say_json, warn
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.filters import EVERYTHING, UNREAD, parse
 from acp_proxy.inspection.audit.audit import audit as read_audit
@@ -27,8 +26,6 @@ Examples:
       what the agent read, changed, ran and fetched
   acp-proxy inspect audit latest turn:3
       only in the third turn
-  acp-proxy inspect audit latest --markdown > audit.md
-      for a ticket
   acp-proxy inspect audit latest --json |
     jq -r '.actions[] | select(.kind == "run" and .permissions == []) | .command'
       commands that nobody was asked about
@@ -39,16 +36,13 @@ Examples:
 @read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all actions.")
-@click.option("--markdown", is_flag=True, help="Print Markdown, with all actions.")
 @number_option(
     "--top",
     text="How many rows of each table to show; unless given, 20 on a terminal and all elsewhere.",
 )
 @unredacted_option
 @pages
-def audit(
-    rec: str, filter_words: tuple[str, ...], json: bool, markdown: bool, top: int | None
-) -> None:
+def audit(rec: str, filter_words: tuple[str, ...], json: bool, top: int | None) -> None:
     """Show what the agent read, wrote, ran and fetched, where, and by whose permission.
 
     First what a reviewer should look at: ✗ what was done against a refusal, without being asked,
@@ -60,8 +54,6 @@ def audit(
 
     FILTER restricts the actions to those of which a frame matches, as in `inspect log`.
     """
-    if json and markdown:
-        raise Refusal("--json and --markdown are two forms; expected one of them")
     parse(words := " ".join(filter_words), UNREAD)
     with open_recording(rec) as reader:
         chosen = chosen_in(reader, words)
@@ -76,14 +68,6 @@ def audit(
             warn(no_action if has_frame else why_nothing(reader, words))
     if json:
         say_json(known_json(found.recording, found))
-        return
-    if markdown:
-        from acp_proxy.cli.render.audit_markdown import markdown as lines_of
-
-        writer = Writer()
-        for line in lines_of(found):
-            writer.line(line)
-        writer.flush()
     else:
         from acp_proxy.cli.render.audit_screen import show_audit
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.cli.render.markdown import code_span, fenced
+from acp_proxy.cli.render.markdown import code, code_span, escaped, fenced
 from tests.markdown import fences, outside_of_code
 
 HOSTILE = st.text(alphabet=st.sampled_from("`~<>@#a \n\r\t\x1b\u202e\\|$")) | st.text()
@@ -61,3 +63,16 @@ def test_usual_text_is_easy_to_read() -> None:
     assert code_span("pytest -q") == "`pytest -q`"
     assert code_span("a `b`") == "`` a `b` ``"
     assert code_span("") == code_span("  ") == ""
+
+
+@given(text=HOSTILE)
+def test_any_text_is_one_cell(text: str) -> None:
+    """No character in a text ends the table cell, the line or the element around it."""
+    inner = re.sub(r"^<code>|</code>$", "", code(text))
+    assert not set(inner) & set("|`<>*[]\\\n\r@~$")
+
+
+@pytest.mark.parametrize("text", ["src/a_b.py", "x=1, y-2!", "größe", "100 %"])
+def test_characters_without_a_meaning_in_markdown_are_not_escaped(text: str) -> None:
+    """They can be read as they are."""
+    assert escaped(text) == text

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.cli.render.markdown import escaped
 from acp_proxy.cli.render.styled_text import columns_of
 from tests import captures
 from tests.audited import ALLOW, ALWAYS, CWD, REJECT, Talk, edit, shell
-from tests.commands import complaint, run
+from tests.commands import run
 from tests.log_writer import LogWriter, request, result
 from tests.unit.inspection.diagnosis.test_checks import play
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[5]
 SCREENS = Path(__file__).parents[4] / "data" / "audit"
 CAPTURES = {path.parent.name.partition("-")[0]: path.parent for path in captures.all_captures()}
-HOSTILE = "\x1b[2J\u202e|`*_<b>&@you #1 [x](http://x) www.x.de \\ $a$ ~~b~~\n{{c}}"
 
 
 def showcase() -> Talk:
@@ -153,41 +151,11 @@ def test_a_filter_chooses_actions(recording: Path) -> None:
     assert "actions     none" in result.stdout
 
 
-def test_two_forms_at_once_are_refused(recording: Path) -> None:
-    """An action is listed if one of its frames matches."""
-    assert "two forms" in complaint("inspect", "audit", "--json", "--markdown", recording)
-
-
 def test_nothing_was_done(tmp_path: Path) -> None:
     """A recording without actions says so, in every form."""
     path = write(Talk(), tmp_path / "x.jsonl")
     assert "nothing to look at" in run("inspect", "audit", path).stdout
     assert values(path)["actions"] == []
-    assert "Nothing." in run("inspect", "audit", "--markdown", path).stdout
-
-
-def test_markdown_of_hostile_text(tmp_path: Path) -> None:
-    """Text from the agent never breaks a table row and never becomes markup."""
-    talk = Talk(mcpServers=[{"name": HOSTILE, "command": HOSTILE}])
-    talk.call("a", title=HOSTILE, kind="other", rawInput={"command": HOSTILE})
-    talk.call("b", **shell(HOSTILE))
-    talk.call("c", **edit(f"{CWD}/{HOSTILE}"))
-    talk.permission(ALLOW, {"toolCallId": "c"}, title=HOSTILE)
-    talk.asks_in_vain("fs/write_text_file", path=f"{HOSTILE}2", content="")
-    lines = run("inspect", "audit", "--markdown", write(talk, tmp_path / "x.jsonl")).stdout
-    rows = [line for line in lines.splitlines() if line.startswith("| 2025")]
-    assert len(rows) == 4
-    assert all(row.count("|") == 12 for row in rows)
-    for line in lines.splitlines():
-        assert line.isprintable()
-        bare = re.sub(r"</?code>|\*\*[A-Z][A-Za-z ]*\*\*|&#\d+;", "", line)
-        assert not re.search(r"[`*<>&@\\$~\[\]{}]|www\.|://", bare), line
-
-
-@pytest.mark.parametrize("text", ["src/a_b.py", "x=1, y-2!", "größe", "100 %"])
-def test_markdown_of_usual_text_can_be_read(text: str) -> None:
-    """Characters without a meaning in Markdown are not escaped."""
-    assert escaped(text) == text
 
 
 def test_hostile_text_on_a_terminal(tmp_path: Path) -> None:
@@ -200,7 +168,6 @@ def test_hostile_text_on_a_terminal(tmp_path: Path) -> None:
     result = run("inspect", "audit", tmp_path / "x.db")
     assert "OUTSIDE /\\ud800\\x1b[2J" in result.stdout
     assert values(tmp_path / "x.db")["actions"][0]["status"] == "unanswered"
-    assert run("inspect", "audit", "--markdown", tmp_path / "x.db").exit_code == 0
 
 
 def test_very_large_lines(tmp_path: Path) -> None:

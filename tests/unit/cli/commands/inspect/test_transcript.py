@@ -18,9 +18,10 @@ from tests.audited import ALLOW, CWD, REJECT, Talk, edit
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, error, result, text
 from tests.markdown import fences, outside_of_code
-from tests.unit.cli.commands.inspect.test_audit import HOSTILE, write
+from tests.unit.cli.commands.inspect.test_audit import write
 from tests.unit.inspection.diagnosis.test_checks import play
 
+HOSTILE = "\x1b[2J\u202e|`*_<b>&@you #1 [x](http://x) www.x.de \\ $a$ ~~b~~\n{{c}}"
 ROOT = Path(__file__).parents[5]
 GOLDEN = Path(__file__).parents[4] / "data" / "transcripts"
 RECORDINGS = sorted((ROOT / "recordings").glob("*.db"))
