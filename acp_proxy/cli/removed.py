@@ -10,6 +10,7 @@ REMOVED: dict[str, str] = {
     "check --coverage": "`acp-proxy stats` counts the methods and updates of a recording",
     "check --schema FILE": "the package has the official schemas; --dialect chooses among them",
     "check --sarif FILE": "`acp-proxy check --github` annotates lines, and --json has all findings",
+    "report --check": "`acp-proxy check` checks the rules of the protocol in all frames",
     "check --markdown": "`acp-proxy stats --json` counts the methods and updates of a recording",
 }
 """What serves instead, by what was typed: ``COMMAND``, or ``COMMAND --option``.

@@ -103,7 +103,7 @@ def summarize_whole(
     now_ns: int | None = None,
     watch: Watch = iter,
     *,
-    most: int | None = MOST,
+    most: int = MOST,
     listed: int = LISTED,
 ) -> Summary:
     """Summarizes a recording with the one list of findings; rules of its first messages.
@@ -122,7 +122,7 @@ def summarize_whole(
     findings, _ = merged(result, chosen)
     if summary.finding_counts.get(UNANSWERED, 0) > LISTED:  # it counts them all
         findings = [one for one in findings if one.rule not in _UNANSWERED]
-    rules = 0 if most == 0 else len(looked_at(chosen, result.dialect, result.unchecked))
+    rules = len(looked_at(chosen, result.dialect, result.unchecked))
     extent = Extent(rules, result.frames, result.is_whole, result.last_seq)
     return with_rules(summary, findings, extent, listed)
 

@@ -22,7 +22,7 @@ from acp_proxy.store.reader import RecordingReader
 Watch = Callable[[Iterator[Any]], Iterator[Any]]
 
 MOST_CHECKED = 20_000
-"""Frames whose messages are checked for broken rules without being asked for."""
+"""Frames whose messages are checked for broken rules; `check` checks all frames."""
 _MOST_LISTED = 1_000
 """Findings of each rule that a report has."""
 _MOST_STEPS = 2_000
@@ -43,8 +43,6 @@ class ReportOptions:
     """Only the rows of one turn."""
     payloads: bool = True
     """Whether the report has the bytes of the lines."""
-    check: bool | None = None
-    """Whether to check the rules of the protocol in all frames; None for the first ones."""
     now_ns: int | None = None
     """The monotonic clock, for a recording that is still made; see `summarize`."""
 
@@ -102,7 +100,6 @@ def read_report_data(
     statistics = gather(reader, watch=watch)
     turns = with_texts(reader, statistics.turns)
     frames = reader.count()
-    most = MOST_CHECKED if options.check is None else None if options.check else 0
     shown = [turn for turn in turns if options.turn is None or turn.id == options.turn]
     falls: list[TurnWaterfall] = []
     if reader.recording.has_shares:
@@ -110,7 +107,9 @@ def read_report_data(
     return ReportData(
         name=reader.recording.name,
         options=options,
-        summary=summarize_whole(reader, options.now_ns, watch, most=most, listed=_MOST_LISTED),
+        summary=summarize_whole(
+            reader, options.now_ns, watch, most=MOST_CHECKED, listed=_MOST_LISTED
+        ),
         statistics=evolve(statistics, turns=turns),
         waterfalls=falls,
         faults=read_rules(reader),

@@ -49,7 +49,7 @@ def test_a_report_finds_what_the_command_line_finds(npm_packages: Path) -> None:
     for path, texts, sought in asked:
         with RecordingReader(path, unredacted=True) as reader:
             expected.append(_found(reader, texts, sought))
-            parts = report_blocks(reader, ReportOptions(check=False))
+            parts = report_blocks(reader, ReportOptions())
             blocks = {block.name: b"".join(block.parts).decode() for block in parts}
             given.append({"blocks": blocks, "filters": texts, "searches": sought})
     for (path, texts, sought), ours, theirs in zip(

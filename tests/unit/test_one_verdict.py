@@ -45,7 +45,7 @@ def agree(path: Path) -> list[Finding]:
     """Asserts that all commands tell the same of a recording; returns that."""
     with RecordingReader(path) as reader:
         checked = reported(reader, check_whole(reader), chosen_rules((), ()))
-        report = read_report_data(reader, ReportOptions(check=True)).summary
+        report = read_report_data(reader, ReportOptions()).summary
     with api.open(path) as opened:
         shown = opened.summary()
     expected = told(checked.findings)

@@ -79,7 +79,7 @@ def _verdict(summary: Summary) -> list[Piece]:
     if summary.recording.state == "incomplete" and not summary.live:
         where = " in what was recorded"
     if not checked.is_whole:
-        where += f", rules up to #{checked.last_seq:,}" if checked.rules else ", rules not checked"
+        where += f", rules up to #{checked.last_seq:,}"
     counts = summary.severities
     pieces = verdict(counts, f"no problems{where}")
     if counts.get("info") and not counts.get("error") and not counts.get("warning"):
@@ -306,7 +306,7 @@ def _findings(page: RecordingPage, summary: Summary, word: str) -> None:
         if more := len(group) + summary.finding_counts[rule] - listed - len(shown):
             text = f"... and {more:,} more of this kind: acp-proxy check {name}"
             page.wrap(piece("    "), piece(text, Ink.FAINT))
-    if summary.checked.rules and not summary.checked.is_whole:
+    if not summary.checked.is_whole:
         text = f"rules were checked up to #{summary.checked.last_seq:,}: acp-proxy check {name}"
         page.wrap(piece("  "), piece(f"{text} checks all frames", Ink.FAINT))
     if summary.waiting:

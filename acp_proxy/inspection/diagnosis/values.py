@@ -180,7 +180,7 @@ class Extent:
     """How much of a recording was looked at for findings."""
 
     rules: int
-    """Rules of the protocol that were checked; 0 if none were."""
+    """Rules of the protocol that were checked."""
     frames: int
     """Frames that they looked at, the first ones."""
     is_whole: bool

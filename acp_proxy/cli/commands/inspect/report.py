@@ -28,7 +28,7 @@ from acp_proxy.inspection.secrets import masked_values
 from acp_proxy.inspection.typed_filter import why_nothing
 from acp_proxy.report.blocks import report_blocks
 from acp_proxy.report.facts import Contents, HeadFacts, head_facts
-from acp_proxy.report.model import MOST_CHECKED, ReportData, ReportOptions, read_report_data
+from acp_proxy.report.model import ReportData, ReportOptions, read_report_data
 from acp_proxy.report.page import report_parts
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import byte_size
@@ -56,10 +56,6 @@ from acp_proxy.wording import byte_size
 )  # fmt: skip
 @number_option("--turn", text="Only the messages of turn N, and stderr meanwhile.")
 @click.option("--no-payloads", is_flag=True, help="Leave out the lines of the messages.")
-@click.option(
-    "--check", is_flag=True,
-    help=f"Check the rules of the protocol also in more than {MOST_CHECKED:,} frames.",
-)  # fmt: skip
 @click.option("--against", metavar="B", shell_complete=complete_recording,
               help="Show what differs between this recording and B, side by side.")  # fmt: skip
 @comparison_options("B")
@@ -71,7 +67,6 @@ def report(
     output: Path | None,
     turn: int | None,
     no_payloads: bool,
-    check: bool,
     against: str | None,
     compared: DiffOptions,
     force: bool,
@@ -92,8 +87,8 @@ def report(
     """
     words = " ".join(filter_words).strip()
     if against is not None:
-        if turn is not None or no_payloads or check:
-            raise Refusal("expected --against without --turn, --no-payloads and --check")
+        if turn is not None or no_payloads:
+            raise Refusal("expected --against without --turn and --no-payloads")
         write_comparison((rec, against), words, compared, output, force=force)
         return
     if compared != DiffOptions():
@@ -101,7 +96,7 @@ def report(
     parse(words, UNREAD)
     with open_recording(rec) as reader:
         now_ns = time.monotonic_ns() if reader.live else None
-        options = ReportOptions(words, turn, not no_payloads, check or None, now_ns)
+        options = ReportOptions(words, turn, not no_payloads, now_ns)
         facts, parts = page_parts(reader, options)
         if words and not facts.contents.rows:
             warn(why_nothing(reader, words))

@@ -139,20 +139,17 @@ def test_a_running_chat_has_a_page(tmp_path: Path) -> None:
     assert "still running" in html
 
 
-def test_rules_of_a_long_recording_are_checked_if_asked_for(
+def test_rules_of_a_long_recording_are_checked_at_its_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise the page says up to where they were."""
+    """The page says up to where they were."""
     monkeypatch.setattr("acp_proxy.report.model.MOST_CHECKED", 5)
     page, findings = tmp_path / "x.html", "comes after the end of the turn"
     run("inspect", "report", RECORDINGS / "late-updates.db", "-o", page)
     html = page.read_text(encoding="utf-8")
     assert findings not in html
     assert "were checked up to" in html
-    run("inspect", "report", RECORDINGS / "late-updates.db", "-o", page, "--force", "--check")
-    html = page.read_text(encoding="utf-8")
-    assert findings in html
-    assert "were checked up to" not in html
+    assert "<code>acp-proxy check</code> checks all" in html
 
 
 def test_a_page_without_data_is_small(tmp_path: Path) -> None:
@@ -197,7 +194,7 @@ def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
     done = run(*compare, "method:nothing", "-o", tmp_path / "y.html")
     assert done.stderr.startswith("acp-proxy: no frame matches FILTER\n")
     refused = complaint(*compare, "--turn", "1")
-    assert "expected --against without --turn, --no-payloads and --check" in refused
+    assert "expected --against without --turn and --no-payloads" in refused
     run(*compare, "--expect", "outcome", "--ignore", "/result", "-o", tmp_path / "z.html")
     options = ("--expect", "outcome", "--ignore", "/result", "--json")
     counts = json.loads(run("inspect", "diff", TOUR, LOST, *options).stdout.splitlines()[0])[
