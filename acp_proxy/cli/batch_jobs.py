@@ -32,7 +32,6 @@ from acp_proxy.system import SIGKILL, signal_name
 
 if TYPE_CHECKING:
     from acp_proxy.cli.render.verify_screen import VerifyReport
-    from acp_proxy.conformance.report import CheckedRecording
     from acp_proxy.difference.result import Field
 
 _KEPT = 64
@@ -118,6 +117,7 @@ def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
         new_path,
         verify,
     )
+    from acp_proxy.cli.render.check_reports import with_findings
     from acp_proxy.store.directory import recording_at
     from acp_proxy.store.library import delete
 
@@ -153,7 +153,7 @@ def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
         first_divergence=_first_divergence(report),
         ending=_ending(report) if code else None,
     )
-    return verdict if report.check is None else _with_findings(verdict, report.check, "warning")
+    return verdict if report.check is None else with_findings(verdict, report.check, "warning")
 
 
 def _exit_code(command: click.Command, words: list[str], collector: Callable[[Any], object]) -> int:
@@ -170,7 +170,8 @@ def _exit_code(command: click.Command, words: list[str], collector: Callable[[An
 
 def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
     from acp_proxy.cli.recordings import open_recording
-    from acp_proxy.conformance.report import INCOMPLETE, CheckReport, reported
+    from acp_proxy.cli.render.check_reports import checked_verdict
+    from acp_proxy.conformance.report import CheckReport, reported
 
     with _captured():
         ctx, find, chosen = _check_of(job.options)
@@ -178,9 +179,7 @@ def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
         # The context knows whether secrets are shown.
         with ctx.scope(cleanup=False), open_recording(job.path) as reader:
             report.add(reported(reader, find(reader, now_ns=time.monotonic_ns()), chosen))
-    kind = {0: VerdictKind.CLEAN, INCOMPLETE: VerdictKind.INCOMPLETE}.get(report.exit)
-    found = evolve(verdict, exit=report.exit, kind=kind or VerdictKind.FINDINGS)
-    return _with_findings(found, report.recordings[0])
+    return checked_verdict(verdict, report)
 
 
 @lru_cache(maxsize=1)
@@ -226,21 +225,6 @@ def _leave(signum: int, _: object) -> None:
 
 
 _PERFORM = {"verify": _verify, "check": _check, "faults sweep": _sweep}
-
-
-def _with_findings(
-    verdict: JobVerdict, checked: "CheckedRecording", least: str = "info"
-) -> JobVerdict:
-    """Adds what a check has found that is not known and severe enough, the worst first."""
-    from acp_proxy.conformance.report import is_failing
-    from acp_proxy.forms import converter
-    from acp_proxy.inspection.findings import Severity, in_order
-
-    counts = checked.counts.items()
-    severe = {name: n for name, n in counts if is_failing(Severity(name), least)}
-    found = in_order(f for f in checked.findings if not f.known and f.severity in severe)
-    listed = tuple(converter.unstructure(one) for one in found[:MOST_FINDINGS])
-    return evolve(verdict, broken=sum(severe.values()), findings=listed)
 
 
 def _was_killed(report: "VerifyReport") -> bool:

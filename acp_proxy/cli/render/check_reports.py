@@ -1,19 +1,19 @@
-"""What a check found in the forms of other programs: JUnit XML and annotations of GitHub."""
+"""What a check found in other forms: JUnit XML, annotations of GitHub, verdicts of a batch."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from attrs import evolve
+
+from acp_proxy.batches.results import MOST_FINDINGS, JobVerdict, VerdictKind
 from acp_proxy.cli.render.annotations import annotation
 from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.choice import looked_at
-from acp_proxy.conformance.report import (
-    CheckedRecording,
-    CheckReport,
-    is_failing,
-)
+from acp_proxy.conformance.report import INCOMPLETE, CheckedRecording, CheckReport, is_failing
 from acp_proxy.conformance.values import Severity
+from acp_proxy.forms import converter
 from acp_proxy.inspection.findings import Finding, in_order
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -48,6 +48,35 @@ def annotations(report: CheckReport) -> Iterator[str]:
                 return
             shown += 1
             yield finding_annotation(finding, file)
+
+
+def checked_verdict(verdict: JobVerdict, report: CheckReport) -> JobVerdict:
+    """Returns the verdict of a check.
+
+    Args:
+        verdict: what is known besides.
+        report: of one recording.
+    """
+    kind = {0: VerdictKind.CLEAN, INCOMPLETE: VerdictKind.INCOMPLETE}.get(report.exit)
+    found = evolve(verdict, exit=report.exit, kind=kind or VerdictKind.FINDINGS)
+    return with_findings(found, report.recordings[0])
+
+
+def with_findings(
+    verdict: JobVerdict, checked: CheckedRecording, least: str = "info"
+) -> JobVerdict:
+    """Adds what a check has found that is not known and severe enough, the worst first.
+
+    Args:
+        verdict: of the recording.
+        checked: what was found in it.
+        least: the least severity that is added.
+    """
+    counts = checked.counts.items()
+    severe = {name: n for name, n in counts if is_failing(Severity(name), least)}
+    found = in_order(f for f in checked.findings if not f.known and f.severity in severe)
+    listed = tuple(converter.unstructure(one) for one in found[:MOST_FINDINGS])
+    return evolve(verdict, broken=sum(severe.values()), findings=listed)
 
 
 def finding_annotation(finding: Finding, file: str) -> str:

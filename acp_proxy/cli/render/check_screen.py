@@ -1,4 +1,4 @@
-"""Prints what a check found as text: by rule, the worst first, with the frames."""
+"""Prints what a check found as text: by rule, the worst first; of many recordings in a line."""
 
 import shlex
 from collections import Counter
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
+from acp_proxy.cli.redaction import one_line
 from acp_proxy.cli.render.output import stdout_screen
 from acp_proxy.cli.render.recording_page import MARKS, RecordingPage, verdict
 from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, piece
@@ -23,13 +24,58 @@ _CLEAN = "nothing is wrong"
 _NOTHING_NEW = "nothing new"
 
 
+class ReportLines:
+    """Prints a line for each recording in which something counts, and a summary, as a batch does.
+
+    Args:
+        names: of the recordings that are to come.
+        fail_on: the least severity that counts.
+    """
+
+    def __init__(self, names: Sequence[str], fail_on: str) -> None:
+        from acp_proxy.cli.render.batch_screen import BatchScreen  # late: of one, none is needed
+
+        self._fail_on = fail_on
+        self._screen = BatchScreen(len(names), {})
+        self._screen.names.extend(names)
+        self._screen.begin()
+
+    def add(self, name: str, one: CheckedRecording) -> None:
+        """Prints a recording that was checked.
+
+        Args:
+            name: of the recording.
+            one: what was found in it.
+        """
+        from acp_proxy.batches.results import JobVerdict, VerdictKind
+        from acp_proxy.cli.render.check_reports import checked_verdict
+
+        if one.live:
+            self._screen.remark(f"{name} is still being recorded; later frames are not checked")
+        alone = CheckReport(self._fail_on)
+        alone.add(one)
+        verdict = JobVerdict(name, "check", "", 0, VerdictKind.CLEAN, 0.0)
+        self._screen.show(checked_verdict(verdict, alone))
+
+    def add_unreadable(self, name: str, error: Exception) -> None:
+        """Prints a recording that cannot be read.
+
+        Args:
+            name: of the recording.
+            error: why.
+        """
+        from acp_proxy.batches.results import JobVerdict, VerdictKind
+
+        verdict = JobVerdict(name, "check", "", 2, VerdictKind.UNREADABLE, 0.0)
+        self._screen.show(evolve(verdict, error=one_line(str(error))))
+
+    def end(self) -> None:
+        """Prints the summary."""
+        self._screen.end()
+
+
 def show_report(
-    report: CheckReport,
-    words: Sequence[str],
-    *,
-    most: int | None,
-    page: RecordingPage | None = None,
-    hides_clean: bool = False,
+    report: CheckReport, words: Sequence[str], *, most: int | None, hides_clean: bool = False
 ) -> None:
     """Prints what a check found.
 
@@ -37,11 +83,9 @@ def show_report(
         report: of the check.
         words: how the user named the recordings.
         most: frames of each rule; None for the usual number.
-        page: where to, if not on stdout; it has no hint at the next command.
         hides_clean: whether a recording is only counted in which nothing counts.
     """
-    has_hint = page is None
-    page = page or RecordingPage(stdout_screen())
+    page = RecordingPage(stdout_screen())
     if most is None and page.screen.columns is not None:
         most = MOST
     was_long = False
@@ -50,25 +94,18 @@ def show_report(
         is_long = bool(sum(one.counts.values()))
         if number and (is_long or was_long):
             page.print()
-        show_recording(page, one, most)
+        _show_recording(page, one, most)
         was_long = is_long
     if len(report.recordings) > 1:
         page.print()
         total = counted(len(report.recordings), "recording")
         page.wrap(piece(""), piece(f"{total}: "), *_total(report))
-    if has_hint and page.screen.columns is not None:
+    if page.screen.columns is not None:
         _next(page, report, words)
     page.flush()
 
 
-def show_recording(page: RecordingPage, one: CheckedRecording, most: int | None) -> None:
-    """Prints what was found in one recording.
-
-    Args:
-        page: where to.
-        one: what was found.
-        most: frames of each rule; None for all.
-    """
+def _show_recording(page: RecordingPage, one: CheckedRecording, most: int | None) -> None:
     dialect = one.dialect or V1
     if not one.rules:
         text = f"  ({one.recording.id})  not checked: no rule that was chosen is one of {dialect}"

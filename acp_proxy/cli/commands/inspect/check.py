@@ -20,10 +20,10 @@ from acp_proxy.cli.output_files import (
     write_reports,
     write_text,
 )
-from acp_proxy.cli.recordings import file_of, open_recording
+from acp_proxy.cli.recordings import file_of, find_recording, open_recording
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render import check_reports
-from acp_proxy.cli.render.check_screen import show_report
+from acp_proxy.cli.render.check_screen import ReportLines, show_report
 from acp_proxy.cli.render.output import progress, say, say_json, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.conformance.baseline import Baseline, BaselineWriter, read_baseline
@@ -138,9 +138,13 @@ def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **v
     if several:
         from acp_proxy.batches.selection import named_by
 
-        named = (named_by(word) if names_several(word) else [word] for word in recs)
+        named = (named_by(word) if names_several(word) else [_path_of(word)] for word in recs)
         recs = (*dict.fromkeys(name for names in named for name in names),)
-    _report(recs, hides_clean=several, **values)
+    _report(recs, several=several, **values)
+
+
+def _path_of(word: str) -> str:
+    return word if word == "-" or Path(word).exists() else str(find_recording(word))
 
 
 def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) -> int:
@@ -154,7 +158,7 @@ def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) ->
 def _report(
     recs: tuple[str, ...],
     *,
-    hides_clean: bool,
+    several: bool,
     dialect: str | None,
     rule: tuple[str, ...],
     ignore_rule: tuple[str, ...],
@@ -187,17 +191,20 @@ def _report(
     known = _known(baseline, update_baseline=update_baseline)
     written = BaselineWriter() if update_baseline else None
     report = CheckReport(fail_on)
+    lines = ReportLines(recs, fail_on) if several and not (json or github or top) else None
     words = []
     is_unreadable = False
     for word in recs or ("latest",):
         try:
-            one = _checked(word, find, chosen, known, written, files)
+            one = _checked(word, find, chosen, known, written, files, has_bar=lines is None)
         except (NoSuchRecording, UnreadableRecording) as e:  # the others are checked all the same
-            warn(str(e))
+            warn(str(e)) if lines is None else lines.add_unreadable(word, e)
             is_unreadable = True
             continue
         report.add(one)
         words.append(word)
+        if lines is not None:
+            lines.add(word, one)
     if is_unreadable:
         report.exit = 2
         written = None  # what is known of those that cannot be read stays known
@@ -210,8 +217,10 @@ def _report(
     elif github:
         for line in check_reports.annotations(report):
             say(line)
+    elif lines is not None:
+        lines.end()
     else:
-        show_report(report, words, most=top, hides_clean=hides_clean)
+        show_report(report, words, most=top, hides_clean=several)
     if written is not None and baseline is not None:
         warn(f"{counted(written.count, 'finding')} written to {baseline}")
     elif update_baseline:
@@ -233,10 +242,12 @@ def _checked(
     baseline: Baseline,
     written: BaselineWriter | None,
     files: Collection[Path | None],
+    *,
+    has_bar: bool,
 ) -> CheckedRecording:
     with open_recording(word) as reader:
         spare_recordings(files, [file_of(reader)])
         size = attrgetter("frames")
         watch = partial(progress, total=reader.count(), label="checking", size=size)
-        result = find(reader, watch=watch)
+        result = find(reader, watch=watch if has_bar else iter)
         return reported(reader, result, chosen, baseline, written)

@@ -51,17 +51,41 @@ def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
     assert run("check", path).stdout == found.stdout
 
 
-def test_a_report_of_a_directory_prints_what_counts(tmp_path: Path) -> None:
-    """Whatever is written besides: a clean recording is only counted, as without a report."""
+def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
+    """A directory has a line for each recording in which something counts, and a summary."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
-    found = run("check", tmp_path / "recordings", "--junit", tmp_path / "c.xml")
-    assert found.exit_code == 1
-    assert "no rule is broken" not in found.stdout
-    assert found.stdout.count("rpc.id-reused") == 1
-    assert found.stdout.splitlines()[-1].startswith("2 recordings: ")
+    written(tmp_path / "recordings" / "c.jsonl", [HANDSHAKE[0], "== recorder is killed"])
+    (tmp_path / "recordings" / "d.db").write_bytes(b"SQLite format 3\0" + b"x" * 200)
+    plain = run("check", tmp_path / "recordings")
+    report = run("check", tmp_path / "recordings", "--junit", tmp_path / "c.xml")
     assert (tmp_path / "c.xml").exists()
+    assert report.exit_code == plain.exit_code == 2
+    assert report.stderr == plain.stderr
+    *lines, summary = report.stdout.splitlines()
+    *others, total = plain.stdout.splitlines()
+    assert lines == others
+    assert [line.split()[0] for line in lines] == ["findings", "incomplete", "unreadable"]
+    assert summary.partition(";")[0] == total.partition(";")[0]
+    assert summary.startswith("4 recordings: 1 clean, 1 has findings, ")
+
+
+def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
+    """Its recordings are clean, as the summary says; --top prints all that is new, by rule."""
+    (tmp_path / "recordings").mkdir()
+    written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
+    written(tmp_path / "recordings" / "b.jsonl", REUSED)
+    known = ("--baseline", tmp_path / "known.json")
+    found = run("check", tmp_path / "recordings", *known, "--update-baseline")
+    assert found.stdout.startswith("2 recordings: 2 clean; ")
+    found = run("check", tmp_path / "recordings", *known)
+    assert found.exit_code == 0
+    assert found.stdout.startswith("2 recordings: 2 clean; ")
+    found = run("check", tmp_path / "recordings", "--top", "1")
+    assert "no rule is broken" not in found.stdout
+    assert "\n✗ rpc.id-reused  by the client\n" in found.stdout
+    assert found.stdout.splitlines()[-1].startswith("2 recordings: ✗ ")
 
 
 def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
