@@ -8,8 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_proxy.conformance.catalogue import left_out, rules
-from acp_proxy.conformance.sources import address_of
+from acp_proxy.conformance.catalogue import address_of, left_out, rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A message as rules see it: decoded, with its place in the conversation."""
+"""A message as rules see it: decoded, with its place in the conversation; and values in it."""
 
 from codecs import BOM_UTF8
 from typing import Any
@@ -133,3 +133,22 @@ def _is_plain(value: dict[str, Any]) -> bool:
     if type(value.get("id", 0)) not in (int, str):
         return False
     return "method" not in value or (type(value["method"]) is str and type(value["params"]) is dict)
+
+
+MOST_ITEMS = 1_000
+"""Items of a list that are looked at, unless a rule says another number."""
+
+
+def items(value: Any, most: int | None = MOST_ITEMS) -> list[Any]:
+    """Returns the items of a list; none of anything else.
+
+    Args:
+        value: any JSON value, decoded.
+        most: items that are looked at; None for all.
+    """
+    return value[:most] if isinstance(value, list) else []
+
+
+def integer(value: Any) -> int | None:
+    """Returns an integer; None for anything else, also for true and false."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -9,8 +9,7 @@ from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage,
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.conversation_changes import follow
 from acp_proxy.conformance.other_protocols import note_of
-from acp_proxy.conformance.registry import ANY, Registered
-from acp_proxy.conformance.rule_plans import RulePlan, RulePlans
+from acp_proxy.conformance.registry import ANY, Registered, RulePlan, RulePlans
 from acp_proxy.conformance.rules import load
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.unknowable import unchecked_rules

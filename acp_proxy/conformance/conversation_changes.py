@@ -6,9 +6,8 @@ What does not parse changes what it can, so that one mistake does not cause a ch
 from itertools import chain
 from typing import Any
 
-from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.checked_message import CheckedMessage, integer, items
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.json_values import integer, items
 from acp_proxy.conformance.mistaken_pairs import CALL
 from acp_proxy.conformance.session_record import (
     MESSAGES,
@@ -17,11 +16,11 @@ from acp_proxy.conformance.session_record import (
     EndedTurn,
     PlanRecord,
     SessionRecord,
+    TerminalRecord,
     TurnRecord,
     options_by_id,
     plan_of,
 )
-from acp_proxy.conformance.terminal_record import TerminalRecord
 from acp_proxy.conformance.unpaired_messages import (
     correct,
     excuse_names,

@@ -1,14 +1,19 @@
-"""The report of a check of some recordings, whose members ``docs/json.md`` documents."""
+"""The report of a check of some recordings, whose members ``docs/json.md`` documents.
 
+In short it is a few lines of text, for stderr and for the reports of tests.
+"""
+
+import time
 from collections import Counter
 from collections.abc import Collection
+from pathlib import Path
 
 from attrs import define, evolve, field, frozen
 
 from acp_proxy.conformance.baseline import Baseline, BaselineWriter, fingerprint
 from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.choice import looked_at
-from acp_proxy.conformance.judgement import merged
+from acp_proxy.conformance.choice import chosen_rules, looked_at
+from acp_proxy.conformance.judgement import check_whole, merged
 from acp_proxy.conformance.values import (
     SEVERITIES,
     ConformanceResult,
@@ -16,11 +21,14 @@ from acp_proxy.conformance.values import (
     Severity,
     UncheckedRules,
 )
-from acp_proxy.inspection.findings import Finding
+from acp_proxy.errors import UnreadableRecording
+from acp_proxy.inspection.findings import Finding, by_rule
+from acp_proxy.protocol.dialects import V1
 from acp_proxy.recording import Recording
 from acp_proxy.store.frame_queries import labels_of_frames
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_lines import text_lines
+from acp_proxy.wording import counted
 
 INCOMPLETE = 3
 """The exit code for a recording whose recorder was killed."""
@@ -169,3 +177,48 @@ def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]
 def _reported(one: Finding, line: int | None, *, known: bool) -> Finding:
     source, print_ = rules()[one.rule].source, fingerprint(one)
     return evolve(one, source=source, line=line, fingerprint=print_, known=known)
+
+
+def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
+    """Counts what a check of a recording finds, by severity; None if it cannot be read.
+
+    Args:
+        path: of the recording.
+        unredacted: whether secrets are read as they are in the file.
+    """
+    try:
+        with RecordingReader(path, unredacted=unredacted) as reader:
+            found = check_whole(reader, now_ns=time.monotonic_ns())
+            return reported(reader, found, chosen_rules((), ())).counts
+    except UnreadableRecording:
+        return None
+
+
+_MOST_RULES = 18
+"""Rules that are listed in short."""
+_MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "-"}
+
+
+def short_text(one: CheckedRecording, most: int = _MOST_RULES) -> list[str]:
+    """Returns a line that says how many findings there are, and one for each rule, worst first.
+
+    Args:
+        one: what was found.
+        most: the largest number of rules that are listed.
+    """
+    looked = f"{counted(one.rules, 'rule')} of {one.dialect or V1} looked at"
+    totals = ", ".join(counted(one.counts[of], of) for of in SEVERITIES if one.counts[of])
+    lines = [f"{totals or 'nothing is wrong'}: {looked} {counted(one.frames, 'frame')}"]
+    lines += one.notes
+    groups = by_rule(one.findings)
+    lines += [_group_text(findings) for findings in groups[:most]]
+    if len(groups) > most:
+        lines.append(f"and {counted(len(groups) - most, 'more rule')}")
+    return lines
+
+
+def _group_text(findings: list[Finding]) -> str:
+    first = findings[0]
+    times = f", {len(findings):,} times" if len(findings) > 1 else ""
+    where = f"#{first.seq} {first.method}" if first.method else f"#{first.seq}"
+    return f"{_MARKS[first.severity]} {first.rule} {first.whose}{times}: {where}: {first.text}"

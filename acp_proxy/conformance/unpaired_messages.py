@@ -3,9 +3,8 @@
 One mistake is to be reported once: see `mistaken_pairs`.
 """
 
-from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.checked_message import CheckedMessage, items
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.methods import REQUEST, kind_of
 from acp_proxy.conformance.mistaken_pairs import (
     SESSION,
@@ -14,8 +13,7 @@ from acp_proxy.conformance.mistaken_pairs import (
     retyped_id,
     token_of,
 )
-from acp_proxy.conformance.session_record import SessionRecord
-from acp_proxy.conformance.terminal_record import TerminalRecord
+from acp_proxy.conformance.session_record import SessionRecord, TerminalRecord
 from acp_proxy.protocol.dialects import CLOSING, FORK, OPENING, PROMPT, V2
 from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import Direction

@@ -25,13 +25,7 @@ def _load() -> None:
     from acp_proxy.conformance.schema_check import SchemaSet
     from acp_proxy.protocol.dialects import V1
 
-    names = (
-        "conformance.judgement",
-        "conformance.report",
-        "conformance.short_text",
-        "store.reader",
-    )
-    for name in names:
+    for name in ("conformance.judgement", "conformance.report", "store.reader"):
         import_module(f"acp_proxy.{name}")
     load()
     SchemaSet.of_dialect(V1).compile()
@@ -60,8 +54,7 @@ def _check(path: Path, lines: list[str]) -> None:
     try:
         from acp_proxy.conformance.choice import chosen_rules
         from acp_proxy.conformance.judgement import check_whole
-        from acp_proxy.conformance.report import reported
-        from acp_proxy.conformance.short_text import short_text
+        from acp_proxy.conformance.report import reported, short_text
         from acp_proxy.safe_text import visible
         from acp_proxy.store.reader import RecordingReader
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from acp_proxy.conformance.choice import chosen_rules
 from acp_proxy.conformance.judgement import check_whole
-from acp_proxy.conformance.report import is_failing, reported
-from acp_proxy.conformance.short_text import short_text
+from acp_proxy.conformance.report import is_failing, reported, short_text
 from acp_proxy.conformance.values import SEVERITIES
 from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader

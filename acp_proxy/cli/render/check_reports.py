@@ -7,7 +7,6 @@ from pathlib import Path
 from attrs import evolve
 
 from acp_proxy.batches.results import MOST_FINDINGS, JobVerdict, VerdictKind
-from acp_proxy.cli.render.annotations import annotation
 from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.choice import looked_at
@@ -15,6 +14,7 @@ from acp_proxy.conformance.report import INCOMPLETE, CheckedRecording, CheckRepo
 from acp_proxy.conformance.values import Severity
 from acp_proxy.forms import converter
 from acp_proxy.inspection.findings import Finding, in_order
+from acp_proxy.safe_text import visible
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 """What annotations call the severities."""
@@ -147,3 +147,25 @@ def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -
 def _line(finding: Finding) -> str:
     known = " (known)" if finding.known else ""
     return f"{finding.severity.value}{known}: {finding.whose}: {sentence(finding)}"
+
+
+def annotation(level: str, text: str, **values: str | None) -> str:
+    """Returns a line that no text can make another command of.
+
+    Args:
+        level: ``error``, ``warning`` or ``notice``.
+        text: the message.
+        **values: of the command, such as ``file``, ``line`` and ``title``; None for none.
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    members = ",".join(f"{name}={_value(value)}" for name, value in given.items())
+    return f"::{level} {members}::{_message(text)}" if members else f"::{level}::{_message(text)}"
+
+
+def _message(text: str) -> str:
+    text = visible(text)
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _value(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")

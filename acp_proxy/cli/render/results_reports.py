@@ -8,8 +8,7 @@ from attrs import evolve
 
 from acp_proxy.batches.merged import CHECK, MergedResults, MissingPart, missing_text, summary
 from acp_proxy.batches.results import JobVerdict, VerdictKind
-from acp_proxy.cli.render.annotations import annotation
-from acp_proxy.cli.render.check_reports import finding_annotation, sentence
+from acp_proxy.cli.render.check_reports import annotation, finding_annotation, sentence
 from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.cli.render.results_rows import (
     listed_findings,

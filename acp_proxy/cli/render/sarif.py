@@ -9,9 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 from acp_proxy import __version__
-from acp_proxy.conformance.catalogue import rules
+from acp_proxy.conformance.catalogue import address_of, rules
 from acp_proxy.conformance.examples import examples_of
-from acp_proxy.conformance.sources import address_of
 from acp_proxy.conformance.values import Rule, Severity
 from acp_proxy.inspection.findings import Finding, in_order
 from acp_proxy.wording import counted

@@ -12,8 +12,7 @@ from acp_proxy.cli.render.diff_screen import DiffScreen
 from acp_proxy.cli.render.junit import Case, Failure, failure_of, lane_cases, suite
 from acp_proxy.cli.render.output import progress, say, stdout_screen, warn
 from acp_proxy.conformance.checked_message import AGENT
-from acp_proxy.conformance.report import CheckedRecording, reported
-from acp_proxy.conformance.short_text import short_text
+from acp_proxy.conformance.report import CheckedRecording, reported, short_text
 from acp_proxy.conformance.values import Severity
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.options import DiffOptions, Expect

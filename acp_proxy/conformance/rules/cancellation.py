@@ -1,15 +1,15 @@
 """Rules on cancelling turns.
 
 A cancel and the end of the turn may cross: the agent may have written its answer, and the updates
-before it, before it read the cancel. `crossing` says how long that is likely.
+before it, before it read the cancel. `conditions` says how long that is likely.
 """
 
 from collections.abc import Iterator
 
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.crossing import IN_FLIGHT_NS, MOMENT_NS
 from acp_proxy.conformance.registry import end_rule, rule, turn_rule
+from acp_proxy.conformance.rules.conditions import IN_FLIGHT_NS, MOMENT_NS
 from acp_proxy.conformance.rules.prompts import late_for, was_cancelled
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.values import Breach, Severity, frames_of

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from acp_proxy.conformance.capability_table import TABLE, Need
-from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
+from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage, items
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.registry import MessageRule, rule
 from acp_proxy.conformance.values import Breach, frames_of
 from acp_proxy.conformance.wording import not_offered, shown

@@ -1,7 +1,16 @@
-"""Conditions under which the functions of some rules are called at all: see `Registry.rule`."""
+"""Conditions under which the functions of some rules are called at all: see `Registry.rule`.
+
+A peer may have written a message before it read one that stands earlier in the recording. What
+follows within a moment is not charged, or not as an error.
+"""
 
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
+
+IN_FLIGHT_NS = 10_000_000
+"""So soon after the other's message hardly any peer has read that: a pipe, and one wakeup."""
+MOMENT_NS = 500_000_000
+"""So long a busy peer may take to read it; after this it has."""
 
 
 def is_early(seen: CheckedMessage, talk: Conversation) -> bool:

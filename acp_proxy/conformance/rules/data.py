@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
+from acp_proxy.conformance.checked_message import AGENT, CheckedMessage, items
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.methods import METHODS
 from acp_proxy.conformance.registry import ANY, end_rule, rule
 from acp_proxy.conformance.rules.conditions import has_metadata

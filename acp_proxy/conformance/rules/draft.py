@@ -6,9 +6,8 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
+from acp_proxy.conformance.checked_message import AGENT, CheckedMessage, integer
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.json_values import integer
 from acp_proxy.conformance.registry import ANY, rule, turn_rule
 from acp_proxy.conformance.rules.mcp_servers import servers_of
 from acp_proxy.conformance.session_record import EndedTurn

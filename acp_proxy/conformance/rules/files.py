@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.checked_message import CheckedMessage, integer
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.json_values import integer
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.values import Breach, frames_of
 from acp_proxy.conformance.wording import is_relative, shown

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
+from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage, integer, items
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.json_values import integer, items
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.rules.conditions import is_early, is_first
 from acp_proxy.conformance.values import Breach, Severity, frames_of

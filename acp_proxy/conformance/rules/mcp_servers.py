@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.checked_message import CheckedMessage, items
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.values import Breach
 from acp_proxy.conformance.wording import is_relative, shown

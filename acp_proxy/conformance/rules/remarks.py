@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator
 
 from acp_proxy.conformance.checked_message import CheckedMessage
-from acp_proxy.conformance.conversation import Conversation
+from acp_proxy.conformance.conversation import Conversation, TurnText
 from acp_proxy.conformance.registry import ANY, rule, turn_rule
-from acp_proxy.conformance.rule_memory import TurnText
 from acp_proxy.conformance.rules.prompts import LOST
 from acp_proxy.conformance.session_record import EndedTurn
 from acp_proxy.conformance.values import Breach

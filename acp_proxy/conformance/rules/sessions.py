@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage
+from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage, items
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.mistaken_pairs import SESSION
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.rules.conditions import is_while_opening

@@ -7,8 +7,7 @@ from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.mistaken_pairs import TERMINAL
 from acp_proxy.conformance.registry import end_rule, rule, turn_rule
-from acp_proxy.conformance.session_record import EndedTurn
-from acp_proxy.conformance.terminal_record import TerminalRecord
+from acp_proxy.conformance.session_record import EndedTurn, TerminalRecord
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import is_relative, shown
 from acp_proxy.protocol.dialects import V1, V2

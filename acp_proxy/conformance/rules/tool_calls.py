@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.checked_message import CheckedMessage, integer, items
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.json_values import integer, items
 from acp_proxy.conformance.mistaken_pairs import CALL, TERMINAL
 from acp_proxy.conformance.registry import rule
 from acp_proxy.conformance.session_record import CallRecord

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
+from acp_proxy.conformance.checked_message import AGENT, CheckedMessage, items
 from acp_proxy.conformance.conversation import Conversation
-from acp_proxy.conformance.json_values import items
 from acp_proxy.conformance.methods import UPDATE_KINDS
 from acp_proxy.conformance.registry import ANY, rule
 from acp_proxy.conformance.session_record import PlanRecord, plan_of

@@ -208,7 +208,7 @@ def _find(reader: RecordingReader, now_ns: int) -> tuple[tuple[Finding, ...], st
 
 def _broken_rules(found: Sequence[ListedRecording]) -> dict[Path, dict[str, int] | None]:
     """Counts what a check finds in each, by severity."""
-    from acp_proxy.conformance.severity_counts import counts_of  # late: it takes a while
+    from acp_proxy.conformance.report import counts_of  # late: it takes a while
 
     readable = [entry.path for entry in found if entry.recording is not None]
     counts = mapped(partial(counts_of, unredacted=is_unredacted()), readable)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.sources import address_of
+from acp_proxy.conformance.catalogue import address_of, rules
 
 
 @pytest.mark.parametrize(
