@@ -9,7 +9,7 @@ from acp_proxy.batches.merged import DifferentBatches, MergedResults, ResultsMer
 from acp_proxy.batches.results import VerdictKind, line_of
 from acp_proxy.batches.results_file import read_results
 from acp_proxy.cli.render.results_markdown import LONGEST, MARKER, markdown
-from acp_proxy.cli.render.results_reports import MOST_ANNOTATIONS, github_annotations, junit, sarif
+from acp_proxy.cli.render.results_reports import MOST_ANNOTATIONS, github_annotations, junit
 from acp_proxy.cli.render.results_rows import headline, reason, remarks
 from acp_proxy.errors import BadResults
 from tests.fuzz import scratch
@@ -39,7 +39,6 @@ def check(data: bytes) -> None:
     assert all(line.isprintable() for line in shown)
     assert len([*github_annotations(found)]) <= MOST_ANNOTATIONS
     ET.fromstring(junit(found).encode())
-    json.dumps(sarif(found))
     assert summary(found).verdicts == len(found.recordings)
     each = [one for both in found.recordings for one in (both.verdict, *both.others)]
     again = _merged(b"".join([line_of(found.header), *map(line_of, each)]))

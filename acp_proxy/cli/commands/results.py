@@ -14,7 +14,6 @@ from acp_proxy.cli.group import CONTEXT, LazyGroup, Refusal
 from acp_proxy.cli.options import file_option
 from acp_proxy.cli.output_files import (
     check_report_files,
-    json_report,
     spare_recordings,
     write_reports,
 )
@@ -60,7 +59,6 @@ def results() -> None:
     "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @file_option("--junit", text="Write a report as JUnit XML.")
-@file_option("--sarif", text="Write a report as SARIF 2.1.0.")
 @file_option("--markdown", text="Write a report as Markdown, for a pull request.")
 @click.option("--github", is_flag=True, help="Print annotations for a workflow of GitHub.")
 @click.option("--json", is_flag=True, help="Print one JSON object: counts, and what is missing.")
@@ -71,7 +69,6 @@ def results() -> None:
 def merge(
     files: tuple[Path, ...],
     junit: Path | None,
-    sarif: Path | None,
     markdown: Path | None,
     github: bool,
     json: bool,
@@ -85,7 +82,7 @@ def merge(
     """
     if json and github:
         raise Refusal("--json and --github are two forms; expected one of them")
-    written = (junit, sarif, markdown, output)
+    written = (junit, markdown, output)
     check_report_files(*written)
     spare_recordings(written, [])
     merged = _merged(_matching(files), is_partial=partial)
@@ -93,7 +90,6 @@ def merge(
         warn(text)
     are_written = write_reports(
         (junit, lambda: results_reports.junit(merged)),
-        (sarif, lambda: json_report(results_reports.sarif(merged))),
         (markdown, lambda: markdown_report(merged)),
         (output, lambda: _text(merged)),
     )

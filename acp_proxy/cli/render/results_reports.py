@@ -1,8 +1,7 @@
-"""Merged results in the forms of other programs: JUnit XML, annotations of GitHub, and SARIF."""
+"""Merged results in the forms of other programs: JUnit XML, and annotations of GitHub."""
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from attrs import evolve
 
@@ -18,16 +17,12 @@ from acp_proxy.cli.render.results_rows import (
     without_findings,
     word,
 )
-from acp_proxy.cli.render.sarif import ended, finding_results, location, log_of
 from acp_proxy.conformance.values import SEVERITIES
 from acp_proxy.inspection.findings import Finding
 from acp_proxy.safe_text import visible
-from acp_proxy.wording import counted
 
 MOST_ANNOTATIONS = 10
 """Of one level that GitHub shows for a step; the last one counts the others."""
-MOST_RESULTS = 1_000
-_UNREADABLE = 2
 _MOST_LINES = 100
 _LONGEST_S = 1e9
 _DATABASE = re.compile(r"\.db$")
@@ -114,71 +109,3 @@ def _findings(merged: MergedResults) -> list[tuple[str, Finding]]:
 
 def _unlisted(merged: MergedResults, listed: int) -> int:
     return max(0, summary(merged).findings - listed)
-
-
-def sarif(merged: MergedResults) -> dict[str, Any]:
-    """Returns a log with one run: broken rules, and whatever else is not clean."""
-    notes, every = [*remarks(merged)], _findings(merged)
-    total = len(every) + _unlisted(merged, len(every))
-    descriptions, results = finding_results(every, total, notes)
-    others = _verdict_results(merged, notes, len(descriptions))
-    return log_of(
-        merged.header.command,
-        [*descriptions, *others[0]],
-        [*results, *others[1]],
-        notes,
-        is_done=merged.exit != _UNREADABLE,
-    )
-
-
-def _verdict_results(
-    merged: MergedResults, notes: list[str], before: int
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Returns descriptions and results of verdicts, after those of `before` rules."""
-    command = merged.header.command.replace(" ", "-")
-    failed = without_findings(merged)
-    shown = failed[:MOST_RESULTS]
-    kinds = [*dict.fromkeys(one.kind for one in shown)]
-    descriptions = [
-        {
-            "id": f"{command}.{kind.value}",
-            "name": f"{kind.value.title().replace('-', '')}",
-            "shortDescription": {"text": ended(_ASKS[kind])},
-            "fullDescription": {"text": ended(_ASKS[kind])},
-            "help": {"text": f"{_ASKS[kind]}. Run acp-proxy {command} --help for more."},
-            "defaultConfiguration": {"level": "error"},
-            "properties": {"tags": ["acp", command]},
-        }
-        for kind in kinds
-    ]
-    if len(failed) > len(shown):
-        notes.append(f"{counted(len(failed), 'recording')}, of which {len(shown):,} are results")
-    return descriptions, [
-        {
-            "ruleId": f"{command}.{one.kind.value}",
-            "ruleIndex": before + kinds.index(one.kind),
-            "level": "error",
-            "message": {"text": ended(f"{word(one.kind).capitalize()}: {reason(one)}")},
-            "locations": [location(place_in_repository(one.recording), 1)],
-            "properties": {"attempt": one.attempt, "kind": one.kind.value},
-        }
-        for one in shown
-    ]
-
-
-_ASKS = {
-    VerdictKind.CLEAN: "Nothing is wrong",
-    VerdictKind.DIFFERS: "The agent does what it did when the conversation was recorded",
-    VerdictKind.BROKEN_RULES: "The agent keeps the rules of the protocol",
-    VerdictKind.FINDINGS: "Client and agent keep the rules of the protocol",
-    VerdictKind.FAILED: "The client neither hangs nor crashes if its agent misbehaves",
-    VerdictKind.INCOMPLETE: "The recording is complete",
-    VerdictKind.STALLED: "The agent answers in time",
-    VerdictKind.KILLED: "The agent runs until its client leaves",
-    VerdictKind.LOST: "Each recording has a verdict",
-    VerdictKind.CANNOT_START: "The agent can be started",
-    VerdictKind.UNREADABLE: "The recording can be read",
-    VerdictKind.UNTESTED: "The client starts its agent and talks to it",
-    VerdictKind.REFUSED: "The command can be used with the recording",
-}
-"""What is expected where a recording came to something else."""

@@ -1,21 +1,18 @@
-"""Merged results are written for JUnit, GitHub and SARIF, with what is missing."""
+"""Merged results are written for JUnit and GitHub, with what is missing."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
 from acp_proxy.batches.merged import MergedResults, ResultsMerger
 from acp_proxy.batches.results import JobVerdict, ResultsHeader, VerdictKind
 from acp_proxy.cli.render import results_reports
-from acp_proxy.cli.render.results_reports import junit, sarif
+from acp_proxy.cli.render.results_reports import junit
 from acp_proxy.cli.render.results_rows import reason
-from tests.verdicts import EXITS, FINDING, header, verdict
-
-if TYPE_CHECKING:
-    import pytest
+from tests.verdicts import FINDING, header, verdict
 
 
 def merged(*verdicts: JobVerdict, first: ResultsHeader | None = None) -> MergedResults:
@@ -119,41 +116,6 @@ def test_findings_are_annotated_at_their_lines() -> None:
         assert lines[-1] == f"::error::acp-proxy: {41 - len(lines)} more; the report has all"
 
 
-def test_sarif_has_the_findings_of_checks() -> None:
-    """With relative paths, the line of each, and its rule; notes say what is missing."""
-    unknown = FINDING | {"rule": "rpc.of-tomorrow", "line": None}
-    log = sarif(
-        merged(checked("r/a b.db", FINDING, unknown), first=header("1/2", 1, command="check"))
-    )
-    (run,) = log["runs"]
-    places = [one["locations"][0]["physicalLocation"] for one in run["results"]]
-    uri = {"artifactLocation": {"uri": "r/a%20b.jsonl"}}
-    assert places == [uri | {"region": {"startLine": 7}}, uri]
-    assert [one["id"] for one in run["tool"]["driver"]["rules"]] == [
-        "rpc.unanswered",
-        "rpc.of-tomorrow",
-    ]
-    assert run["tool"]["driver"]["fullName"] == "acp-proxy check"
-    (note,) = run["invocations"][0]["toolExecutionNotifications"]
-    assert note["message"]["text"] == "shard 2/2 is not among the files."
-
-
-def test_sarif_has_what_is_not_clean(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of commands that find no rules broken: a result for each recording, capped."""
-    verdicts = [verdict(f"{n}.db", kind, "\ud800 x") for n, kind in enumerate(EXITS)]
-    log = sarif(merged(*verdicts))
-    (run,) = log["runs"]
-    assert len(run["results"]) == len(EXITS) - 1
-    assert run["results"][0]["ruleId"] == "verify.differs"
-    assert run["results"][0]["message"]["text"] == "Differs: #13: \\ud800 x."
-    assert not run["invocations"][0]["executionSuccessful"]  # one could not be read
-    monkeypatch.setattr(results_reports, "MOST_RESULTS", 2)
-    (run,) = sarif(merged(*verdicts))["runs"]
-    assert len(run["results"]) == 2
-    (note,) = run["invocations"][0]["toolExecutionNotifications"]
-    assert note["message"]["text"] == "7 recordings, of which 2 are results."
-
-
 def test_a_new_run_that_breaks_rules_has_no_lines() -> None:
     """They are not those of the recording; what differs besides is a result of its own."""
     members: dict[str, Any] = {"findings": (FINDING,), "broken": 1}
@@ -162,29 +124,12 @@ def test_a_new_run_that_breaks_rules_has_no_lines() -> None:
         verdict("b.db", VerdictKind.DIFFERS, "x", **members),
         verdict("c.db", VerdictKind.STALLED, error="x"),
     )
-    (run,) = sarif(results)["runs"]
-    rules = run["tool"]["driver"]["rules"]
-    assert [(one["ruleId"], rules[one["ruleIndex"]]["id"]) for one in run["results"]] == [
-        (name, name) for name in ["rpc.unanswered"] * 2 + ["verify.differs", "verify.stalled"]
-    ]
-    places = [one["locations"][0]["physicalLocation"]["region"] for one in run["results"]]
-    assert places == [{"startLine": 1}] * 4
     lines = [*results_reports.github_annotations(results)]
     assert [line.partition("::#")[0] for line in lines] == [
         "::error file=b.jsonl,title=verify%3A differs",
         "::error file=c.jsonl,title=verify%3A stalled::x",
         *[f"::error file={name}.jsonl,title=rpc.unanswered by the agent,line=1" for name in "ab"],
     ]
-
-
-def test_every_kind_has_its_words() -> None:
-    """In SARIF, where a rule says what is expected."""
-    kinds = [*VerdictKind][1:]
-    each = [verdict(f"{n:02}", kind, exit=1) for n, kind in enumerate(kinds)]
-    (run,) = sarif(merged(*each))["runs"]
-    rules = run["tool"]["driver"]["rules"]
-    assert [one["id"] for one in rules] == [f"verify.{kind}" for kind in kinds]
-    assert len({one["shortDescription"]["text"] for one in rules}) == len(kinds)
 
 
 def test_a_reason_is_one_printable_line() -> None:
