@@ -21,7 +21,6 @@ transition, on which checks of the protocol can rest.
 
 from bisect import bisect_left, bisect_right
 from operator import attrgetter
-from typing import Any
 
 from acp_proxy.protocol.connection_state import Exchange, State, Transition, Turn, meet, shallow
 from acp_proxy.protocol.dialects import (
@@ -79,16 +78,6 @@ class Connection:
     def dialect(self) -> str | None:
         """The dialect as far as it is known."""
         return self.state.handshake.dialect
-
-    @property
-    def client_announced(self) -> dict[str, Any]:
-        """The client's capabilities and the like, as in its `initialize`, without lists."""
-        return self.state.params
-
-    @property
-    def agent_announced(self) -> dict[str, Any]:
-        """The agent's, as in its answer."""
-        return self.state.result
 
     def open_requests(self, direction: Direction) -> list[Exchange]:
         """Returns the requests of one direction that wait for their answer, oldest first."""

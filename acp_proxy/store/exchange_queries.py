@@ -160,12 +160,6 @@ def has_succeeded_after(rows: Rows, method: str | None, seq: int) -> bool:
     return next(_exchanges(rows, conditions, [method, seq], "LIMIT 1"), None) is not None
 
 
-def request_methods(rows: Rows) -> set[str]:
-    """Returns the methods of all requests."""
-    sql = "SELECT DISTINCT method FROM exchanges WHERE method IS NOT NULL"
-    return {row["method"] for row in rows.query(sql)}
-
-
 def open_exchange_count(rows: Rows) -> int:
     """Counts the requests that have no answer."""
     return _count(rows, "exchanges WHERE response_seq IS NULL")

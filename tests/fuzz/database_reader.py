@@ -135,7 +135,6 @@ def _queries(reader: RecordingReader) -> None:
     list(exchange_queries.client_requests(reader))
     exchange_queries.initialization(reader)
     list(exchange_queries.exchanges_by_own_session(reader))
-    exchange_queries.request_methods(reader)
     exchange_queries.first_request_of_sessions(reader)
     exchange_queries.requested_sessions(reader)
     assert len(turns) == exchange_queries.turn_count(reader)

@@ -18,7 +18,6 @@ from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import NEW_CHILD, RUNNING, TURN_OUTPUT
 from acp_proxy.redaction.markers import MARKER
 
-_CAPABILITIES = {V1: ("promptCapabilities",), V2: ("session", "prompt")}
 _STOP_REASONS = {
     V1: frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}),
     DRAFT: frozenset({"end_turn", "cancelled", "max_tokens", "error"}),

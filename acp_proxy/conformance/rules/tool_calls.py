@@ -15,7 +15,6 @@ from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.updates import TOOL_CALLS
 
 _CALL, _UPDATE = TOOL_CALLS
-_ITEMS = ("content", "diff", "terminal")
 _BLOCKS = ("text", "image", "audio", "resource", "resource_link")
 _RUNNING = ("in_progress", "completed")
 

@@ -54,8 +54,8 @@ def test_both_peers_capabilities_are_known() -> None:
         -> #0 initialize {"clientCapabilities": {"fs": {"readTextFile": true}}, "list": [1]}
         <- #0 result {"agentCapabilities": {"loadSession": true}, "authMethods": []}
     """)
-    assert machine.client_announced == {"clientCapabilities": {"fs": {"readTextFile": True}}}
-    assert machine.agent_announced == {"agentCapabilities": {"loadSession": True}}
+    assert machine.state.params == {"clientCapabilities": {"fs": {"readTextFile": True}}}
+    assert machine.state.result == {"agentCapabilities": {"loadSession": True}}
 
 
 def test_a_cancelled_turn_waits_for_its_end() -> None:
