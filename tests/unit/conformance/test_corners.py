@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.protocol.peers import Direction
+from tests import documents
 from tests.judged import before, check_lines, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.documents import Example
 
 DATA = Path(__file__).parents[2] / "data/conformance/corners"
 _SETTING = re.compile(r"(after|only|gap) (.+?)(?: ms)?")
@@ -44,6 +48,19 @@ def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[s
     after = settings["after"].replace("nothing", "")
     only = None if settings["only"] == "all" else settings["only"]
     assert judge(lines, after, only, float(settings["gap"])) == lines
+
+
+@pytest.mark.parametrize(
+    "example", [*documents.official(), *documents.draft()], ids=lambda one: one.method
+)
+def test_every_example_of_the_documents_ends_a_conversation(example: Example) -> None:
+    """One that is not of its type breaks a rule, unless it is a null that stands for nothing."""
+    arrow = "->" if example.direction is Direction.TO_AGENT else "<-"
+    line = f"{arrow} {json.dumps(example.message)}\n"
+    _, is_there, after = (DATA / "documents.txt").read_text("utf-8").partition(line)
+    assert is_there
+    if example.valid_v1_schema is False and example.message.get("result", {}) is not None:
+        assert re.search(r"^   (?!init\.info)\S+ by ", after.partition("\n\n")[0], re.MULTILINE)
 
 
 @pytest.mark.parametrize(
