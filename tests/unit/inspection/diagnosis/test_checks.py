@@ -12,7 +12,6 @@ import pytest
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.conformance.catalogue import rules
-from acp_proxy.conformance.checker import check
 from acp_proxy.inspection import diagnosis
 from acp_proxy.inspection.describe.errors import code_name
 from acp_proxy.inspection.diagnosis.summary import summarize
@@ -280,80 +279,9 @@ def test_an_agent_that_cannot_start_is_a_problem(tmp_path: Path) -> None:
     assert sentences(recorder) == ["✗ cannot start the agent 'x': no such file (#2)"]
 
 
-# Late updates
+# Lines, errors and bytes
 
 CUSTOM = notification("_x/status", sessionId="s")
-
-
-def late_updates(recorder: LogWriter) -> list[int]:
-    """The frames of updates that came after the end of their turn."""
-    recorder.abandon()
-    with RecordingReader(recorder.path) as reader:
-        return [one.seq for one in check(reader).findings if one.rule == "turn.update-late"]
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "available_commands_update",
-        "session_info_update",
-        "usage_update",
-        "current_mode_update",
-        "config_option_update",
-        "user_message_chunk",
-        "notice",
-        "something_new",
-    ],
-)
-def test_updates_that_belong_to_no_turn_are_not_late(recorder: LogWriter, kind: str) -> None:
-    """Commands, modes, options, titles, usage, echoes and custom updates may come at any time."""
-    turn(recorder)
-    recorder.to_client(update("s", kind), CUSTOM)
-    assert late_updates(recorder) == []
-
-
-@pytest.mark.parametrize(
-    "kind", ["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"]
-)
-def test_turn_updates_after_the_end_are_late(recorder: LogWriter, kind: str) -> None:
-    """Messages, thoughts, tool calls and plans belong to the turn."""
-    turn(recorder)
-    recorder.t_ns += 500 * MS
-    recorder.to_client(update("s", kind, toolCallId="c"))
-    assert late_updates(recorder) == [6]
-
-
-def test_late_updates_of_the_draft(recorder: LogWriter) -> None:
-    """The draft's envelope is understood, too."""
-    turn(recorder)
-    chunk = {"content": text("late")}
-    recorder.to_client(
-        notification("session/update", sessionId="s", type="agent_message_chunk", data=chunk)
-    )
-    assert late_updates(recorder) == [6]
-
-
-def test_lateness_is_judged_per_session(recorder: LogWriter) -> None:
-    """Each session has its own turns, and updates before its first turn are not late."""
-    turn(recorder)
-    recorder.to_client(update("other", "agent_message_chunk", content=text("x")))
-    prompt(recorder, 2, "other")
-    recorder.to_client(update("other", "agent_message_chunk", content=text("x")))
-    recorder.to_client(result(2, stopReason="end_turn"))
-    assert late_updates(recorder) == []
-
-
-@pytest.mark.parametrize(("method", "late"), [("session/load", []), ("session/resume", [9])])
-def test_replayed_history_is_not_late(recorder: LogWriter, method: str, late: list[int]) -> None:
-    """Updates while a session is opened are history; a loaded session begins anew."""
-    turn(recorder)
-    recorder.to_agent(request(2, method, sessionId="s", cwd="/srv"))
-    recorder.to_client(update("s", "agent_message_chunk", content=text("old")), result(2))
-    recorder.to_client(update("s", "agent_message_chunk", content=text("late")))
-    assert late_updates(recorder) == late
-
-
-# Lines, errors and bytes
 
 
 def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
