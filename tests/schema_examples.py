@@ -1,4 +1,4 @@
-"""Makes a message of every variant and every optional member that the shipped schemas have.
+"""Makes a message of every variant and every optional member that a version of the schema has.
 
 `generate` yields examples: of a type, the smallest value first, then one for each optional member,
 each branch of a union and each value of an enumeration, wherever it is. `conversation` puts one
@@ -12,14 +12,14 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from acp_proxy.conformance.message_types import DIRECTORY, MessageTypes, packaged
-from acp_proxy.conformance.schema_derivation import Form, named
 from acp_proxy.protocol.peers import Direction
+from tests.schema_derivation import Form, named
+from tests.schemas import DIALECTS, of_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-SCHEMAS = sorted(path.stem for path in DIRECTORY.glob("*.json"))
+SCHEMAS = sorted(name for names in DIALECTS.values() for name in names)
 _DEEPEST = 9
 _VALUES: dict[str, Any] = {
     "sessionId": "s1", "senderSessionId": "s1", "recipientSessionId": "s1", "cwd": "/w/p",
@@ -48,9 +48,9 @@ class Example(NamedTuple):
 
 
 def generate(schema: str) -> Iterator[Example]:
-    """Yields the examples of a shipped schema, in the same order each time."""
-    types = packaged(schema)
-    for is_result, tables in enumerate((types.params, types.results)):
+    """Yields the examples of a version of the schema, in the same order each time."""
+    types = of_version(schema)
+    for is_result, tables in enumerate((types["params"], types["results"])):
         for way, methods in tables.items():
             for method, form in methods.items():
                 for value in _variants(types, form, method, 0, ()):
@@ -58,14 +58,14 @@ def generate(schema: str) -> Iterator[Example]:
 
 
 def _variants(
-    types: MessageTypes, form: Form, name: str, depth: int, within: tuple[str, ...]
+    types: Mapping[str, Any], form: Form, name: str, depth: int, within: tuple[str, ...]
 ) -> list[Any]:
     """Returns values of a type, the smallest one first; each differs from that in one thing."""
     if reference := form.get("$ref"):
         inner = named(reference)
         if depth > _DEEPEST or within.count(inner) > 1:
             return [_smallest(types, form, name)]
-        return _variants(types, types.types[inner], name, depth, (*within, inner))
+        return _variants(types, types["types"][inner], name, depth, (*within, inner))
     for key in ("anyOf", "oneOf"):
         if key in form:
             return [one for branch in form[key]
@@ -81,7 +81,7 @@ def _variants(
 
 
 def _objects(
-    types: MessageTypes, form: Form, depth: int, within: tuple[str, ...]
+    types: Mapping[str, Any], form: Form, depth: int, within: tuple[str, ...]
 ) -> list[dict[str, Any]]:
     properties, required = form["properties"], form.get("required", ())
     least = {name: _smallest(types, properties.get(name, {}), name) for name in required}
@@ -92,10 +92,10 @@ def _objects(
     return found
 
 
-def _smallest(types: MessageTypes, form: Form, name: str) -> Any:
+def _smallest(types: Mapping[str, Any], form: Form, name: str) -> Any:
     """Returns the smallest value of a type; the first branch of a union."""
     while "$ref" in form:
-        form = types.types[named(form["$ref"])]
+        form = types["types"][named(form["$ref"])]
     for key in ("anyOf", "oneOf"):
         if key in form:
             return _smallest(types, form[key][0], name)
@@ -108,7 +108,7 @@ def _smallest(types: MessageTypes, form: Form, name: str) -> Any:
     return _plain(types, form, name)[0]
 
 
-def _plain(types: MessageTypes, form: Form, name: str) -> list[Any]:
+def _plain(types: Mapping[str, Any], form: Form, name: str) -> list[Any]:
     if "const" in form:
         return [form["const"]]
     if "enum" in form:
@@ -122,7 +122,7 @@ def _plain(types: MessageTypes, form: Form, name: str) -> list[Any]:
     return [one for kind in _types(form) for one in _of_type(types, form, kind, name)]
 
 
-def _of_type(types: MessageTypes, form: Form, kind: str, name: str) -> list[Any]:
+def _of_type(types: Mapping[str, Any], form: Form, kind: str, name: str) -> list[Any]:
     low = form.get("minimum", 0)
     named_value = _VALUES.get(name)
     of_kind: dict[str, list[Any]] = {
@@ -144,7 +144,7 @@ def _types(form: Form) -> list[str]:
     return [kind] if isinstance(kind, str) else [*kind]
 
 
-def _others(types: MessageTypes, form: Form, kind: str) -> list[Any]:
+def _others(types: Mapping[str, Any], form: Form, kind: str) -> list[Any]:
     return [one for name in _types(form) if name != kind for one in _of_type(types, form, name, "")]
 
 
@@ -251,8 +251,8 @@ class _Conversation:
             self._ask("<-", "mcp/connect", {key: "srv"}, {"connectionId": "k1"})
 
     def _connects(self) -> bool:
-        types = packaged(self._example.schema)
-        return types.of(Direction.TO_CLIENT, "mcp/connect", False) is not None
+        types = of_version(self._example.schema)
+        return "mcp/connect" in types["params"][Direction.TO_CLIENT]
 
     def _prompt(self) -> None:
         """Begins a turn, with a tool call and what a message may name in it."""
@@ -327,9 +327,9 @@ class _Conversation:
 
     def _answered(self, method: str, value: Any) -> None:
         """Adds a request, and an example as its result."""
-        types = packaged(self._example.schema)
+        types = of_version(self._example.schema)
         direction = self._example.direction
-        form = types.of(direction, method, False)
+        form = types["params"][direction].get(method)
         params = {} if form is None else _smallest(types, form, method)
         asks, answers = ("->", "<-") if direction is Direction.TO_AGENT else ("<-", "->")
         if asks == "<-":
@@ -366,8 +366,8 @@ class _Conversation:
     def _is_request(self, method: str) -> bool:
         if method in ("mcp/message", "proxy/successor"):
             return True
-        types = packaged(self._example.schema)
-        return types.of(self._example.direction, method, True) is not None
+        types = of_version(self._example.schema)
+        return method in types["results"][self._example.direction]
 
     def _update(self, kind: str, **members: Any) -> None:
         params = {"sessionId": "s1", "update": {"sessionUpdate": kind, **members}}

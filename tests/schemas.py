@@ -1,22 +1,29 @@
 """Writes `acp_proxy/conformance/schemas/` anew, from the official schema files.
 
 ``make schemas`` gets them with npm: the package is pinned by `tests/integration/npm`, whose lock
-has its checksum. Each example in `tests/data/protocol` is judged by the derived types as by the
-original ones.
+has its checksum. The types of each version are derived first, into `tests/data/schemas`, then
+those of a dialect from all of its versions. Each example in `tests/data/protocol` is judged by the
+types of a version as by the original ones, and each example of a version fits its dialect.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jsonschema_rs import Draft202012Validator
 
-from acp_proxy.conformance.message_types import DIRECTORY, derived
+from acp_proxy.conformance.schema_check import DIRECTORY
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from tests import documents
+from tests.draft_types import DRAFT_TYPES
+from tests.schema_derivation import derive
+from tests.schema_merging import merged
 
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "tests/integration/npm/package-lock.json"
@@ -36,6 +43,12 @@ FORMER = {
     "v2-1.4.0": ("1.4.0", "schema/v2/schema.unstable.json"),
 }
 """Unstable schemas with what was dropped since, which programs of their time use."""
+DIALECTS = {
+    V1: ("v1", "v1-unstable", "v1-1.4.0", "v1-0.29.0", "v1-0.18.2"),
+    V2: ("v2", "v2-unstable", "v2-1.4.0"),
+}
+"""The versions of which the types of a dialect are made."""
+VERSIONS = ROOT / "tests/data/schemas"
 INTEGRITY = {
     "0.18.2": "sha512-l/o9NKvUc00GPa6RFJ4AccQq2O/PAf83xQ75mThHuL3H571iN4+PEdwnTBez67sS"
     "8Nv2aSA373xCZ5CbTXEwzA==",
@@ -57,15 +70,47 @@ def main() -> int:
         data = (packages[of] / file).read_bytes()
         found = derived(data, f"{PACKAGE} {file}", of)
         differing = differences(json.loads(data), found)
-        (DIRECTORY / f"{name}.json").write_bytes(written(found))
+        (VERSIONS / f"{name}.json").write_bytes(written(found))
         print(f"{name}: {len(found['types'])} types", *differing, sep="\n")  # noqa: T201
         if differing:
             return 1
+    for dialect in (*DIALECTS, DRAFT):
+        (DIRECTORY / f"{dialect}.json").write_bytes(written(of_dialect(dialect)))
     return 0
 
 
+def derived(data: bytes, source: str, version: str) -> dict[str, Any]:
+    """Derives types from the bytes of an official schema file.
+
+    Args:
+        data: the file.
+        source: where it comes from.
+        version: its version.
+    """
+    checksum = hashlib.sha256(data).hexdigest()
+    types = derive(json.loads(data)["$defs"])
+    return {"source": source, "version": version, "sha256": checksum, **types}
+
+
+@cache
+def of_version(name: str) -> dict[str, Any]:
+    """Reads the types of a version, such as ``v1-unstable``: what `derived` has returned."""
+    types: dict[str, Any] = json.loads((VERSIONS / f"{name}.json").read_bytes())
+    return types
+
+
+def of_dialect(dialect: str) -> dict[str, Any]:
+    """Makes the types of a dialect from those of its versions, as the package has them."""
+    if dialect == DRAFT:
+        comment = "the 1.0 draft of 2026-02-04"
+        return {"$comment": comment, **merged([DRAFT_TYPES], closes=False)}
+    versions = [*map(of_version, DIALECTS[dialect])]
+    comment = ", ".join(f"{one['source']} {one['version']}" for one in versions)
+    return {"$comment": comment, **merged(versions, names_values=dialect == V2)}
+
+
 def written(types: dict[str, Any]) -> bytes:
-    """Writes types as a file of the package."""
+    """Writes types as a file."""
     return json.dumps(types, separators=(",", ":")).encode() + b"\n"
 
 

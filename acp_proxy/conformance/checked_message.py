@@ -5,6 +5,8 @@ from typing import Any
 
 from attrs import define, field
 
+from acp_proxy.conformance.schema_check import DialectSchema, SchemaComparison
+from acp_proxy.conformance.schema_problems import ABSENT
 from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message
@@ -14,6 +16,7 @@ from acp_proxy.protocol.updates import UPDATE, kind_and_update
 CLIENT, AGENT = "client", "agent"
 _SENDERS = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
 _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR  # looking them up takes a while
+_WITH_PARAMS = (Kind.REQUEST, Kind.NOTIFICATION)
 _FORMS = {
     3: ({"jsonrpc", "method", "params"}, {"jsonrpc", "id", "result"}),
     4: ({"jsonrpc", "id", "method", "params"},),
@@ -51,6 +54,8 @@ class CheckedMessage:
     """Whether it is an object with the members of a message, each of its type, and no others."""
     metadata: list[tuple[tuple[str, ...], Any]] | None = None
     """The values of ``_meta`` with their paths, once they were looked for."""
+    comparison: SchemaComparison | None = None
+    """With the type of its method, once it was made."""
     broken: list[str] = field(factory=list)
     """The JSON pointers to values that have broken a rule so far."""
 
@@ -88,6 +93,21 @@ class CheckedMessage:
     def answered(self) -> Exchange | None:
         """The exchange that it answers."""
         return self.done.answered
+
+    def compared_with(self, schema: DialectSchema) -> SchemaComparison:
+        """Compares its params or its result with their type; nothing else is wrong here.
+
+        Args:
+            schema: the types of a dialect.
+        """
+        if isinstance(self.value, dict):
+            method = self.method or ""
+            if self.is_result and self.answered is not None:
+                return schema.compare(self.direction.other, method, True, self.value.get("result"))
+            if self.message.kind in _WITH_PARAMS:
+                params = self.value.get("params", ABSENT)
+                return schema.compare(self.direction, method, False, params)
+        return SchemaComparison()
 
     @property
     def error(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from attrs import define, field
 from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage
 from acp_proxy.conformance.mistaken_pairs import MistakenPairs
 from acp_proxy.conformance.remembered import Remembered
-from acp_proxy.conformance.schema_check import SchemaSet
+from acp_proxy.conformance.schema_check import DialectSchema, SchemaComparison
 from acp_proxy.conformance.session_record import (
     EndedTurn,
     SessionRecord,
@@ -213,21 +213,21 @@ class Conversation:
             return V2 if seen.params.get("protocolVersion") == 2 else V1
         return self.dialect
 
-    def schemas_of(self, seen: CheckedMessage) -> SchemaSet | None:
+    def schema_of(self, seen: CheckedMessage) -> DialectSchema | None:
         """Returns the types of the messages of a dialect; None while that is not known."""
         dialect = self.dialect_of(seen)
-        return None if dialect is None else SchemaSet.of_dialect(dialect)
+        return None if dialect is None else DialectSchema.of_dialect(dialect)
+
+    def compared(self, seen: CheckedMessage) -> SchemaComparison:
+        """Compares a message with its type, once; while the dialect is not known, all is right."""
+        if seen.comparison is None:
+            schema = self.schema_of(seen)
+            seen.comparison = SchemaComparison() if schema is None else seen.compared_with(schema)
+        return seen.comparison
 
     def is_of_its_type(self, seen: CheckedMessage) -> bool:
         """Whether a message is certainly of the type of its method, without other members."""
-        if not seen.is_plain or (schemas := self.schemas_of(seen)) is None:
-            return False
-        exchange, method = seen.answered, seen.method or ""
-        if exchange is not None:
-            return schemas.fits(seen.direction.other, method, True, seen.value["result"])
-        return "params" in seen.value and schemas.fits(
-            seen.direction, method, False, seen.value["params"]
-        )
+        return seen.is_plain and self.schema_of(seen) is not None and self.compared(seen).fits
 
     def peer(self, side: str) -> Peer:
         """Returns what the client or the agent has announced."""

@@ -18,7 +18,7 @@ from acp_proxy.protocol.peers import Direction
 
 if TYPE_CHECKING:
     from acp_proxy.conformance.checked_message import CheckedMessage
-    from acp_proxy.conformance.schema_check import SchemaSet
+    from acp_proxy.conformance.schema_check import DialectSchema
 
 SESSION, TERMINAL, CALL = "session", "terminal", "tool call"
 _UNREADABLE = (-32700, -32600)
@@ -77,19 +77,19 @@ class MistakenPairs:
 
 
 def best_fit(
-    seen: "CheckedMessage", open_: "list[CheckedMessage]", schemas: "SchemaSet | None"
+    seen: "CheckedMessage", open_: "list[CheckedMessage]", schema: "DialectSchema | None"
 ) -> "CheckedMessage | None":
     """Returns the newest request that an answer fits which belongs to none.
 
     Args:
         seen: the answer.
         open_: the requests that are open, the oldest first.
-        schemas: the types of the dialect.
+        schema: the types of the dialect.
     """
     if seen.is_error:
         is_open = seen.message.error_code not in _UNREADABLE
         return open_[0] if len(open_) == 1 and is_open else None
-    return next((one for one in reversed(open_) if _fits(seen, one, schemas)), None)
+    return next((one for one in reversed(open_) if _fits(seen, one, schema)), None)
 
 
 def retyped_id(token: str) -> str | None:
@@ -106,9 +106,13 @@ def token_of(value: Any) -> str | None:
     return json.dumps(found) if isinstance(found, str | int) else None
 
 
-def _fits(seen: "CheckedMessage", request: "CheckedMessage", schemas: "SchemaSet | None") -> bool:
+def _fits(
+    seen: "CheckedMessage", request: "CheckedMessage", schema: "DialectSchema | None"
+) -> bool:
     method = request.method or ""
     if method in INITIALIZE:
         return "protocolVersion" in seen.result
     result = seen.value.get("result") if isinstance(seen.value, dict) else None
-    return schemas is not None and schemas.fits(request.direction, method, True, result)
+    if schema is None or not schema.knows(request.direction, method, is_result=True):
+        return False
+    return schema.compare(request.direction, method, True, result).fits

@@ -108,7 +108,7 @@ def meant_for(talk: Conversation, seen: CheckedMessage) -> CheckedMessage | None
     if retyped is not None:
         return talk.asked.get(retyped.id)
     found = [talk.asked.get(one.id) for one in talk.connection.open_requests(direction)]
-    return best_fit(seen, [one for one in found if one is not None], talk.schemas_of(seen))
+    return best_fit(seen, [one for one in found if one is not None], talk.schema_of(seen))
 
 
 def follow_stray(talk: Conversation, seen: CheckedMessage) -> None:

@@ -22,13 +22,13 @@ async def prepare() -> None:
 
 def _load() -> None:
     from acp_proxy.conformance.rules import load
-    from acp_proxy.conformance.schema_check import SchemaSet
+    from acp_proxy.conformance.schema_check import DialectSchema
     from acp_proxy.protocol.dialects import V1
 
     for name in ("conformance.judgement", "conformance.report", "store.reader"):
         import_module(f"acp_proxy.{name}")
     load()
-    SchemaSet.of_dialect(V1).compile()
+    DialectSchema.of_dialect(V1).load()
 
 
 def report_findings(path: Path, deadline: float) -> None:

@@ -7,15 +7,31 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.conformance.message_types import DIRECTORY, packaged
-from tests.schemas import FILES, FORMER, INTEGRITY, PACKAGE, differences, pinned, written
+from acp_proxy.conformance.schema_check import DIRECTORY, DialectSchema
+from acp_proxy.protocol.dialects import DRAFT
+from tests.schema_examples import generate
+from tests.schemas import (
+    DIALECTS,
+    FILES,
+    FORMER,
+    INTEGRITY,
+    PACKAGE,
+    VERSIONS,
+    differences,
+    of_dialect,
+    of_version,
+    pinned,
+    written,
+)
 
 NAMES = [*FILES, *FORMER]
 
 
 def test_every_file_is_made() -> None:
-    """And no other is in the directory."""
-    assert {path.stem for path in DIRECTORY.iterdir()} == {*NAMES}
+    """No file of a version or of a dialect is left over, and each version is part of a dialect."""
+    assert {path.stem for path in VERSIONS.iterdir()} == {*NAMES}
+    assert {name for names in DIALECTS.values() for name in names} == {*NAMES}
+    assert {path.stem for path in DIRECTORY.iterdir()} == {*DIALECTS, DRAFT}
     assert {version for version, _ in FORMER.values()} == {*INTEGRITY}
 
 
@@ -23,18 +39,36 @@ def test_every_file_is_made() -> None:
 def test_a_file_says_what_it_was_made_of(name: str) -> None:
     """After another version is pinned, `make schemas` has to be run."""
     version, file = FORMER.get(name) or (pinned()[0], FILES[name])
-    types = packaged(name)
-    assert (types.source, types.version) == (f"{PACKAGE} {file}", version)
-    assert len(types.sha256) == 64
+    types = of_version(name)
+    assert (types["source"], types["version"]) == (f"{PACKAGE} {file}", version)
+    assert len(types["sha256"]) == 64
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_has_no_prose(name: str) -> None:
     """It is minified, and each type is used."""
-    data = (DIRECTORY / f"{name}.json").read_bytes()
+    data = (VERSIONS / f"{name}.json").read_bytes()
     assert written(json.loads(data)) == data
     assert b'"description":"' not in data
     assert b'"x-side"' not in data
+
+
+@pytest.mark.parametrize("dialect", [*DIALECTS, DRAFT])
+def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
+    """The file of a dialect is made of the files of its versions, and names them."""
+    assert (DIRECTORY / f"{dialect}.json").read_bytes() == written(of_dialect(dialect))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
+    """Every branch, optional member and value that a version has is right in the merged types."""
+    (dialect,) = (one for one, names in DIALECTS.items() if name in names)
+    schema = DialectSchema.of_dialect(dialect)
+    assert [
+        example
+        for example in generate(name)
+        if not schema.compare(*example[1:4], example.value).fits
+    ] == []
 
 
 def test_differences_are_found() -> None:

@@ -136,8 +136,7 @@ def version_is_no_error(seen: CheckedMessage, talk: Conversation) -> Iterator[Br
         return
     if not seen.is_error or seen.message.error_code not in _BAD_REQUEST:
         return
-    schemas = talk.schemas_of(request)
-    if schemas is not None and not schemas.params(_TO_AGENT, "initialize", request.params):
+    if talk.schema_of(request) is not None and not talk.compared(request).problems:
         version = shown(request.params.get("protocolVersion"))
         code = seen.message.error_code
         text = f"the client asks for version {version}, but the agent answers with error {code}"

@@ -225,8 +225,8 @@ def method_is_known(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
     method, table = seen.message.method or "", METHODS.get(talk.dialect or "", {})
     if talk.dialect is None or (seen.direction, method) in table or is_custom(method):
         return
-    schemas = talk.schemas_of(seen)
-    if schemas is not None and any(schemas.knows(way, method) for way in Direction):
+    schema = talk.schema_of(seen)
+    if schema is not None and any(schema.knows(way, method) for way in Direction):
         return
     if not any((way, method) in METHODS[talk.dialect] for way in Direction):
         elsewhere = [

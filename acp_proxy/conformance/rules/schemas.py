@@ -3,18 +3,17 @@
 They look at a message after all others, and keep silent on a value that has broken another rule.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import rule
-from acp_proxy.conformance.schema_check import SchemaSet
-from acp_proxy.conformance.schema_problems import ABSENT, Mismatch, SchemaProblem
+from acp_proxy.conformance.schema_check import DialectSchema
+from acp_proxy.conformance.schema_problems import Mismatch, SchemaProblem
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
-from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.protocol.json_text import member
 
-_REQUEST, _NOTIFICATION, _RESPONSE = Kind.REQUEST, Kind.NOTIFICATION, Kind.RESPONSE
 _MOST_NAMED = 5
 
 
@@ -50,27 +49,16 @@ def required_is_there(seen: CheckedMessage, talk: Conversation) -> Iterator[Brea
 @rule("meta.root-field", last=True)
 def nothing_is_added(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds members that no version of the schema names, and that are not in ``_meta``."""
-    schemas = talk.schemas_of(seen)
-    if schemas is None or not isinstance(seen.value, dict):
-        return
-    exchange, method = seen.answered, seen.method or ""
-    if seen.message.kind is _RESPONSE and exchange is not None:
-        result = seen.value.get("result")
-        places = schemas.extra(seen.direction.other, method, is_result=True, value=result)
-    elif seen.message.kind in (_REQUEST, _NOTIFICATION):
-        params = seen.value.get("params", ABSENT)
-        places = schemas.extra(seen.direction, method, is_result=False, value=params)
-        if places and method in INITIALIZE:
-            # A client that speaks both versions announces itself in the forms of both.
-            for other in map(SchemaSet.of_dialect, (V1, V2)):
-                known = other.extra(seen.direction, method, is_result=False, value=params)
-                places = [place for place in places if place in known]
-    else:
-        return
+    places = talk.compared(seen).extra
+    if places and seen.method in INITIALIZE and not seen.is_result:
+        # A client that speaks both versions announces itself in the forms of both.
+        for other in map(DialectSchema.of_dialect, (V1, V2)):
+            known = seen.compared_with(other).extra
+            places = [place for place in places if place in known]
     if places := [one for one in places if not _is_broken(one, seen.broken)]:
         named = ", ".join(places[:_MOST_NAMED])
         more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
-        yield Breach(f"{method} has members that its type does not name: {named}{more}",
+        yield Breach(f"{seen.method} has members that its type does not name: {named}{more}",
                      place=places[0])  # fmt: skip
 
 
@@ -87,32 +75,22 @@ def _first_of_each(problems: list[SchemaProblem]) -> Iterator[SchemaProblem]:
 
 
 def _params_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
-    if seen.message.kind not in (_REQUEST, _NOTIFICATION) or not isinstance(seen.value, dict):
-        return []
-    way, method, params = seen.direction, seen.method or "", seen.value.get("params", ABSENT)
-    found = _problems(seen, talk, lambda schemas: schemas.params(way, method, params))
-    return [one for one in found if not _is_excused(one, seen, talk)] if found else found
+    return [] if seen.is_result else _problems(seen, talk)
 
 
 def _result_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
-    is_result = seen.message.kind is _RESPONSE and seen.answered is not None
-    if not is_result or not isinstance(seen.value, dict) or seen.value.get("error") is not None:
-        return []
-    way, method, result = seen.direction.other, seen.method or "", seen.value.get("result")
-    found = _problems(seen, talk, lambda schemas: schemas.result(way, method, result))
-    return [one for one in found if not _is_excused(one, seen, talk)] if found else found
+    is_both = member(seen.value, "error") is not None
+    return _problems(seen, talk) if seen.is_result and not is_both else []
 
 
-def _problems(
-    seen: CheckedMessage, talk: Conversation, problems: Callable[[SchemaSet], list[SchemaProblem]]
-) -> list[SchemaProblem]:
+def _problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
     """Returns the problems of a message; an excerpt of an unknown dialect must be wrong in all."""
-    if (schemas := talk.schemas_of(seen)) is not None:
-        return problems(schemas)
-    if not talk.is_excerpt:
-        return []
-    found = [problems(SchemaSet.of_dialect(dialect)) for dialect in (V1, V2, DRAFT)]
-    return found[0] if all(found) else []
+    found = talk.compared(seen).problems
+    if talk.is_excerpt and talk.schema_of(seen) is None:
+        schemas = map(DialectSchema.of_dialect, (V1, V2, DRAFT))
+        every = [seen.compared_with(one).problems for one in schemas]
+        found = every[0] if all(every) else []
+    return [one for one in found if not _is_excused(one, seen, talk)]
 
 
 def _is_excused(problem: SchemaProblem, seen: CheckedMessage, talk: Conversation) -> bool:

@@ -13,7 +13,6 @@ from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import not_offered, shown
 from acp_proxy.protocol.dialects import OPENING, PROMPT, V1, V2
 from acp_proxy.protocol.json_text import parts_of
-from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import V1_UPDATES
 from acp_proxy.redaction.markers import MARKER
 
@@ -109,17 +108,9 @@ def cancelled_work_ends(talk: Conversation) -> Iterator[Breach]:
 @rule("v2.custom-value", messages=True, alone=True)
 def custom_names_have_an_underscore(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     """Finds names that are neither defined nor marked as custom."""
-    value, method = seen.value, seen.method or ""
-    schemas = talk.schemas_of(seen)
-    if schemas is None or not isinstance(value, dict) or seen.is_error:
-        return
-    if seen.is_result:
-        way, is_result, content = seen.direction.other, True, value.get("result")
-    else:
-        way, is_result, content = seen.direction, False, value.get("params")
     found = [
         (place, name)
-        for place, name in schemas.unnamed(Direction(way), method, is_result, content)
+        for place, name in talk.compared(seen).unnamed
         if not name.startswith("_") and MARKER.fullmatch(name) is None and not _is_elsewhere(place)
     ]
     for place, name in found[:_LISTED]:

@@ -9,10 +9,10 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from acp_proxy.conformance.checker import check
-from acp_proxy.conformance.message_types import packaged
 from acp_proxy.conformance.values import Severity
 from tests.judged import reader_of
 from tests.schema_examples import SCHEMAS, Example, conversation, generate
+from tests.schemas import of_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ def accusations(examples: Iterable[Example]) -> list[str]:
     for one in examples:
         key = one.schema, one.direction, one.method, one.is_result
         if key not in validators:
-            types = dict(packaged(one.schema).types)
+            types = of_version(one.schema)["types"]
             validators[key] = Draft202012Validator({**one.form, "$defs": types}, offline=True)
         assert validators[key].is_valid(one.value), one
         with reader_of(conversation(one)) as reader:
@@ -59,7 +59,7 @@ def test_every_method_and_kind_of_update_has_examples() -> None:
     methods = {
         (schema, method)
         for schema in SCHEMAS
-        for table in (packaged(schema).params, packaged(schema).results)
+        for table in (of_version(schema)["params"], of_version(schema)["results"])
         for way in table
         for method in table[way]
     }
@@ -67,7 +67,7 @@ def test_every_method_and_kind_of_update_has_examples() -> None:
 
 
 def test_a_thousand_examples_accuse_nobody() -> None:
-    """Chosen by a fixed seed from all variants and optional members of all shipped schemas."""
+    """Chosen by a fixed seed from all variants and optional members of all versions."""
     every = [one for schema in SCHEMAS for one in generate(schema)]
     assert accusations(random.Random(_SEED).sample(every, _COUNT)) == []
 
@@ -75,5 +75,5 @@ def test_a_thousand_examples_accuse_nobody() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_no_example_accuses_anybody(schema: str) -> None:
-    """All variants and optional members of a shipped schema."""
+    """All variants and optional members of a version of the schema."""
     assert accusations(generate(schema)) == []

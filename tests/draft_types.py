@@ -7,9 +7,8 @@ absent; where it names no type, it may be anything; and null stands for an optio
 import re
 from collections.abc import Mapping
 
-from acp_proxy.conformance.message_types import MessageTypes
-from acp_proxy.conformance.schema_derivation import REFERENCE, Form
 from acp_proxy.protocol.peers import Direction
+from tests.schema_derivation import REFERENCE, Form
 
 _MEMBER = re.compile(r"(?P<name>\w+)(?P<optional>\??): (?P<type>\w+)(?P<list>(\[\])?)")
 _TERMINAL = "terminalId: string"
@@ -137,13 +136,10 @@ _OPEN_BLOCK: Form = {
     "properties": {"type": {"type": "string", "not": {"enum": [*_BLOCKS]}}},
     "required": ["type"],
 }
-DRAFT_TYPES = MessageTypes(
-    source="the 1.0 draft of 2026-02-04",
-    version="",
-    sha256="",
-    params=_table(_METHODS, 0),
-    results=_table(_METHODS, 1),
-    types={
+DRAFT_TYPES = {
+    "params": _table(_METHODS, 0),
+    "results": _table(_METHODS, 1),
+    "types": {
         "ContentBlock": {
             "anyOf": [*(_block(*one) for one in _BLOCKS.items()), _OPEN_BLOCK],
             "discriminator": {"propertyName": "type"},
@@ -153,4 +149,4 @@ DRAFT_TYPES = MessageTypes(
         "McpServer": _object("name?: string, transport?: object"),
         "ExitCode": {"type": ["integer", "null"]},
     },
-)
+}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acp_proxy.conformance.closed_types import closed
-from acp_proxy.conformance.schema_derivation import derive
+from tests.schema_derivation import derive
 
 TEXT = {"type": "string", "description": "A text.", "title": "Text"}
 
@@ -119,21 +118,3 @@ def test_the_direction_is_that_of_the_side_and_of_the_unions_of_messages() -> No
         "to-client": ["m", "p"],
     }
     assert derived["results"] == {"to-agent": {}, "to-client": {"m": {"$ref": "#/$defs/MResponse"}}}
-
-
-def test_objects_that_list_members_are_closed() -> None:
-    """They may have metadata, and the tag of the union that they are in."""
-    listed = {"type": "object", "properties": {"a": {}}}
-    union = {
-        "anyOf": [listed, {"type": "object", "properties": {"t": {"const": "x"}}}],
-        "discriminator": {"propertyName": "t"},
-    }
-    free = {"type": "object"}
-    open_ = {**listed, "additionalProperties": True}
-    found = closed({"Union": union, "Free": free, "Open": open_})
-    assert found["Union"]["anyOf"][0] == {
-        "type": "object",
-        "properties": {"a": {}, "_meta": {}, "t": {}},
-        "additionalProperties": False,
-    }
-    assert (found["Free"], found["Open"]) == (free, open_)
