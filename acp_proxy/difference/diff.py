@@ -30,7 +30,6 @@ from acp_proxy.difference.frames import PLACES
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.pairing import Pairing, pair, titles
 from acp_proxy.difference.reading import UNWATCHED, Watch, read
-from acp_proxy.difference.reading_both import read_both
 from acp_proxy.difference.result import (
     Change,
     Counts,
@@ -57,8 +56,6 @@ def diff(
     b: RecordingReader,
     options: DiffOptions | None = None,
     watch: Watch = UNWATCHED,
-    *,
-    may_fork: bool = False,
 ) -> Diff:
     """Compares two recordings, which have to stay open as long as entries are read.
 
@@ -67,13 +64,12 @@ def diff(
         b: the other.
         options: what is compared.
         watch: shows progress.
-        may_fork: whether this process may be forked to read both at once, see `read_both`.
 
     Raises:
         UnreadableRecording: one is damaged.
     """
     with _collector_paused():
-        return _diff(a, b, options or DiffOptions(), watch, may_fork=may_fork)
+        return _diff(a, b, options or DiffOptions(), watch)
 
 
 @contextmanager
@@ -93,11 +89,10 @@ def _uncollected(steps: Iterator[int | DiffEntry]) -> Iterator[int | DiffEntry]:
         yield from steps
 
 
-def _diff(
-    a: RecordingReader, b: RecordingReader, options: DiffOptions, watch: Watch, *, may_fork: bool
-) -> Diff:
+def _diff(a: RecordingReader, b: RecordingReader, options: DiffOptions, watch: Watch) -> Diff:
     rules = rules_of(options)
-    side_a, side_b = read_both(a, b, options, rules, watch, may_fork=may_fork)
+    side_a = read(a, options, rules, watch)
+    side_b = read(b, options, rules, watch, side_a)
     if side_b.names_directories and not side_a.names_directories:
         side_a = read(a, options, rules, watch, side_b)
     pairing = pair(side_a, side_b)

@@ -1,9 +1,8 @@
 """Reads a recording into sequences of items that can be compared."""
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from acp_proxy.difference.canonicalizer import Canonical, Canonicalizer
@@ -59,7 +58,6 @@ def read(
     rules: tuple[PlaceRule, ...],
     watch: Watch,
     other: SideIndex | None = None,
-    first: tuple[int, Callable[[SideIndex], None]] | None = None,
 ) -> SideIndex:
     """Reads a recording.
 
@@ -69,7 +67,6 @@ def read(
         rules: what may differ.
         watch: shows progress.
         other: the other recording, if it has been read; its directories are directories here, too.
-        first: a number of frames, and what to call when so many have been read.
 
     Raises:
         UnreadableRecording: the file is damaged.
@@ -78,23 +75,7 @@ def read(
     _introduce_directories(handler.side, options, other)
     made_up = injected_frames(reader)
     chosen = None if options.chosen is EVERYTHING else _Chosen(reader, options.chosen)
-    frames = iter(watch(reader.payloads(), reader.count(), "reading"))
-    if first is not None:
-        count, then = first
-        _take(islice(frames, count), handler, made_up, chosen)
-        then(handler.side)
-    _take(frames, handler, made_up, chosen)
-    handler.end()
-    return handler.side
-
-
-def _take(
-    frames: Iterable[Payload],
-    handler: "_FrameHandler",
-    made_up: Collection[int],
-    chosen: "_Chosen | None",
-) -> None:
-    for frame in frames:
+    for frame in watch(reader.payloads(), reader.count(), "reading"):
         seq, _, stream, kind, _, _, _, _, _ = frame
         is_chosen = chosen is None or chosen.has(seq)
         if stream != "stderr" and kind != "blank" and seq not in made_up:
@@ -102,6 +83,8 @@ def _take(
                 handler.take(frame)
             else:
                 handler.pass_over(frame)
+    handler.end()
+    return handler.side
 
 
 def _introduce_directories(side: SideIndex, options: DiffOptions, other: SideIndex | None) -> None:

@@ -10,15 +10,14 @@ Each kind of index has a separate type, so that the type checker finds any mix-u
 
 from array import array
 from collections.abc import Iterable
-from typing import Any, NamedTuple, NewType
+from typing import NamedTuple, NewType
 
 from attrs import define, field, frozen
 
 from acp_proxy.difference.canonicalizer import Canonical, Canonicalizer
 from acp_proxy.difference.defaults import PATH
 from acp_proxy.difference.frames import ItemType
-from acp_proxy.difference.rules import PlaceRule
-from acp_proxy.difference.values import Scope, ValueIndex, Values
+from acp_proxy.difference.values import Scope, ValueIndex
 
 TypeIndex = NewType("TypeIndex", int)
 """What an item is, in `SideIndex.item_types`."""
@@ -30,12 +29,6 @@ ItemPair = tuple[ItemIndex, ItemIndex]
 """An item of A and one of B."""
 ItemGroup = tuple[ItemIndex, ...]
 """Items that are compared together: parts of one text, or a single item."""
-
-
-_STATE = (
-    "sequences", "placeholders", "item_types", "looking", "handshake", "decisions", "frames",
-)  # fmt: skip
-"""The fields of a `SideIndex` that are its state."""
 
 
 class SequenceKey(NamedTuple):
@@ -106,30 +99,8 @@ class SideIndex:
     @property
     def names_directories(self) -> bool:
         """Whether a directory has a name."""
-        return bool(self.directories())
-
-    def directories(self) -> list[str]:
-        """Returns the directories that stand anywhere, in the order in which they became known."""
         every = self.canonicalizer.values.every
-        return [value.text for value in every if value.kind == PATH and value.is_seen]
-
-    def state(self) -> tuple[Any, ...]:
-        """Returns all there is but the rules, in a form that is quickly pickled; see `of`."""
-        return self.canonicalizer.values.state(), tuple(getattr(self, name) for name in _STATE)
-
-    @classmethod
-    def of(cls, state: tuple[Any, ...], rules: tuple[PlaceRule, ...]) -> "SideIndex":
-        """Returns what has a state.
-
-        Args:
-            state: what `state` returned.
-            rules: those of its canonicalizer.
-        """
-        values, others = state
-        side = cls(Canonicalizer(rules, Values.of(values)))
-        for name, value in zip(_STATE, others, strict=True):
-            setattr(side, name, value)
-        return side
+        return any(value.kind == PATH and value.is_seen for value in every)
 
     def type_of(self, sequence: MessageSequence, item: ItemIndex) -> ItemType:
         """Returns the type of an item of a sequence.

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NewType
 
-from attrs import define, field, fields
+from attrs import define, field
 
 from acp_proxy.difference.defaults import GLOBAL, PATH, PHRASES, REQUEST, UUID
 from acp_proxy.difference.directories import Directories
@@ -58,9 +58,6 @@ class Value:
         return self.kind != PATH or self.introduction is not None
 
 
-_COLUMNS = [one.name for one in fields(Value)]
-
-
 class _Tables(dict[str, dict[str, ValueIndex]]):
     """The values of one scope by kind and text; small numbers are ids of many kinds."""
 
@@ -95,22 +92,6 @@ class Values:
     """The same in any scope."""
     _plain_keys: set[str] = field(factory=set)
     _layouts: list[dict[tuple[str, ...], Any]] = field(factory=list)
-
-    def state(self) -> tuple[Any, ...]:
-        """Returns all values in a form that is quickly pickled; see `of`."""
-        columns = [[getattr(one, name) for one in self.every] for name in _COLUMNS]
-        return columns, self.directories, self._tables, self._generated, self._texts
-
-    @classmethod
-    def of(cls, state: tuple[Any, ...]) -> "Values":
-        """Returns the values that have a state.
-
-        Args:
-            state: what `state` returned.
-        """
-        columns, directories, tables, generated, texts = state
-        every = [*map(Value, *columns)]
-        return cls(every, directories, tables=tables, generated=generated, texts=texts)
 
     def tables(self, scope: Scope) -> Mapping[str, Mapping[str, ValueIndex]]:
         """Returns the values of a session by kind and text; it includes those that come later."""

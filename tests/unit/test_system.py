@@ -212,7 +212,6 @@ STARTS_AGENTS = {
 """Modules that do not run on Windows, read logs that only others have, or look before they use."""
 LOOKS_FIRST = {
     "batches/job_server", "batches/local_executor", "cli/interruption", "cli/time_limit",
-    "difference/reading_both",
 }  # fmt: skip
 
 

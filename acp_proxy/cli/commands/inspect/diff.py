@@ -130,7 +130,7 @@ def _diff(
     from acp_proxy.cli.render.diff_screen import DiffScreen
     from acp_proxy.difference.diff import diff
 
-    found = diff(a, b, options, progress, may_fork=True)
+    found = diff(a, b, options, progress)
     if options.chosen is not EVERYTHING and not found.a.frames + found.b.frames:
         warn("no frame matches FILTER")
     cases = DiffCases()
