@@ -1,34 +1,25 @@
-"""Shows long output in the user's pager, as git does.
+"""Shows long output on a terminal in the user's pager, which click starts with the first byte.
 
-`ACP_PROXY_PAGER`, else `PAGER`, else less. The pager starts with the first byte that a command
-prints, so that a command that prints nothing, or fails, starts none. While it runs no progress bar
-is drawn, since both would write on the same terminal.
+A command that prints nothing, or fails before it does, starts none. While a pager runs no progress
+bar is drawn, since both would write on the same terminal.
 """
 
-import contextlib
 import io
 import os
 import shlex
-import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
+from contextlib import ExitStack, redirect_stdout, suppress
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from acp_proxy.cli.render.output import warn
+import click
+
 from acp_proxy.cli.shared_flags import NO_PAGER
-
-if TYPE_CHECKING:
-    import subprocess
-
-# What starts a pager is imported on a terminal only, so that a pipe is quick.
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FOR_PROGRAMS = ("json", "raw", "follow")
 """Options of commands with whose output no pager has to do."""
-_NONE = ("", "cat")
-_DEFAULTS = {"LESS": "FRX", "LV": "-c"}
-"""less ends at once if all fits the screen (F), passes colours on (R) and keeps the screen (X)."""
 
 
 def pages(function: F) -> F:
@@ -40,129 +31,79 @@ def pages(function: F) -> F:
 
     @wraps(function)
     def command(*args: Any, **values: Any) -> Any:
-        for_programs = any(values.get(name) for name in _FOR_PROGRAMS)
-        pager = None
-        if sys.stdout.isatty() and not for_programs and not NO_PAGER.is_given():
-            pager = chosen_pager(os.environ)
-        with contextlib.nullcontext() if pager is None else paged(pager):
+        pager = _wanted()
+        is_unwanted = not pager or NO_PAGER.is_given() or any(map(values.get, _FOR_PROGRAMS))
+        if is_unwanted or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return function(*args, **values)
+        os.environ["PAGER"] = pager  # click asks for it
+        os.environ.setdefault("LESS", "FRX")  # ends if all fits, passes colours, keeps the screen
+        return _paged(lambda: function(*args, **values))
 
     return command  # type: ignore[return-value]
 
 
-def chosen_pager(variables: Mapping[str, str]) -> str | None:
-    """Returns the command of the pager, for a shell; None for none.
+def _wanted() -> str:
+    """Returns the command of the pager; empty for none."""
+    pager = os.environ.get("ACP_PROXY_PAGER", os.environ.get("PAGER", "less"))
+    try:
+        words = shlex.split(pager)
+    except ValueError:  # a quote is missing
+        return ""
+    return "" if words in ([], ["cat"]) else pager
 
-    Args:
-        variables: the environment.
-    """
-    for name in ("ACP_PROXY_PAGER", "PAGER"):
-        if name in variables:
-            wanted = variables[name].strip()
-            if wanted in _NONE:
-                return None
-            if _is_there(wanted):
-                return wanted
-            warn(f"the pager {wanted!r} of ${name} was not found; the output is printed")
+
+def _paged(function: Callable[[], Any]) -> Any:
+    """Calls a function; its errors are raised when the user has quit the pager."""
+    error: BaseException | None = None
+    with ExitStack() as stack, _PagedOutput(stack) as page, redirect_stdout(page):
+        try:
+            return function()
+        except BrokenPipeError:  # who quits early has read enough
             return None
-    return "less" if _find("less") else None
-
-
-def _is_there(command: str) -> bool:
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return False
-    first = next((word for word in words if "=" not in word), "")
-    return _find(first) is not None
-
-
-def _find(program: str) -> str | None:
-    import shutil
-
-    return shutil.which(program)
-
-
-@contextlib.contextmanager
-def paged(command: str) -> Iterator[None]:
-    """Sends what is printed on stdout to a pager, until its user has quit it.
-
-    Whoever quits early has read enough: then the rest is not printed, and that is no error.
-
-    Args:
-        command: of the pager, for a shell.
-    """
-    terminal = sys.stdout
-    pipe = _PagerPipe(command)
-    page = _PagedOutput(pipe, terminal.encoding)
-    sys.stdout = page
-    try:
-        with contextlib.suppress(BrokenPipeError):
-            yield
-            page.flush()
-    finally:
-        sys.stdout = terminal
-        with contextlib.suppress(BrokenPipeError, ValueError):
-            page.close()
-        pipe.wait()
+        except BaseException as e:
+            error = e
+    raise error
 
 
 class _PagedOutput(io.TextIOWrapper):
-    """A terminal still, to those who ask for its colours and its width."""
+    """Standard output that goes to a pager."""
 
-    def __init__(self, pipe: "_PagerPipe", encoding: str) -> None:
-        super().__init__(io.BufferedWriter(pipe), encoding=encoding, errors="backslashreplace")
-        self._pipe = pipe
+    def __init__(self, stack: ExitStack) -> None:
+        self._pipe = _PagerPipe(stack)
+        encoding = sys.stdout.encoding
+        super().__init__(io.BufferedWriter(self._pipe), encoding, errors="backslashreplace")
 
-    def isatty(self) -> bool:
-        return True
+    def close(self) -> None:
+        """Writes what is left, if anybody reads it."""
+        with suppress(BrokenPipeError):
+            super().close()
 
     @property
     def hides_progress(self) -> bool:
         """Whether a pager has the terminal."""
-        return self._pipe.is_running
+        return self._pipe.pager is not None
 
 
 class _PagerPipe(io.RawIOBase):
-    """A pipe to a pager, which starts when something is written."""
+    """Bytes for a pager: a terminal still, to those who ask for its colours and its width."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, stack: ExitStack) -> None:
         super().__init__()
-        self._command = command
-        self._process: subprocess.Popen[bytes] | None = None
+        self._stack = stack
+        self._terminal = sys.stdout
+        self.pager: Any = None
+
+    def isatty(self) -> bool:
+        return True
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
-        if self._process is None:
-            import subprocess
-
+        if self.pager is None:
             sys.stderr.flush()
-            self._process = subprocess.Popen(
-                self._command,
-                shell=True,
-                stdin=subprocess.PIPE,
-                bufsize=0,
-                env={**_DEFAULTS, **os.environ},
-            )
-        assert self._process.stdin is not None
-        return self._process.stdin.write(data) or 0
-
-    def wait(self) -> None:
-        """Waits until the pager ends; Ctrl-C is its affair."""
-        if self._process is None:
-            return
-        assert self._process.stdin is not None
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()
-            self._process.wait()
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the pager has the terminal."""
-        return self._process is not None
+            with redirect_stdout(self._terminal):
+                self.pager = self._stack.enter_context(click.get_pager_file(color=True)).buffer
+        self.pager.write(data)
+        self.pager.flush()
+        return len(data)

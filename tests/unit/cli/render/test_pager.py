@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pty
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.cli.render.output import progress
-from acp_proxy.cli.render.pager import chosen_pager, paged
+from acp_proxy.cli.render.pager import pages
 from tests.commands import run
 
 TOUR = Path(__file__).parents[4] / "recordings" / "tour.db"
@@ -27,7 +26,7 @@ class Terminal:
     @property
     def command(self) -> str:
         """Of the pager."""
-        return f"cat > {shlex.quote(str(self.file))}"
+        return f"sh -c 'cat > {self.file}'"
 
     @property
     def shown(self) -> str | None:
@@ -41,6 +40,8 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     from click import testing
 
     monkeypatch.setattr(testing._NamedTextIOWrapper, "isatty", lambda _: True)
+    monkeypatch.setenv("PAGER", "cat")  # a command sets both, in this process
+    monkeypatch.setenv("LESS", "FRX")
     return Terminal(tmp_path)
 
 
@@ -100,85 +101,59 @@ def test_who_quits_early_sees_no_error(terminal: Terminal) -> None:
     assert (shown.exit_code, shown.output) == (0, "")
 
 
-def test_it_is_waited_for_and_has_the_defaults_of_less(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Unless the user has others; afterwards stdout is as it was."""
-    page, before = Terminal(tmp_path), sys.stdout
-    monkeypatch.delenv("LESS", raising=False)
-    with paged(f'(cat; echo "$LESS") > {shlex.quote(str(page.file))}'):
-        sys.stdout.write("hello\n")
-        assert sys.stdout.isatty()
-    assert (page.shown, sys.stdout) == ("hello\nFRX\n", before)
-    monkeypatch.setenv("LESS", "-S")
-    with paged(f'(cat; echo "$LESS") > {shlex.quote(str(page.file))}'):
-        sys.stdout.write("again\n")
-    assert page.shown == "again\n-S\n"
+def test_an_error_comes_after_what_was_printed(terminal: Terminal) -> None:
+    """The exit code is that of the error, or the verdict of the command, also if the user quits."""
+    other = TOUR.with_name("hello.db")
+    for pager in (terminal.command, "true"):
+        assert run("inspect", "diff", TOUR, other, ACP_PROXY_PAGER=pager).exit_code == 1
+    assert terminal.shown is not None
+    assert "only in A" in terminal.shown
 
 
-def test_an_error_passes(tmp_path: Path) -> None:
-    """After what was printed before it."""
-    page = Terminal(tmp_path)
-
-    def interrupted() -> None:
-        with paged(page.command):
-            sys.stdout.write("begun\n")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert page.shown == "begun\n"
-
-
-def test_the_variables_choose(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ours before the usual one, before less; none if that is not there."""
-    monkeypatch.setattr("shutil.which", lambda word: word if word != "gone" else None)
-    assert chosen_pager({}) == "less"
-    assert chosen_pager({"PAGER": "more -s"}) == "more -s"
-    assert chosen_pager({"PAGER": "more", "ACP_PROXY_PAGER": "X=1 less"}) == "X=1 less"
-    assert chosen_pager({"PAGER": "more", "ACP_PROXY_PAGER": "cat"}) is None
-    assert chosen_pager({"PAGER": ""}) is None
-    assert chosen_pager({"PAGER": "'"}) is None
-    monkeypatch.setattr("shutil.which", lambda _: None)
-    assert chosen_pager({}) is None
-
-
-def test_a_pager_that_is_missing_is_reported(terminal: Terminal) -> None:
-    """And the output printed."""
-    shown = run("inspect", "show", TOUR, ACP_PROXY_PAGER="no-such-pager -x")
-    assert "the pager 'no-such-pager -x' of $ACP_PROXY_PAGER was not found" in shown.stderr
+@pytest.mark.parametrize("pager", ["", "cat", "'", "no-such-pager -x"])
+def test_an_empty_or_missing_pager_is_none(terminal: Terminal, pager: str) -> None:
+    """The output is printed; `ACP_PROXY_PAGER` takes precedence over `PAGER`."""
+    shown = run("inspect", "show", TOUR, ACP_PROXY_PAGER=pager, PAGER=terminal.command)
     assert "tour" in shown.stdout
     assert terminal.shown is None
 
 
 def test_no_progress_bar_is_drawn_beside_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It would write on the same terminal; before the first output there is one."""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     times = iter(range(1000))
-    with paged(Terminal(tmp_path).command):
+    before = ""
+
+    def command() -> None:
+        nonlocal before
         for item in progress(range(20), 20, "reading", clock=lambda: float(next(times))):
             if item == 10:
                 sys.stdout.write("first\n")
                 sys.stdout.flush()
                 before = capsys.readouterr().err
-    after = capsys.readouterr().err
+
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setenv("PAGER", terminal.command)
+    pages(command)()
     assert "reading" in before
-    assert "reading" not in after
+    assert "reading" not in capsys.readouterr().err
 
 
 def test_a_real_terminal(tmp_path: Path) -> None:
-    """Less shows a short page at once and ends; all is on the terminal."""
+    """A pager gets the colours, and the default options of less."""
     leader, follower = pty.openpty()
     page = tmp_path / "page"
+    environment = {name: value for name, value in os.environ.items() if name != "LESS"}
     subprocess.run(
         [sys.executable, "-m", "acp_proxy", "inspect", "log", TOUR],
+        stdin=follower,
         stdout=follower,
         check=True,
-        env={**os.environ, "ACP_PROXY_PAGER": f"tee {page} | head -n 1", "COLUMNS": "80"},
+        env={**environment, "PAGER": f"sh -c 'cat > {page}; echo $LESS'", "COLUMNS": "80"},
     )
     os.close(follower)
-    assert b"start" in os.read(leader, 65536)
+    assert os.read(leader, 65536) == b"FRX\r\n"
     os.close(leader)
     assert "\x1b[" in page.read_text(encoding="utf-8")
