@@ -1,6 +1,5 @@
 """The command ``acp-proxy``, and its output without a subcommand."""
 
-import importlib
 import io
 import os
 import sys
@@ -75,7 +74,3 @@ def cli(ctx: click.Context) -> None:
         from acp_proxy.cli.commands.inspect.list_ import overview
 
         overview(recordings())
-
-
-if "_ACP_PROXY_COMPLETE" in os.environ:  # a shell asks for completions
-    importlib.import_module("acp_proxy.cli.completion").install()

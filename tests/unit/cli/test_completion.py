@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
-from click.shell_completion import CompletionItem
+from click.shell_completion import BashComplete
 
-from acp_proxy.cli import completion
-from acp_proxy.cli.completion import JoiningBashComplete, joined
 from acp_proxy.cli.main import cli
 from tests.log_writer import LogWriter, record_conversation, update
 
@@ -45,7 +43,7 @@ def offered(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
     """Returns the offers that bash gets for a line whose last word is being typed."""
     monkeypatch.setenv("COMP_WORDS", "\n".join(("acp-proxy", *words)))
     monkeypatch.setenv("COMP_CWORD", str(len(words)))
-    complete = JoiningBashComplete(cli, {}, "acp-proxy", "_ACP_PROXY_COMPLETE").complete()
+    complete = BashComplete(cli, {}, "acp-proxy", "_ACP_PROXY_COMPLETE").complete()
     return [line.partition(",")[2] for line in complete.splitlines()]
 
 
@@ -84,11 +82,8 @@ def test_directories_are_offered_for_directory_arguments(
     ("typed", "offers"),
     [
         (["se"], ["session:", "seq:"]),
-        (["kind", ":", "re"], ["request", "response"]),
-        (["dir", ":"], ["to-agent", "to-client"]),
-        (["method", ":", "terminal/w"], ["terminal/wait_for_exit"]),
-        (["seq", ":", "1"], []),
-        (["nope", ":", "1"], []),
+        (["'seq:1"], []),
+        (["'nope:1"], []),
         (["n"], ["not"]),
         (["'kind:error or (di"], ["kind:error or (dir:"]),
         (["'dir:to-c"], ["dir:to-client"]),
@@ -111,12 +106,13 @@ def test_a_filter_is_completed(
         (["turn", ":"], ["last"]),
         (["is", ":", "un"], ["unanswered"]),
         (["status", ":", "f"], ["failed"]),
+        (["dir", ":"], ["to-agent", "to-client"]),
     ],
 )
 def test_values_are_those_of_the_recording(
     home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
 ) -> None:
-    """Sessions, calls and methods, with and without an option before."""
+    """Sessions, calls and methods, though bash splits the word at its colon."""
     with LogWriter(home / "talk.db") as recorder:
         recorder.to_client(
             update("s-1", "tool_call", toolCallId="call-1", title="x", status="pending")
@@ -149,63 +145,6 @@ def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert offered(monkeypatch, "faults", "list", "lat") == ["latency"]
 
 
-def test_the_quick_way_offers_what_the_commands_would() -> None:
-    """Each argument of each command has the same completion there as at the command."""
-    groups = {"": cli, **{name: cli.get_command(CONTEXT, name) for name in ("inspect", "faults")}}
-    for group_name, group in groups.items():
-        assert isinstance(group, click.Group)
-        for word in group.list_commands(CONTEXT):
-            command = group.get_command(CONTEXT, word)
-            assert command is not None
-            arguments = [p for p in command.params if isinstance(p, click.Argument)]
-            name = f"faults {word}" if group_name == "faults" else word
-            quick = completion._ARGUMENTS.get(name)
-            for place, argument in enumerate(arguments):
-                found = None if quick is None else quick[min(place, len(quick) - 1)]
-                if found is not None:
-                    is_last = place + 1 == len(arguments)
-                    assert argument.nargs != -1 or (is_last and place + 1 == len(quick or ()))
-                    own = argument._custom_shell_complete
-                    assert own is not None
-                    assert [cell.cell_contents for cell in own.__closure__ or ()] == [
-                        found.__name__
-                    ]
-
-
-@pytest.mark.parametrize(
-    "words", [[""], ["show", ""], ["inspect", "log", ""], ["replay", ""], ["faults", "explain", ""]]
-)
-def test_no_command_is_imported_for_an_argument(words: list[str]) -> None:
-    """A key that does nothing for long is pressed again."""
-    script = (
-        "import sys, acp_proxy.cli.main as m, acp_proxy.cli.completion as c\n"
-        "c.JoiningBashComplete(m.cli, {}, 'acp-proxy', 'X').complete()\n"
-        "print(*[n for n in sys.modules if 'cli.commands.' in n or n in ('attrs', 'sqlite3')])"
-    )
-    environment = {
-        **os.environ,
-        "COMP_WORDS": "\n".join(("acp-proxy", *words)),
-        "COMP_CWORD": str(len(words)),
-    }
-    argv = [sys.executable, "-c", script]
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() in ([], ["acp_proxy.cli.commands.inspect"])
-
-
-def test_a_recorded_value_is_offered_without_the_grammar(home: Path) -> None:
-    """The grammar takes longer to import than a recording takes to read."""
-    with LogWriter(home / "talk.db") as recorder:
-        recorder.to_client(update("s-1", "plan"))
-    script = (
-        "import sys; from acp_proxy.cli.completion import of_argument\n"
-        "offers = of_argument(['log', 'talk'], 'session:')\n"
-        "print(*[one.value for one in offers], 'acp_proxy.filters' in sys.modules)"
-    )
-    argv = [sys.executable, "-c", script]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["session:s-1", "False"]
-
-
 def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of `record` too, which click does not read."""
     assert offered(monkeypatch, "record", "--redact", "") == ["secrets", "private", "none"]
@@ -219,34 +158,6 @@ def test_a_command_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert offered(monkeypatch, "doctor", "--j") == ["--json"]
 
 
-def test_words_that_bash_splits_are_joined() -> None:
-    """A colon and an equals sign do not end a word."""
-    assert joined(["a", "b", ":", "c"]) == (["a", "b:c"], "c")
-    assert joined(["a", "--b", "=", "c", ":"]) == (["a", "--b=c:"], "")
-    assert joined(["a", "b", "c"]) == (["a", "b", "c"], "c")
-    assert joined([]) == ([], "")
-
-
-def test_special_characters_of_the_shell_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name with a space can be inserted as it is offered; within quotes it needs no escape."""
-    complete = JoiningBashComplete(cli, {}, "acp-proxy", "_ACP_PROXY_COMPLETE")
-    monkeypatch.setenv("COMP_CWORD", "1")
-    for typed, insert in (("my", r"my\ run\'s"), ("'my", "my run's")):
-        monkeypatch.setenv("COMP_WORDS", f"acp-proxy\n{typed}")
-        complete.get_completion_args()
-        assert complete.format_completion(CompletionItem("my run's")) == f"plain,{insert}"
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-@pytest.mark.skipif(PROGRAM is None, reason="expected the program to be installed")
-def test_the_program_prints_its_script(shell: str) -> None:
-    """The installed program prints the script of each shell without reading arguments."""
-    assert PROGRAM is not None
-    environment = {**os.environ, "_ACP_PROXY_COMPLETE": f"{shell}_source"}
-    done = subprocess.run([PROGRAM], env=environment, capture_output=True, text=True, check=True)
-    assert f"_ACP_PROXY_COMPLETE={shell}_complete" in done.stdout
-
-
 @pytest.mark.skipif(BASH is None or PROGRAM is None, reason="expected bash and the program")
 def test_bash_completes(home: Path) -> None:
     """The script does in bash what it is there for."""
@@ -254,7 +165,7 @@ def test_bash_completes(home: Path) -> None:
     assert PROGRAM is not None
     script = f"""
         eval "$(_ACP_PROXY_COMPLETE=bash_source {PROGRAM})"
-        COMP_WORDS=({PROGRAM} inspect search x -w kind : re) COMP_CWORD=7
+        COMP_WORDS=({PROGRAM} log hello kind : re) COMP_CWORD=5
         _acp_proxy_completion {PROGRAM} && echo "${{COMPREPLY[@]}}"
         COMPREPLY=() COMP_WORDS=({PROGRAM} inspect note hell) COMP_CWORD=3
         _acp_proxy_completion {PROGRAM} && echo "${{COMPREPLY[@]}}"

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.shell_completion import BashComplete
 
 from acp_proxy.capture.log_format import TO_CLIENT
-from acp_proxy.cli.completion import JoiningBashComplete
 from acp_proxy.cli.main import cli
 from acp_proxy.errors import AcpProxyError, UnreadableRecording
 from acp_proxy.store import database, library, side_files
@@ -253,7 +253,7 @@ def test_completion_deletes_no_file_of_the_users(
     for words in ("acp-proxy inspect show c0ffee", "acp-proxy inspect log x method:"):
         monkeypatch.setenv("COMP_WORDS", words)
         monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
-        JoiningBashComplete(cli, {}, "acp-proxy", "_ACP_PROXY_COMPLETE").complete()
+        BashComplete(cli, {}, "acp-proxy", "_ACP_PROXY_COMPLETE").complete()
     assert_untouched(before, look(root), *OWN)
 
 
