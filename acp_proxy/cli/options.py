@@ -11,14 +11,13 @@ from attrs import evolve
 
 from acp_proxy.capture.option_values import read_name
 from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.rules_file import ComparisonRules, pointers, rules_option
 
 if TYPE_CHECKING:
     from acp_proxy.engine.shared.playback_options import Pacing
 
 F = TypeVar("F", bound=Callable[..., Any])
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-_BAD_ESCAPE = re.compile(r"~(?![01])")
-"""An escape that RFC 6901 does not allow in a JSON pointer."""
 _FILTER_WORDS = ("failed", "unanswered", "and", "or", "not")
 """Words that mean something in a filter, whatever recordings are called."""
 _CENTURY_S = 3_200_000_000
@@ -123,16 +122,6 @@ def directory_of_recordings(directory: Path | None) -> Path:
     return directory or recordings()
 
 
-def pointers(_ctx: object, _param: object, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Checks JSON pointers of an option; a click callback."""
-    for pointer in value:
-        if not pointer.startswith("/") or _BAD_ESCAPE.search(pointer):
-            raise click.BadParameter(
-                f"{pointer!r} is not a JSON pointer: expected one such as /params/prompt/0/text"
-            )
-    return value
-
-
 def recording_name(_ctx: object, _param: object, value: str | None) -> str | None:
     """Checks a new name for a recording; a click callback."""
     try:
@@ -198,12 +187,8 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
     return collected("playback", value, names, options)
 
 
-def comparison_options(other: str) -> _Decorator:
-    """Adds ``--expect``, ``--ignore``, ``--alias`` and ``--apart``, as ``compared``: DiffOptions.
-
-    Args:
-        other: what the command calls the run that ids are looked up in.
-    """
+def comparison_options() -> _Decorator:
+    """Adds ``--expect``, ``--ignore`` and ``--rules``, as ``compared``: DiffOptions."""
     from acp_proxy.difference.options import DiffOptions, Expect
 
     options = [
@@ -214,18 +199,14 @@ def comparison_options(other: str) -> _Decorator:
         click.option("--ignore", multiple=True, metavar="PTR", callback=pointers,
                      help="A JSON pointer to ignore, with all below it; * matches any key or"
                      " item, ** several."),
-        click.option("--alias", multiple=True, metavar="PTR", callback=pointers,
-                     help="A JSON pointer to ids: each counts as the one in its place in"
-                     f" {other}."),
-        click.option("--apart", multiple=True, metavar="KIND", callback=_kinds,
-                     help="A kind of update, or a method, whose order among other messages does"
-                     " not count."),
+        rules_option,
     ]  # fmt: skip
 
-    def value(expect: str, ignore: Any, alias: Any, apart: Any) -> DiffOptions:
-        return DiffOptions(Expect(expect), ignored=ignore, aliases=alias, apart=apart)
+    def value(expect: str, ignore: tuple[str, ...], rules: ComparisonRules) -> DiffOptions:
+        ignored = (*ignore, *rules.ignore)
+        return DiffOptions(Expect(expect), ignored=ignored, aliases=rules.alias, apart=rules.apart)
 
-    return collected("compared", value, ("expect", "ignore", "alias", "apart"), options)
+    return collected("compared", value, ("expect", "ignore", "rules"), options)
 
 
 def collected(
@@ -268,13 +249,3 @@ def _timing(_ctx: object, _param: object, word: str) -> "Pacing":
         return Pacing(fixed_ns=int(float(match[1]) * 1e6))
     expected = "instant, recorded, x0.5 or fixed:20"
     raise click.BadParameter(f"{word!r} is not a timing: expected {expected}")
-
-
-def _kinds(_ctx: object, _param: object, value: tuple[str, ...]) -> tuple[str, ...]:
-    for kind in value:
-        if not kind or kind.startswith("/"):
-            raise click.BadParameter(
-                f"{kind!r} is not a kind of message: expected one such as tool_call_update or"
-                " fs/read_text_file"
-            )
-    return value

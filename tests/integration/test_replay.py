@@ -156,11 +156,15 @@ def test_a_divergence_is_on_stderr_and_in_the_exit_code(
     assert error["error"]["data"]["recorded"] == recorded.seq(5)
 
 
+@pytest.mark.parametrize("name", ["--ignore", "ignore", "alias"])
 def test_the_option_of_the_report_allows_the_divergence(
-    recorded: RecordedTranscript, replay: Callable[..., Replaying]
+    recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path, name: str
 ) -> None:
-    """The suggested line works as it is."""
-    talk = replay(recorded.path, "--ignore", "/params/prompt/0/text")
+    """The suggested line works as it is, and so does the same pointer in a file of rules."""
+    place, rules = "/params/prompt/0/text", tmp_path / "rules.toml"
+    rules.write_text(f'{name.strip("-")} = ["{place}"]', encoding="utf-8")
+    option = (name, place) if name == "--ignore" else ("--rules", str(rules))
+    talk = replay(recorded.path, *option)
     talk.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert (talk.wait(), talk.stderr) == (0, b"")
 

@@ -248,12 +248,14 @@ def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
     assert found.code == 0, found.stdout
 
 
-def test_concurrent_work_may_come_in_any_order(verify: Verifier) -> None:
-    """Without that option another order is a difference, and the hint names it."""
+def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path) -> None:
+    """Without that rule another order is a difference, and the hint tells how to find it."""
     found = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (found.code, found.differences) == (1, [("moved session/update tool_call_update", "")])
-    assert "to let these pass: --apart tool_call_update; " in found.stderr
-    found = verify.here("edit-allowed", [*CHANGED_AGENT, "late"], "--apart=tool_call_update")
+    assert "to let these pass: `acp-proxy inspect diff --learn " in found.stderr
+    rules = tmp_path / "rules.toml"
+    rules.write_text('apart = ["tool_call_update"]', encoding="utf-8")
+    found = verify.here("edit-allowed", [*CHANGED_AGENT, "late"], f"--rules={rules}")
     assert found.code == 0, found.stdout
 
 

@@ -16,13 +16,14 @@ from acp_proxy import system
 from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.capture.stdio import explain_terminal, take_stdio
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options import complete_plan, complete_recording, playback_options, pointers
+from acp_proxy.cli.options import complete_plan, complete_recording, playback_options
 from acp_proxy.cli.output_files import (
     check_report_files,
     json_report,
     spare_recordings,
     write_reports,
 )
+from acp_proxy.cli.rules_file import ComparisonRules, pointers, rules_option
 from acp_proxy.commands import Send
 from acp_proxy.engine.agent import report as reports
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
@@ -67,6 +68,7 @@ Examples:
 @click.option("--ignore", multiple=True, metavar="PTR", callback=pointers,
               help="A JSON pointer into the client's messages to ignore; * matches any key or"
               " item.")  # fmt: skip
+@rules_option
 @click.option("--rewrite-text", is_flag=True, help="Replace recorded directories in texts, too.")
 @click.option("--inert", is_flag=True,
               help="Send no requests but those that read files or ask a person.")  # fmt: skip
@@ -82,6 +84,7 @@ def replay(
     recording: tuple[str, ...],
     playback: dict[str, Any],
     ignore: tuple[str, ...],
+    rules: ComparisonRules,
     rewrite_text: bool,
     inert: bool,
     allow_outside: bool,
@@ -98,7 +101,7 @@ def replay(
     """
     options = ReplayOptions(
         **playback,
-        ignored=ignore,
+        ignored=(*ignore, *rules.ignore, *rules.alias),
         rewrite_text=rewrite_text,
         inert=inert,
         allow_outside=allow_outside,

@@ -113,7 +113,7 @@ class NothingRecorded(Refusal):
     metavar="-- AGENT [ARGS]...",
     shell_complete=complete_agent,
 )
-@comparison_options("the recording")
+@comparison_options()
 @playback_options(
     order="When messages go out: in order within each session, of all, or only after answers.",
     timing="How long the client waits: not at all, as recorded, N times that, or MS milliseconds.",

@@ -1,4 +1,4 @@
-"""Reports a comparison: in one line, as JSON lines, as test cases, and as options to ignore it."""
+"""Reports a comparison: in one line, as JSON lines, as test cases, and as rules that ignore it."""
 
 import shlex
 from collections import Counter
@@ -21,7 +21,6 @@ _MOST_LINES = 500
 """Lines of one failure; the JSON has all of them."""
 _MOST_RULES = 3
 """Rules that a hint has."""
-_FORMS = {"--ignore": "--ignore PTR", "--apart": "--apart KIND"}
 
 
 class DiffReporter:
@@ -171,46 +170,46 @@ class RuleHint(DiffReporter):
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = words
-        self._rules: dict[str, None] = {}
+        self._ignored: dict[str, None] = {}
+        self._has_moved = False
 
     def begin(self, found: Diff) -> None:
         """Proposes to ignore the differences of the handshakes."""
         self._add(found.handshake)
 
     def entry(self, entry: DiffEntry) -> None:
-        """Proposes to ignore the places that have changed, or the order of what has moved."""
-        if (kind := kind_of(entry)) is not None:
-            self._propose(f"--apart {quoted(kind)}")
+        """Proposes to ignore the places that have changed."""
+        self._has_moved |= kind_of(entry) is not None
         self._add(entry.fields)
 
     def end(self, _found: Diff) -> None:
         """Prints the hint."""
-        if not self._rules:
-            return
         learn = f"`acp-proxy inspect diff --learn {shlex.join(self._words)}` proposes rules"
-        if len(self._rules) > _MOST_RULES:
-            options = dict.fromkeys(_FORMS[rule.split()[0]] for rule in self._rules)
-            warn(f"to let some of these pass: {' and '.join(options)}; {learn}")
-        else:
-            warn(f"to let these pass: {' '.join(self._rules)}; {learn}")
+        options = " ".join(f"--ignore {quoted(one)}" for one in self._ignored)
+        if len(self._ignored) > _MOST_RULES:
+            warn(f"to let some of these pass: --ignore PTR; {learn}")
+        elif options:
+            some = "some of these" if self._has_moved else "these"
+            warn(f"to let {some} pass: {options}; {learn}")
+        elif self._has_moved:
+            warn(f"to let these pass: {learn}")
 
     def _add(self, fields: Iterable[Field]) -> None:
         for one in fields:
-            if can_be_ignored(one):
-                self._propose(f"--ignore {quoted(place_of(one))}")
-
-    def _propose(self, rule: str) -> None:
-        if len(self._rules) <= _MOST_RULES:
-            self._rules[rule] = None
+            if can_be_ignored(one) and len(self._ignored) <= _MOST_RULES:
+                self._ignored[place_of(one)] = None
 
 
-def say_learned(found: Learned) -> None:
-    """Prints proposed rules as options, and their effect on stderr."""
-    rules = [("--alias", pointer) for pointer in found.aliases]
-    rules += [("--ignore", pointer) for pointer in found.ignored]
-    rules += [("--apart", kind) for kind in found.apart]
-    for option, what in rules:
-        say(f"{option} {quoted(what)}")
+def say_learned(found: Learned, text: str) -> None:
+    """Prints a file of rules, and the effect of the proposed ones on stderr.
+
+    Args:
+        found: the proposed rules.
+        text: the file; empty if it has been written.
+    """
+    for line in text.splitlines():
+        say(line)
+    rules = [*found.aliases, *found.ignored, *found.apart]
     these = f"with {counted(len(rules), 'rule')}" if rules else "without any rule"
     if not found.rest.total:
         warn(f"{these} A and B are equal")

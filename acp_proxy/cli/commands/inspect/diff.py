@@ -20,6 +20,7 @@ from acp_proxy.cli.recordings import file_of, masked_alike, note_imported, open_
 from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import progress, stdout_screen, warn, with_verdict
 from acp_proxy.cli.render.pager import pages
+from acp_proxy.cli.rules_file import ComparisonRules
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.store.reader import RecordingReader
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
           only what the agent asked for and answered
       acp-proxy inspect diff old.db new.db --expect structure
           which tools were called in which order, without the texts
-      acp-proxy inspect diff old.db new.db --learn
-          what has to be ignored so that two runs of one agent are equal
+      acp-proxy inspect diff old.db new.db --learn -o rules.toml
+          what has to be ignored so that two runs of one agent are equal, for --rules
       acp-proxy inspect diff old.db new.db --json | jq 'select(.type == "entry") | .fields'
           for a program: every place that differs
 
@@ -49,9 +50,10 @@ if TYPE_CHECKING:
 @click.argument("rec", metavar="A", shell_complete=complete_recording)
 @click.argument("other", metavar="B", shell_complete=complete_recording)
 @filter_argument
-@comparison_options("B")
+@comparison_options()
 @click.option("--exact", is_flag=True, help="Compare bytes: ids, paths, times and chunks count.")
-@click.option("--learn", is_flag=True, help="Print the options with which A and B are equal.")
+@click.option("--learn", is_flag=True, help="Print the rules with which A and B are equal.")
+@file_option("-o", "--output", text="Write the rules of --learn into a file, for --rules.")
 @click.option("--json", is_flag=True, help="One JSON object per difference.")
 @file_option("--junit", text="Write the differences as JUnit XML, too.")
 @unredacted_option
@@ -64,6 +66,7 @@ def diff(
     compared: DiffOptions,
     exact: bool,
     learn: bool,
+    output: Path | None,
     json: bool,
     junit: Path | None,
 ) -> None:
@@ -81,18 +84,20 @@ def diff(
     FILTER restricts which frames are compared; then the way the agent ended does not count.
     """
     if exact and (learn or compared != DiffOptions()):
-        raise Refusal("expected --exact without --learn, --ignore, --alias, --apart and --expect: "
+        raise Refusal("expected --exact without --learn, --ignore, --rules and --expect: "
                       "it compares all bytes")  # fmt: skip
+    if output is not None and not learn:
+        raise Refusal("expected --output with --learn")
     if learn and junit is not None:
         raise Refusal("expected --learn or --junit, got both")
-    check_report_files(junit)
+    check_report_files(junit, output)
     if rec == other == "-":
         raise Refusal("expected one recording on standard input, got two")
     chosen = parse(" ".join(filter_words))
     options = evolve(compared, exact=exact, chosen=chosen, ending=chosen is EVERYTHING)
     with ExitStack() as stack:
         a, b = (stack.enter_context(open_recording(word)) for word in (rec, other))
-        spare_recordings([junit], map(file_of, (a, b)))
+        spare_recordings([junit, output], map(file_of, (a, b)))
         for reader in {a.path: a, b.path: b}.values():
             _note(reader)
             if exact and reader.recording.lost("bytes"):
@@ -100,7 +105,7 @@ def diff(
                               f" {reader.path} was imported")  # fmt: skip
         a, b = masked_alike((a, b), stack)
         if learn:
-            code = _learn(a, b, options, as_json=json)
+            code = _learn(a, b, options, output, as_json=json)
         else:
             words = () if exact or json else (rec, other)
             code = _diff(a, b, options, words, junit, as_json=json)
@@ -146,13 +151,28 @@ def _diff(
     return 0 if found.is_equal else 1
 
 
-def _learn(a: RecordingReader, b: RecordingReader, options: DiffOptions, *, as_json: bool) -> int:
+def _learn(
+    a: RecordingReader,
+    b: RecordingReader,
+    options: DiffOptions,
+    output: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Prints or writes rules, those that were given among them."""
     from acp_proxy.cli.render.diff_reports import DiffJson, say_learned
     from acp_proxy.difference.learning import learn
 
     found = learn(a, b, options, progress)
+    rules = ComparisonRules(
+        (*options.ignored, *found.ignored),
+        (*options.aliases, *found.aliases),
+        (*options.apart, *found.apart),
+    )
+    if output is not None:
+        write_text(output, rules.toml)
     if as_json:
         DiffJson().learned(found)
     else:
-        say_learned(found)
+        say_learned(found, rules.toml if output is None else "")
     return 1 if found.rest.total else 0

@@ -9,11 +9,12 @@ from typing import Any
 import click
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options import pointers, recording_argument
+from acp_proxy.cli.options import recording_argument
 from acp_proxy.cli.output_files import write_files
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import masked_summary
 from acp_proxy.cli.render.output import progress, say
+from acp_proxy.cli.rules_file import pointers
 from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.secrets import masked_values

@@ -58,7 +58,7 @@ from acp_proxy.wording import byte_size
 @click.option("--no-payloads", is_flag=True, help="Leave out the lines of the messages.")
 @click.option("--against", metavar="B", shell_complete=complete_recording,
               help="Show what differs between this recording and B, side by side.")  # fmt: skip
-@comparison_options("B")
+@comparison_options()
 @click.option("--force", is_flag=True, help="Replace the file that is there.")
 @unredacted_option
 def report(
@@ -80,7 +80,7 @@ def report(
     FILTER and --turn choose which messages are in the file; its beginning is about all of them.
 
     With --against the page is a comparison of two recordings, as `inspect diff` makes it; --expect,
-    --ignore, --alias and --apart say what counts in it.
+    --ignore and --rules say what counts in it.
 
     Secrets are masked, unless --unredacted is given; what was said is not, so read it before you
     send it.
@@ -92,7 +92,7 @@ def report(
         write_comparison((rec, against), words, compared, output, force=force)
         return
     if compared != DiffOptions():
-        raise Refusal("expected --against with --expect, --ignore, --alias and --apart")
+        raise Refusal("expected --against with --expect, --ignore and --rules")
     parse(words, UNREAD)
     with open_recording(rec) as reader:
         now_ns = time.monotonic_ns() if reader.live else None
