@@ -11,7 +11,7 @@ from typing import Any
 from acp_proxy.difference.defaults import SECRET
 from acp_proxy.difference.result import Field
 from acp_proxy.difference.rules import PLACEHOLDER
-from acp_proxy.difference.word_diff import Piece, word_diff
+from acp_proxy.inspection.text_diff import Piece, word_diff
 from acp_proxy.redaction.hidden import HIDDEN, hidden, strings
 from acp_proxy.redaction.markers import MARKER
 

@@ -15,7 +15,6 @@ from typing import cast
 
 from attrs import define, evolve, field
 
-from acp_proxy.difference.alignment import align, longest_in_order
 from acp_proxy.difference.compared_items import (
     MOST_PASSED,
     CommonIndex,
@@ -33,6 +32,7 @@ from acp_proxy.difference.sequences import (
     MessageSequence,
     SequenceKey,
 )
+from acp_proxy.inspection.alignment import align, longest_in_order
 
 _MOST_COMPARED = 100
 """The most pairs of items that are compared to find which one changed into which."""

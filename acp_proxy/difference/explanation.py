@@ -9,7 +9,6 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.difference.alignment import align
 from acp_proxy.difference.beside_markers import hide_secrets
 from acp_proxy.difference.canonicalizer import unmarked
 from acp_proxy.difference.frames import (
@@ -27,6 +26,7 @@ from acp_proxy.difference.result import Field
 from acp_proxy.difference.sequences import ItemGroup, ItemIndex, MessageSequence, SideIndex
 from acp_proxy.difference.values import Scope, ValueNames
 from acp_proxy.filters import parse
+from acp_proxy.inspection.alignment import align
 from acp_proxy.inspection.hints import NONE, HintReader, Hints
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.chunks import mended

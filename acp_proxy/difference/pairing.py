@@ -13,10 +13,10 @@ from typing import Any
 
 from attrs import define, field
 
-from acp_proxy.difference.alignment import align
 from acp_proxy.difference.defaults import PATH, REQUEST, SESSION
 from acp_proxy.difference.sequences import ItemIndex, MessageSequence, SideIndex
 from acp_proxy.difference.values import Scope, Value, ValueIndex, ValueNames, Values
+from acp_proxy.inspection.alignment import align
 
 _Group = tuple[list[ValueIndex], list[ValueIndex]]
 """Values of A and of B that are not paired yet, and that may be the same."""

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from attrs import define, field, frozen
 
-from acp_proxy.difference.alignment import longest_in_order
 from acp_proxy.difference.compared_items import ComparedItems
 from acp_proxy.difference.explanation import SequenceMessages
 from acp_proxy.difference.frames import ItemType
 from acp_proxy.difference.sequences import ItemGroup, ItemIndex, ItemPair
+from acp_proxy.inspection.alignment import longest_in_order
 
 _MOST_SPANS = 4
 """Spans in a row in which the parts of one text may lie."""

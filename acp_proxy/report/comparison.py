@@ -25,7 +25,7 @@ from acp_proxy.difference.result import (
     differences,
     verdict,
 )
-from acp_proxy.difference.word_diff import Piece, excerpts, word_diff
+from acp_proxy.inspection.text_diff import Piece, excerpts, word_diff
 from acp_proxy.recording import clock
 from acp_proxy.report.facts import Shortened
 from acp_proxy.store.exchange_queries import latencies_of_answers

@@ -58,7 +58,7 @@ TESTED_BY = {
     "conformance/*": "unit/conformance/test_checker.py",
     "doctor/context": "unit/doctor/test_checks.py",
     "doctor/values": "unit/doctor/test_checks.py",
-    "difference/alignment": "property/test_alignment.py",
+    "inspection/alignment": "property/test_alignment.py",
     "difference/rules": "property/test_place_rules.py",
     "difference/*": "unit/difference/test_pairs.py",
     "engine/agent/cancellation": "playbooks/test_cancelling.py",

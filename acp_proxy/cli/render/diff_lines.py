@@ -7,7 +7,7 @@ from typing import Any
 
 from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, columns_of, piece, text_of
 from acp_proxy.difference.result import Change, DiffEntry, Field
-from acp_proxy.difference.word_diff import excerpts, word_diff
+from acp_proxy.inspection.text_diff import excerpts, word_diff
 from acp_proxy.safe_text import LONGEST, visible
 
 MARKS = {

@@ -6,7 +6,7 @@ from acp_proxy.inspection.describe.content import content as describe
 from acp_proxy.inspection.describe.content import diff as describe_diff
 from acp_proxy.inspection.describe.content import exit_state
 from acp_proxy.inspection.describe.values import Value, part, parts, word
-from acp_proxy.inspection.line_diff import unified
+from acp_proxy.inspection.text_diff import unified
 from acp_proxy.inspection.transcript.texts import cut_text, json_block, note_block, text_block
 from acp_proxy.inspection.transcript.values import TextBlock, TextForm
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.difference.alignment import align
 from acp_proxy.difference.diff import diff
+from acp_proxy.inspection.alignment import align
 from tests.runs import Run
 
 FRAMES = 100_000

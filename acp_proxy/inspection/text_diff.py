@@ -1,4 +1,4 @@
-"""Compares two texts word by word, and cuts out the changes with a few words around them.
+"""Compares two texts: line by line, or word by word, with a few lines or words around a change.
 
 Words, single marks and stretches of white space are aligned; scripts that put no space between
 words are aligned character by character. Two changes with less text between them than in either of
@@ -6,11 +6,11 @@ them are joined, because single equal words between changes make a diff hard to 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from acp_proxy.difference.alignment import align
+from acp_proxy.inspection.alignment import align
 
 Piece = tuple[str, str]
 """``=``, ``-`` (only A has it) or ``+`` (only B has it), and the text."""
@@ -22,10 +22,12 @@ _LONGEST = 1 << 18
 """In longer texts, lines are aligned first, and then at most this many characters in them."""
 _AROUND = 40
 """Characters on either side of a change, cut between words."""
+_LINES_AROUND = 3
+"""Lines on either side of a change."""
 
 
 class _Change(NamedTuple):
-    """A range of A, and the range of B that stands in its place."""
+    """A range of A, and the range of B that stands in its place: of characters, or of lines."""
 
     a_start: int
     a_end: int
@@ -36,6 +38,51 @@ class _Change(NamedTuple):
     def size(self) -> int:
         """Characters on the longer side."""
         return max(self.a_end - self.a_start, self.b_end - self.b_start)
+
+
+def unified(old: str, new: str) -> Iterator[str]:
+    """Yields the lines of a unified diff without the names of files; nothing if they are equal.
+
+    Args:
+        old: the text before.
+        new: the text after.
+    """
+    before, after = old.splitlines(), new.splitlines()
+    for group in _grouped(_differences(before, after)):
+        first, last = group[0], group[-1]
+        head = min(first.a_start, _LINES_AROUND)
+        tail = min(len(before) - last.a_end, _LINES_AROUND)
+        place = first.a_start - head
+        yield (
+            f"@@ -{_span(place, last.a_end + tail)}"
+            f" +{_span(first.b_start - head, last.b_end + tail)} @@"
+        )
+        for change in group:
+            yield from (f" {line}" for line in before[place : change.a_start])
+            yield from (f"-{line}" for line in before[change.a_start : change.a_end])
+            yield from (f"+{line}" for line in after[change.b_start : change.b_end])
+            place = change.a_end
+        yield from (f" {line}" for line in before[place : place + tail])
+
+
+def _grouped(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
+    """Yields changes; those whose surroundings overlap come together."""
+    group: list[_Change] = []
+    for change in changes:
+        if group and change.a_start - group[-1].a_end > 2 * _LINES_AROUND:
+            yield group
+            group = []
+        group.append(change)
+    if group:
+        yield group
+
+
+def _span(start: int, end: int) -> str:
+    """A range of lines as unified diffs write it."""
+    count = end - start
+    if count == 1:
+        return f"{start + 1}"
+    return f"{start + 1 if count else start},{count}"
 
 
 def word_diff(a: str, b: str) -> list[Piece]:
@@ -107,12 +154,17 @@ def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterato
     """Yields the differences of two stretches, token by token."""
     tokens_a = token.findall(a, within.a_start, within.a_end)
     tokens_b = token.findall(b, within.b_start, within.b_end)
-    starts_a = [*accumulate(map(len, tokens_a), initial=within.a_start)]
-    starts_b = [*accumulate(map(len, tokens_b), initial=within.b_start)]
-    same = align(tokens_a, tokens_b)
-    for (i, j), (i_next, j_next) in pairwise([(-1, -1), *same, (len(tokens_a), len(tokens_b))]):
+    a_at = [*accumulate(map(len, tokens_a), initial=within.a_start)]
+    b_at = [*accumulate(map(len, tokens_b), initial=within.b_start)]
+    for one in _differences(tokens_a, tokens_b):
+        yield _Change(a_at[one.a_start], a_at[one.a_end], b_at[one.b_start], b_at[one.b_end])
+
+
+def _differences(a: Sequence[str], b: Sequence[str]) -> Iterator[_Change]:
+    """Yields the ranges between aligned items."""
+    for (i, j), (i_next, j_next) in pairwise([(-1, -1), *align(a, b), (len(a), len(b))]):
         if i_next - i > 1 or j_next - j > 1:
-            yield _Change(starts_a[i + 1], starts_a[i_next], starts_b[j + 1], starts_b[j_next])
+            yield _Change(i + 1, i_next, j + 1, j_next)
 
 
 def _trimmed(a: str, b: str, change: _Change) -> _Change:

@@ -1,15 +1,16 @@
-"""Two texts, word by word."""
+"""Texts are compared line by line, and word by word."""
 
 from __future__ import annotations
 
+import difflib
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.difference import word_diff as words
-from acp_proxy.difference.word_diff import excerpts, word_diff
+from acp_proxy.inspection import text_diff as words
+from acp_proxy.inspection.text_diff import excerpts, unified, word_diff
 
 TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", "é", "\ud800"])).map(
     "".join
@@ -106,3 +107,17 @@ def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
         ("+", 600_000 - 1),
         ("=", 501),
     ]
+
+
+def test_a_change_is_a_unified_diff() -> None:
+    """As difflib writes it, with the numbers of the lines in the whole text."""
+    before = [f"line {n}" for n in range(30)]
+    after = [*before[:10], "new", *before[11:25], *before[26:], "last"]
+    expected = [*difflib.unified_diff(before, after, lineterm="")][2:]
+    assert [*unified("\n".join(before), "\n".join(after))] == expected
+
+
+def test_equal_texts_have_no_diff() -> None:
+    """Nor have two empty ones; a new text is only added."""
+    assert [*unified("a\nb\n", "a\nb\n")] == [*unified("", "")] == []
+    assert [*unified("", "a\nb")] == ["@@ -0,0 +1,2 @@", "+a", "+b"]
