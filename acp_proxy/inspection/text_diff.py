@@ -8,7 +8,7 @@ them are joined, because single equal words between changes make a diff hard to 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from acp_proxy.inspection.alignment import align
 
@@ -22,6 +22,8 @@ _LONGEST = 1 << 18
 """In longer texts, lines are aligned first, and then at most this many characters in them."""
 _AROUND = 40
 """Characters on either side of a change, cut between words."""
+_ALIKE = 4
+"""Texts that have less than one in so many characters in common are shown apart."""
 _LINES_AROUND = 3
 """Lines on either side of a change."""
 
@@ -107,6 +109,22 @@ def word_diff(a: str, b: str) -> list[Piece]:
         place = change.a_end
     pieces.append(("=", a[place:]))
     return [piece for piece in pieces if piece[1]]
+
+
+def readable_diff(a: Any, b: Any, longest: int) -> list[Piece]:
+    """Compares two values word by word; returns nothing if that would not help to read them.
+
+    Args:
+        a: a value.
+        b: another one.
+        longest: characters of a text that can be shown as a whole.
+    """
+    if not (isinstance(a, str) and isinstance(b, str)):
+        return []
+    pieces = word_diff(a, b)
+    same = sum(len(text) for op, text in pieces if op == "=")
+    longer = max(len(a), len(b))
+    return pieces if longer > longest or same * _ALIKE >= longer else []
 
 
 def excerpts(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:

@@ -25,7 +25,7 @@ from acp_proxy.difference.result import (
     differences,
     verdict,
 )
-from acp_proxy.inspection.text_diff import Piece, excerpts, word_diff
+from acp_proxy.inspection.text_diff import excerpts, readable_diff
 from acp_proxy.recording import clock
 from acp_proxy.report.facts import Shortened
 from acp_proxy.store.exchange_queries import latencies_of_answers
@@ -43,8 +43,6 @@ _LONGEST = 1000
 """Characters of a value that is shown as it is."""
 _BESIDE_PLACES = 100
 """Characters of the preview of a message whose differing places are shown below it."""
-_ALIKE = 4
-"""Texts that have less than one in so many characters in common are shown apart."""
 WORDS = {
     Change.CHANGED: ("~", "changed"),
     Change.ONLY_A: ("−", "only in A"),
@@ -336,7 +334,7 @@ def _places(fields: Sequence[Field]) -> Shortened[ShownPlace]:
 
 def _place(one: Field) -> ShownPlace:
     """Shows what either side has in a place, of long texts the words that have changed."""
-    pieces = _words(one)
+    pieces = readable_diff(one.a, one.b, _LONGEST)
     if not pieces:
         a, b = ([[ShownText(_json(value), differs=True)]] for value in (one.a, one.b))
         only = one.only
@@ -349,16 +347,6 @@ def _place(one: Field) -> ShownPlace:
         for side in ("=-", "=+")
     )  # fmt: skip
     return ShownPlace(one.pointer, a, b, more=len(found) - len(shown))
-
-
-def _words(one: Field) -> list[Piece]:
-    """Compares two texts word by word; returns nothing if that would not help to read them."""
-    if one.only is not None or not (isinstance(one.a, str) and isinstance(one.b, str)):
-        return []
-    pieces = word_diff(one.a, one.b)
-    same = sum(len(text) for op, text in pieces if op == "=")
-    longer = max(len(one.a), len(one.b))
-    return pieces if longer > _LONGEST or same * _ALIKE >= longer else []
 
 
 def _json(value: Any) -> str:

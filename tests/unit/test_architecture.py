@@ -48,7 +48,6 @@ TESTED_BY = {
     "cli/commands/replay": "unit/runtime/test_replayer.py",
     "cli/commands/*": "integration/test_inspecting.py",
     "cli/options": "unit/test_docs.py",
-    "cli/zip_archive": "unit/cli/commands/inspect/test_bundle.py",
     "cli/shared_flags": "unit/cli/render/test_pager.py",
     "cli/render/audit_*": "unit/cli/commands/inspect/test_audit.py",
     "cli/render/transcript_*": "unit/cli/commands/inspect/test_transcript.py",

@@ -7,7 +7,7 @@ from typing import Any
 
 from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, columns_of, piece, text_of
 from acp_proxy.difference.result import Change, DiffEntry, Field
-from acp_proxy.inspection.text_diff import excerpts, word_diff
+from acp_proxy.inspection.text_diff import excerpts, readable_diff
 from acp_proxy.safe_text import LONGEST, visible
 
 MARKS = {
@@ -20,8 +20,6 @@ MARKS = {
 _SIDES = {"a": Change.ONLY_A, "b": Change.ONLY_B, None: Change.CHANGED}
 _LONGEST_LINE = 120
 """Characters that a changed value has on one line where there is no terminal."""
-_ALIKE = 4
-"""Texts that have less than one in so many characters in common are shown apart."""
 _LONGEST_PIECE = 200
 """Characters of a text that was added or left out."""
 _MOST_EXCERPTS = 20
@@ -77,7 +75,7 @@ class DiffLines:
         deeper = f"{indent}    "
         if change is not Change.CHANGED:
             yield from self._screen.wrapped((deeper, None, False), *values)
-        elif pieces := _words(one, longest):
+        elif pieces := readable_diff(one.a, one.b, longest):
             yield from self._excerpts(pieces, deeper)
         else:
             yield from self._screen.wrapped((f"{deeper}- ", Ink.TROUBLE, False), values[0])
@@ -106,16 +104,6 @@ class DiffLines:
         if not self._screen.color or not shown.strip():
             shown = f"[-{shown}-]" if op == "-" else f"{{+{shown}+}}"
         return piece(shown, Ink.TROUBLE) if op == "-" else piece(shown, Ink.TO_CLIENT, bold=True)
-
-
-def _words(one: Field, longest: int) -> list[tuple[str, str]]:
-    """Compares two texts word by word; returns nothing if that would not help to read them."""
-    if not (isinstance(one.a, str) and isinstance(one.b, str)):
-        return []
-    pieces = word_diff(one.a, one.b)
-    same = sum(len(text) for op, text in pieces if op == "=")
-    longer = max(len(one.a), len(one.b))
-    return pieces if longer > longest or same * _ALIKE >= longer else []
 
 
 def _preview(entry: DiffEntry) -> str:

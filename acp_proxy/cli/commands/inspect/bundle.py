@@ -3,7 +3,8 @@
 import io
 import platform
 import time
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -22,7 +23,6 @@ from acp_proxy.cli.render.output import progress, warn
 from acp_proxy.cli.render.recording_page import RecordingPage
 from acp_proxy.cli.render.styled_text import Screen
 from acp_proxy.cli.render.summary_screen import show_summary
-from acp_proxy.cli.zip_archive import zip_parts
 from acp_proxy.conformance.judgement import summarize_whole
 from acp_proxy.inspection.origins import origin_rows
 from acp_proxy.inspection.secrets import masked_values
@@ -37,6 +37,10 @@ from acp_proxy.wording import byte_size
 
 _COLUMNS = 100
 """The width of the summary."""
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that the format has."""
+_UNIX = 3
+_OWNER_ALONE = 0o600 << 16
 
 
 @click.command(
@@ -75,7 +79,7 @@ def bundle(rec: str, output: Path, level: str, force: bool) -> None:
             "show.txt": _summary(reader),
             "versions.txt": _versions(reader.recording),
         }
-        parts = progress(zip_parts(files, sizes), label="writing")
+        parts = progress(_zip_parts(files, sizes), label="writing")
         write_files({output: parts}, force=force)
         masked = masked_summary([*masked_values(reader)], level)
     named = ", ".join(f"{name} ({byte_size(size)})" for name, size in sizes.items())
@@ -118,3 +122,49 @@ def _versions(recording: Recording) -> Iterator[bytes]:
     ]
     for name, value in facts:
         yield f"{name:<12} {plain(value) or 'unknown'}\n".encode("utf-8", "backslashreplace")
+
+
+class _ZipParts(io.RawIOBase):
+    """Takes what a `ZipFile` writes, until it is collected."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        piece = bytes(data)  # type: ignore[call-overload]
+        self._written.append(piece)
+        return len(piece)
+
+    def collected(self) -> bytes:
+        """Returns what was written since the last call."""
+        data, self._written = b"".join(self._written), []
+        return data
+
+
+def _zip_parts(files: Mapping[str, Iterable[bytes]], sizes: dict[str, int]) -> Iterator[bytes]:
+    """Yields an archive, part by part; the same files make the same bytes.
+
+    Args:
+        files: the parts of each file, by its name.
+        sizes: takes the sizes of the files as they are written, in bytes.
+    """
+    made = _ZipParts()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, parts in files.items():
+            info = zipfile.ZipInfo(name, _NO_TIME)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.create_system = _UNIX
+            info.external_attr = _OWNER_ALONE
+            sizes[name] = 0
+            # The size is not known before; a file of more than 2 GiB needs the larger format.
+            with archive.open(info, "w", force_zip64=True) as file:
+                for part in parts:
+                    sizes[name] += len(part)
+                    file.write(part)
+                    if data := made.collected():
+                        yield data
+    yield made.collected()

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 from attrs import evolve
 
-from acp_proxy.cli.commands.inspect.report_comparison import write_comparison
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import (
     comparison_options,
@@ -19,7 +19,7 @@ from acp_proxy.cli.options import (
     read_argument,
 )
 from acp_proxy.cli.output_files import write_page
-from acp_proxy.cli.recordings import file_of, open_recording
+from acp_proxy.cli.recordings import file_of, masked_alike, open_recording
 from acp_proxy.cli.redaction import masked_summary, unredacted_option
 from acp_proxy.cli.render.output import progress, warn
 from acp_proxy.difference.options import DiffOptions
@@ -31,7 +31,9 @@ from acp_proxy.report.facts import Contents, HeadFacts, head_facts
 from acp_proxy.report.model import ReportData, ReportOptions, read_report_data
 from acp_proxy.report.page import report_parts
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.wording import byte_size
+from acp_proxy.wording import byte_size, counted
+
+_BEFORE_SENDING = "read it before you send it: prompts, files and paths are as they were"
 
 
 @click.command(
@@ -89,7 +91,7 @@ def report(
     if against is not None:
         if turn is not None or no_payloads:
             raise Refusal("expected --against without --turn and --no-payloads")
-        write_comparison((rec, against), words, compared, output, force=force)
+        _write_comparison((rec, against), words, compared, output, force=force)
         return
     if compared != DiffOptions():
         raise Refusal("expected --against with --expect, --ignore and --rules")
@@ -152,4 +154,56 @@ def _warn_of_file(path: Path, contents: Contents) -> None:
     rows = f"{contents.rows:,} of {contents.of_rows:,} frames and events"
     without = "" if contents.has_payloads else ", without payloads"
     warn(f"{path} ({size}) has {rows}{without}; {contents.masked}")
-    warn("read it before you send it: prompts, files and paths are as they were")
+    warn(_BEFORE_SENDING)
+
+
+def _write_comparison(
+    pair: tuple[str, str], words: str, compared: DiffOptions, output: Path | None, *, force: bool
+) -> None:
+    """Writes a page of what differs between two recordings.
+
+    Args:
+        pair: the words for A and B.
+        words: the filter of the messages that are compared.
+        compared: what counts.
+        output: the file; None for one that is named after both, - for standard output.
+        force: whether the file may be there.
+
+    Raises:
+        Refusal: both are on standard input.
+    """
+    # Late: only a comparison needs it, and it takes a while.
+    from acp_proxy.difference.diff import diff
+    from acp_proxy.report.comparison import read_comparison
+    from acp_proxy.report.comparison_page import comparison_parts
+
+    if pair == ("-", "-"):
+        raise Refusal("expected one recording on standard input, got two")
+    chosen = parse(words)
+    options = evolve(compared, chosen=chosen, ending=chosen is EVERYTHING)
+    with ExitStack() as stack:
+        a, b = (stack.enter_context(open_recording(word)) for word in pair)
+        sources = [file_of(a), file_of(b)]
+        a, b = masked_alike((a, b), stack)
+        found = diff(a, b, options, progress)
+        if chosen is not EVERYTHING and not found.a.frames + found.b.frames:
+            warn("no frame matches FILTER")
+        masked, is_unmasked = _masked_in_both((a, b))
+        page = read_comparison(found, (a, b), words=words, masked=masked, is_unmasked=is_unmasked)
+        parts = progress(comparison_parts(page), label="writing")
+        name = f"{a.recording.name}-against-{b.recording.name}"
+        path = write_page(parts, output, name, sources, force=force)
+    if path is None:
+        return
+    size = byte_size(path.stat().st_size)
+    more = f"; {counted(page.more, 'more differing message')} not shown" if page.more else ""
+    warn(f"{path} ({size}): {page.verdict}{more}; {masked}")
+    warn(_BEFORE_SENDING)
+
+
+def _masked_in_both(readers: tuple[RecordingReader, RecordingReader]) -> tuple[str, bool]:
+    """What is masked in the page, in words, and whether secrets may be shown."""
+    if any(reader.masked_rows is None and not reader.is_masked for reader in readers):
+        return "SECRETS ARE NOT MASKED", True
+    every = {str(one): one for reader in readers for one in masked_values(reader)}
+    return masked_summary([*every.values()], "secrets"), False
