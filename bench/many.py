@@ -112,7 +112,7 @@ def main(count: int, rounds: int, keep: Path | None) -> None:
             arguments = [word.format(**place) for word in command]
             figures = measure(arguments, environment(directory), rounds)
             click.echo(f"{figures}  acp-proxy {' '.join(command)}")
-        for line in ("acp-proxy ", "acp-proxy show ", "acp-proxy log latest session:"):
+        for line in ("acp-proxy ", "acp-proxy show ", "acp-proxy log latest kind:"):
             figures = measure([], completion(directory, line), rounds)
             click.echo(f"{figures}  completion of {line!r}")
 

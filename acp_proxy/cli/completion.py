@@ -1,11 +1,9 @@
 """What a shell offers for a word that is being typed; click asks a command for it.
 
-No error may disturb the line that the user types. The names of recordings are file names, and files
-are opened only for a word that begins like an id.
+No error may disturb the line that the user types, so no file is opened: the names of recordings are
+those of files.
 """
 
-import re
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,11 +11,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from acp_proxy.cli.group import recordings
-from acp_proxy.errors import AcpProxyError
 
 _SUFFIXES = (".db", ".jsonl")
-_ID = re.compile(r"[0-9a-f]{1,12}")
-_MOST_OPENED = 200
 _WORDS = ("not", "or", "and")
 _PATHS = ("params.", "result.", "error.")
 _READY = Path(__file__).parents[1] / "faults" / "ready"
@@ -66,7 +61,7 @@ def filters_like(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     Bash ends a word at a colon, and replaces what follows it: the key is then a word before.
 
     Args:
-        ctx: the context of the command, whose ``rec`` may name a recording.
+        ctx: the context of the command, with the words of the filter before.
         incomplete: what has been typed of the word; it may be a whole filter in quotes.
     """
     words = ["", "", *(ctx.params.get("filter_words") or ()), incomplete]
@@ -74,30 +69,21 @@ def filters_like(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         incomplete, before = "", f"{words[-2]}:"
     else:
         before = f"{words[-3]}:" if words[-2] == ":" else ""
-    offered = _filters(ctx.params.get("rec"), before + incomplete)
+    offered = _filters(before + incomplete)
     return [CompletionItem(text.removeprefix(before)) for text in offered]
 
 
-def _filters(recording: object, incomplete: str) -> list[str]:
+def _filters(incomplete: str) -> list[str]:
     from acp_proxy.filters import TERMS
 
     place = max(incomplete.rfind(c) for c in " (") + 1
     before, word = incomplete[:place], incomplete[place:]
     key, colon, _ = word.partition(":")
-    if colon:
-        offered = [f"{key}:{value}" for value in _values(key, recording)]
-    else:
+    if not colon:
         offered = [*(f"{key}:" for key in TERMS), *_PATHS, *_WORDS]
+    else:
+        offered = [f"{key}:{value}" for value in TERMS[key].values] if key in TERMS else []
     return [before + text for text in offered if text.startswith(word)]
-
-
-def _values(key: str, recording: object) -> Sequence[str]:
-    """What may stand after a key: texts that the recording has, or what the grammar knows."""
-    from acp_proxy.filters import TERMS
-    from acp_proxy.recording import LABELS
-
-    found = _recorded(LABELS[key], recording) if key in LABELS else []
-    return found or (TERMS[key].values if key in TERMS else ())
 
 
 def _recordings(incomplete: str, *, directories: bool) -> list[CompletionItem]:
@@ -105,8 +91,6 @@ def _recordings(incomplete: str, *, directories: bool) -> list[CompletionItem]:
         return [CompletionItem(incomplete, type="file")]
     every = ("latest", *_names(recordings()), *_files(Path(), directories=directories))
     words = [word for word in every if word.startswith(incomplete)]
-    if not words and _ID.fullmatch(incomplete):
-        words = [*_ids(incomplete)]
     return [CompletionItem(word) for word in dict.fromkeys(words)]
 
 
@@ -130,28 +114,3 @@ def _files(directory: Path, *, directories: bool) -> list[str]:
             elif directories and entry.is_dir() and not entry.name.startswith("."):
                 found.append(f"{entry.name}/")
     return sorted(found)
-
-
-def _ids(start: str) -> Iterator[str]:
-    from acp_proxy.store.directory import paths, read_id_and_note
-
-    for path in paths(recordings())[-_MOST_OPENED:]:
-        known = read_id_and_note(path)
-        if known is not None and known[0].startswith(start):
-            yield known[0]
-
-
-def _recorded(column: str, word: object) -> list[str]:
-    """The texts that a recording has in a column of frames; none if it cannot be read."""
-    if not isinstance(word, str):
-        return []
-    from acp_proxy.store.frame_queries import labels_of
-    from acp_proxy.store.lookup import resolve
-    from acp_proxy.store.reader import RecordingReader
-
-    with (
-        suppress(AcpProxyError, OSError),
-        RecordingReader(resolve(word, recordings(), Path.cwd()), unredacted=True) as reader,
-    ):
-        return labels_of(reader, column)
-    return []

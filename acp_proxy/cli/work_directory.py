@@ -1,12 +1,8 @@
 """Makes directories for an agent to work in, in place of those that were recorded."""
 
-import fcntl
 import ntpath
 import os
 import posixpath
-import re
-import shutil
-import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -16,54 +12,6 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.plain_files import reason
 
 _PREFIX = "acp-proxy-verify-"
-_NAME = re.compile(re.escape(_PREFIX) + r"[a-z0-9_]{8}")
-_MARKED = stat.S_ISVTX | stat.S_IRWXU
-_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-@contextmanager
-def own_directory() -> Iterator[Path]:
-    """Makes a fresh directory, and removes it in the end with all that is in it.
-
-    Raises:
-        OSError: it cannot be made.
-    """
-    remove_abandoned(Path(tempfile.gettempdir()))
-    made = tempfile.mkdtemp(prefix=_PREFIX)
-    try:
-        fd = os.open(made, _FLAGS)
-        try:
-            with suppress(OSError):  # without locks, no other process removes it
-                fcntl.flock(fd, fcntl.LOCK_EX)
-                os.fchmod(fd, _MARKED)
-            yield Path(made).resolve()
-        finally:
-            os.close(fd)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
-def remove_abandoned(directory: Path) -> None:
-    """Removes directories whose owners were killed, as far as that is possible."""
-    with suppress(OSError):
-        for entry in os.scandir(directory):
-            if _NAME.fullmatch(entry.name):
-                with suppress(OSError):
-                    _remove_if_abandoned(entry.path)
-
-
-def _remove_if_abandoned(path: str) -> None:
-    fd = os.open(path, _FLAGS)
-    try:
-        found = os.fstat(fd)
-        if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == _MARKED:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(found, os.lstat(path)):  # not replaced meanwhile
-                shutil.rmtree(path, ignore_errors=True)
-    finally:
-        os.close(fd)
-
-
 _LONGEST_NAME = 100
 """Bytes of a recorded name that are kept."""
 _NOWHERE = "/nowhere/work"
@@ -96,7 +44,8 @@ def directories(
     made: list[str] = []
     with ExitStack() as stack:
         try:
-            scratch = stack.enter_context(own_directory())
+            made_here = tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
+            scratch = Path(stack.enter_context(made_here)).resolve()
         except OSError as e:
             raise Refusal(f"cannot make a directory to work in: {e.strerror or e}") from None
         stack.callback(_remove_empty, made)

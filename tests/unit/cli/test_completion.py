@@ -13,7 +13,6 @@ import pytest
 from click.shell_completion import BashComplete
 
 from acp_proxy.cli.main import cli
-from tests.log_writer import LogWriter, record_conversation, update
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,9 +30,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory = tmp_path / "recordings"
     directory.mkdir()
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(directory))
-    record_conversation(directory / "hello.db", id="abcdef123456")
-    with LogWriter(directory / "help.db"):
-        pass
+    (directory / "hello.db").touch()
+    (directory / "help.db.log").touch()
     (directory / "broken.db").write_text("no database")
     (directory / "notes.txt").touch()
     return directory
@@ -54,13 +52,6 @@ def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPa
     assert offered(monkeypatch, "inspect", "note", "") == every
     assert offered(monkeypatch, "inspect", "note", "hel") == ["help", "hello"]
     assert offered(monkeypatch, "inspect", "rename", "l") == ["latest"]
-
-
-def test_an_id_is_completed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The start of an id becomes all of it, whatever else is in the directory."""
-    assert home.is_dir()
-    assert offered(monkeypatch, "inspect", "note", "abcd") == ["abcdef123456"]
-    assert offered(monkeypatch, "inspect", "note", "0") == []
 
 
 def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,8 +91,6 @@ def test_a_filter_is_completed(
 @pytest.mark.parametrize(
     ("typed", "offers"),
     [
-        (["session", ":"], ["s-1"]),
-        (["call", ":"], ["call-1"]),
         (["method", ":", "session/u"], ["session/update"]),
         (["turn", ":"], ["last"]),
         (["is", ":", "un"], ["unanswered"]),
@@ -109,17 +98,13 @@ def test_a_filter_is_completed(
         (["dir", ":"], ["to-agent", "to-client"]),
     ],
 )
-def test_values_are_those_of_the_recording(
+def test_bash_splits_a_filter_at_its_colon(
     home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
 ) -> None:
-    """Sessions, calls and methods, though bash splits the word at its colon."""
-    with LogWriter(home / "talk.db") as recorder:
-        recorder.to_client(
-            update("s-1", "tool_call", toolCallId="call-1", title="x", status="pending")
-        )
-    assert offered(monkeypatch, "log", "talk", *typed) == offers
-    assert offered(monkeypatch, "inspect", "log", "--json", "talk", *typed) == offers
-    assert offered(monkeypatch, "log", "nothing", "session", ":") == []
+    """It replaces what follows, so only that is offered; with and without an option before."""
+    assert home.is_dir()
+    assert offered(monkeypatch, "log", "help", *typed) == offers
+    assert offered(monkeypatch, "inspect", "log", "--json", "help", *typed) == offers
 
 
 @pytest.mark.usefixtures("home")

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.shell_completion import BashComplete
 
 from acp_proxy.capture.log_format import TO_CLIENT
-from acp_proxy.cli.main import cli
 from acp_proxy.errors import AcpProxyError, UnreadableRecording
 from acp_proxy.store import database, library, side_files
 from acp_proxy.store.annotations import rename, set_note
@@ -238,23 +236,6 @@ def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name
     if "{path}" in COMMANDS[name]:
         assert result.exit_code == 2
         assert "x.db-journal names another file" in result.stderr
-
-
-@pytest.mark.parametrize("recording", RECORDINGS)
-def test_completion_deletes_no_file_of_the_users(
-    root: Path, recording: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Completion does not give such a journal to SQLite."""
-    path = root / "report" / "x.db"
-    RECORDINGS[recording](path)
-    plant_super_journal(path, root / "victim")
-    before = look(root)
-    monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(path.parent))
-    for words in ("acp-proxy inspect show c0ffee", "acp-proxy inspect log x method:"):
-        monkeypatch.setenv("COMP_WORDS", words)
-        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
-        BashComplete(cli, {}, "acp-proxy", "_ACP_PROXY_COMPLETE").complete()
-    assert_untouched(before, look(root), *OWN)
 
 
 def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
