@@ -6,11 +6,17 @@ those of files.
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from acp_proxy.cli.group import recordings
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    Offers = list[str] | list[CompletionItem]
+
 
 _SUFFIXES = (".db", ".jsonl")
 _WORDS = ("not", "or", "and")
@@ -18,50 +24,51 @@ _PATHS = ("params.", "result.", "error.")
 _READY = Path(__file__).parents[1] / "faults" / "ready"
 
 
-def recordings_like(_ctx: object, incomplete: str) -> list[CompletionItem]:
-    """Offers recordings: names, ids and files."""
+def recordings_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
+    """Offers recordings: names and files."""
     return _recordings(incomplete, directories=False)
 
 
-def sources_like(_ctx: object, incomplete: str) -> list[CompletionItem]:
+def sources_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
     """Offers recordings, and directories that may hold some."""
     return _recordings(incomplete, directories=True)
 
 
-def directories_like(_ctx: object, incomplete: str) -> list[CompletionItem]:
+def directories_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
     """Lets the shell offer directories."""
-    return [CompletionItem(incomplete, type="dir")]
+    return _paths(incomplete, "dir")
 
 
-def plans_like(_ctx: object, incomplete: str) -> list[CompletionItem]:
+def plans_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
     """Offers the ready plans of faults, ``@NAME``, and else files."""
     if incomplete and not incomplete.startswith("@"):
-        return [CompletionItem(incomplete, type="file")]
+        return _paths(incomplete, "file")
     names = sorted(f"@{path.stem}" for path in _READY.glob("*.toml"))
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return [name for name in names if name.startswith(incomplete)]
 
 
-def kinds_like(_ctx: object, incomplete: str) -> list[CompletionItem]:
+def kinds_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
     """Offers the kinds of faults."""
     from acp_proxy.faults.registry import KINDS
 
-    return [CompletionItem(kind) for kind in KINDS if kind.startswith(incomplete)]
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
-def rules_like(_ctx: object, incomplete: str) -> list[CompletionItem]:
+def rules_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
     """Offers the rules of the protocol, and their groups."""
     from acp_proxy.conformance.choice import names
 
-    return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+    return [name for name in names() if name.startswith(incomplete)]
 
 
-def filters_like(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+def filters_like(ctx: click.Context, _param: object, incomplete: str) -> list[str]:
     """Offers keys of the filter grammar, and the values of those that have a few.
 
     Bash ends a word at a colon, and replaces what follows it: the key is then a word before.
 
     Args:
         ctx: the context of the command, with the words of the filter before.
+        _param: not used.
         incomplete: what has been typed of the word; it may be a whole filter in quotes.
     """
     words = ["", "", *(ctx.params.get("filter_words") or ()), incomplete]
@@ -70,7 +77,7 @@ def filters_like(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     else:
         before = f"{words[-3]}:" if words[-2] == ":" else ""
     offered = _filters(before + incomplete)
-    return [CompletionItem(text.removeprefix(before)) for text in offered]
+    return [text.removeprefix(before) for text in offered]
 
 
 def _filters(incomplete: str) -> list[str]:
@@ -86,12 +93,18 @@ def _filters(incomplete: str) -> list[str]:
     return [before + text for text in offered if text.startswith(word)]
 
 
-def _recordings(incomplete: str, *, directories: bool) -> list[CompletionItem]:
+def _recordings(incomplete: str, *, directories: bool) -> "Offers":
     if incomplete.startswith((".", "~", "-")) or "/" in incomplete:
-        return [CompletionItem(incomplete, type="file")]
+        return _paths(incomplete, "file")
     every = ("latest", *_names(recordings()), *_files(Path(), directories=directories))
-    words = [word for word in every if word.startswith(incomplete)]
-    return [CompletionItem(word) for word in dict.fromkeys(words)]
+    return [word for word in dict.fromkeys(every) if word.startswith(incomplete)]
+
+
+def _paths(incomplete: str, kind: str) -> "list[CompletionItem]":
+    """Lets the shell offer files or directories."""
+    from click.shell_completion import CompletionItem  # late: only a shell asks
+
+    return [CompletionItem(incomplete, type=kind)]
 
 
 def _names(directory: Path) -> list[str]:

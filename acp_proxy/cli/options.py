@@ -10,6 +10,7 @@ import click
 from attrs import evolve
 
 from acp_proxy.capture.option_values import read_name
+from acp_proxy.cli import completion
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.rules_file import ComparisonRules, pointers, rules_option
 
@@ -24,24 +25,13 @@ _CENTURY_S = 3_200_000_000
 _NS_PER_S = 10**9
 
 
-def _completed_by(name: str) -> Callable[..., Any]:
-    """Makes a click callback of a function of `completion`, which is imported late."""
-
-    def complete(ctx: click.Context, _param: object, incomplete: str) -> Any:
-        from acp_proxy.cli import completion
-
-        return getattr(completion, name)(ctx, incomplete)
-
-    return complete
-
-
-complete_recording = _completed_by("recordings_like")
-complete_source = _completed_by("sources_like")
-complete_filter = _completed_by("filters_like")
-complete_plan = _completed_by("plans_like")
-complete_rule = _completed_by("rules_like")
-complete_kind = _completed_by("kinds_like")
-complete_directory = _completed_by("directories_like")
+complete_recording = completion.recordings_like
+complete_source = completion.sources_like
+complete_filter = completion.filters_like
+complete_plan = completion.plans_like
+complete_rule = completion.rules_like
+complete_kind = completion.kinds_like
+complete_directory = completion.directories_like
 recording_argument = click.argument("rec", shell_complete=complete_recording)
 """For a command that changes something, or makes something of a recording."""
 read_argument = click.argument(
