@@ -10,7 +10,6 @@ two such responses to one request have changed into each other (test_unpaired_re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import cast
 
 from attrs import define, evolve, field
@@ -32,7 +31,7 @@ from acp_proxy.difference.sequences import (
     MessageSequence,
     SequenceKey,
 )
-from acp_proxy.inspection.alignment import align, longest_in_order
+from acp_proxy.inspection.alignment import align, gaps, longest_in_order
 
 _MOST_COMPARED = 100
 """The most pairs of items that are compared to find which one changed into which."""
@@ -175,15 +174,10 @@ def changed_responses(
 
 def _spans(same: list[ItemPair], size_a: int, size_b: int) -> Iterator[UnalignedSpan]:
     """Yields the items between aligned pairs, where there are any."""
-    around = pairwise([(-1, -1), *same, (size_a, size_b)])
-    for place, ((a_left, b_left), (a_right, b_right)) in enumerate(around):
-        if a_right - a_left > 1 or b_right - b_left > 1:
-            yield UnalignedSpan(
-                place,
-                [ItemIndex(i) for i in range(a_left + 1, a_right)],
-                [ItemIndex(j) for j in range(b_left + 1, b_right)],
-                a_right - 1,
-            )
+    for place, (of_a, of_b) in enumerate(gaps(same, size_a, size_b)):
+        if of_a or of_b:
+            items_a, items_b = [*map(ItemIndex, of_a)], [*map(ItemIndex, of_b)]
+            yield UnalignedSpan(place, items_a, items_b, of_a.stop - 1)
 
 
 def _without(spans: list[UnalignedSpan], moved: list[ItemPair]) -> list[UnalignedSpan]:

@@ -6,11 +6,9 @@ values are the same; `changes` aligns the sequences; and `explanation` reads aga
 find the places. So memory is taken by numbers, and by the largest difference.
 """
 
-import gc
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import cast
 
 from attrs import define, field
@@ -68,28 +66,7 @@ def diff(
     Raises:
         UnreadableRecording: one is damaged.
     """
-    with _collector_paused():
-        return _diff(a, b, options or DiffOptions(), watch)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pauses the garbage collector: there are no cycles, and it would walk a growing heap."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _uncollected(steps: Iterator[int | DiffEntry]) -> Iterator[int | DiffEntry]:
-    with _collector_paused():
-        yield from steps
-
-
-def _diff(a: RecordingReader, b: RecordingReader, options: DiffOptions, watch: Watch) -> Diff:
+    options = options or DiffOptions()
     rules = rules_of(options)
     side_a = read(a, options, rules, watch)
     side_b = read(b, options, rules, watch, side_a)
@@ -194,7 +171,7 @@ class _Comparison:
         for one in sequences:
             key, titles_of = (one.a_key, titles_a) if len(one.a) else (one.b_key, titles_b)
             title = titles_of[key.session]
-            yield DiffSequence(title, key.direction, key.apart, _uncollected(_steps(one, title)))
+            yield DiffSequence(title, key.direction, key.apart, _steps(one, title))
 
 
 def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:

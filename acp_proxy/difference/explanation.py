@@ -3,7 +3,6 @@
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from functools import reduce
-from itertools import pairwise
 from operator import getitem
 from typing import Any
 
@@ -26,7 +25,7 @@ from acp_proxy.difference.result import Field
 from acp_proxy.difference.sequences import ItemGroup, ItemIndex, MessageSequence, SideIndex
 from acp_proxy.difference.values import Scope, ValueNames
 from acp_proxy.filters import parse
-from acp_proxy.inspection.alignment import align
+from acp_proxy.inspection.alignment import align, gaps
 from acp_proxy.inspection.hints import NONE, HintReader, Hints
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.chunks import mended
@@ -265,8 +264,8 @@ def _items(a: list[Any], b: list[Any], path: _Path) -> Iterator[Field]:
 
 def _gaps(same: list[tuple[int, int]], a: range, b: range) -> Iterator[tuple[range, range]]:
     """Yields the parts of two lists between equal items."""
-    for (a_left, b_left), (a_right, b_right) in pairwise([(-1, -1), *same, (len(a), len(b))]):
-        yield a[a_left + 1 : a_right], b[b_left + 1 : b_right]
+    for of_a, of_b in gaps(same, len(a), len(b)):
+        yield a[of_a.start : of_a.stop], b[of_b.start : of_b.stop]
 
 
 def _name(item: Any, otherwise: int) -> Hashable:

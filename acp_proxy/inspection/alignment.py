@@ -63,6 +63,18 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
     return sorted(found)
 
 
+def gaps(pairs: Sequence[Pair], size_a: int, size_b: int) -> Iterator[tuple[range, range]]:
+    """Yields the positions between aligned pairs, before the first and after the last.
+
+    Args:
+        pairs: of positions, in order.
+        size_a: the number of items in A.
+        size_b: the number of items in B.
+    """
+    for (a_left, b_left), (a_right, b_right) in pairwise([(-1, -1), *pairs, (size_a, size_b)]):
+        yield range(a_left + 1, a_right), range(b_left + 1, b_right)
+
+
 def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
     """Returns the longest choice of pairs in which both positions increase."""
     places = [place for _, place in pairs]

@@ -7,10 +7,10 @@ them are joined, because single equal words between changes make a diff hard to 
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any, NamedTuple
 
-from acp_proxy.inspection.alignment import align
+from acp_proxy.inspection.alignment import align, gaps
 
 Piece = tuple[str, str]
 """``=``, ``-`` (only A has it) or ``+`` (only B has it), and the text."""
@@ -180,9 +180,9 @@ def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterato
 
 def _differences(a: Sequence[str], b: Sequence[str]) -> Iterator[_Change]:
     """Yields the ranges between aligned items."""
-    for (i, j), (i_next, j_next) in pairwise([(-1, -1), *align(a, b), (len(a), len(b))]):
-        if i_next - i > 1 or j_next - j > 1:
-            yield _Change(i + 1, i_next, j + 1, j_next)
+    for of_a, of_b in gaps(align(a, b), len(a), len(b)):
+        if of_a or of_b:
+            yield _Change(of_a.start, of_a.stop, of_b.start, of_b.stop)
 
 
 def _trimmed(a: str, b: str, change: _Change) -> _Change:
