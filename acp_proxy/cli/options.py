@@ -12,6 +12,7 @@ from attrs import evolve
 from acp_proxy.capture.option_values import read_name
 from acp_proxy.cli import completion
 from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.cli.removed import STARTERS, instead
 from acp_proxy.cli.rules_file import ComparisonRules, pointers, rules_option
 
 if TYPE_CHECKING:
@@ -148,11 +149,9 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
     # Late: most commands play nothing.
     from acp_proxy.engine.shared.playback_options import Order
 
-    metavar = "instant|recorded|xN|fixed:MS"
+    metavar = "instant|recorded|xN"
     options = [
-        click.option(
-            "--order", type=click.Choice([*map(str, Order)]), default="session", help=order
-        ),
+        click.option("--order", type=_Choice([*map(str, Order)]), default="session", help=order),
         click.option("--timing", callback=_timing, default="instant", metavar=metavar, help=timing),
         click.option("--idle-cap", callback=seconds, metavar="S", help="The longest wait."),
         click.option("--strict/--lenient", default=True, help=strict),
@@ -225,17 +224,48 @@ def collected(
     return add
 
 
-def _timing(_ctx: object, _param: object, word: str) -> "Pacing":
-    """Reads ``instant``, ``recorded``, ``xN`` or ``fixed:MS``."""
+class _Choice(click.Choice[str]):
+    """A choice of values, of which some were removed."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Returns the value, or the default one in place of a removed one.
+
+        Args:
+            value: what was typed.
+            param: the option.
+            ctx: the context of its command.
+        """
+        if param is not None and ctx is not None:
+            value = _unless_removed(ctx, param, value)
+        return super().convert(value, param, ctx)
+
+
+def _unless_removed(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Returns the value of an option, or its default one in place of a removed one.
+
+    Raises:
+        Refusal: it was removed, and the command need not start.
+    """
+    command = ctx.info_name or ""
+    if (removed := instead(command, param.opts[0], value)) is None or ctx.resilient_parsing:
+        return value
+    if command not in STARTERS:
+        raise Refusal(removed)
+    from acp_proxy.cli.render.output import warn  # late: a replay starts sooner
+
+    warn(removed)
+    return str(param.default)
+
+
+def _timing(ctx: click.Context, param: click.Parameter, word: str) -> "Pacing":
+    """Reads ``instant``, ``recorded`` or ``xN``."""
     from acp_proxy.engine.shared.playback_options import Pacing
 
+    word = _unless_removed(ctx, param, word)
     if word == "instant":
         return Pacing()
     if word == "recorded":
         return Pacing(1.0)
     if match := re.fullmatch(r"x(\d*\.?\d+)", word):
         return Pacing(float(match[1]))
-    if match := re.fullmatch(r"fixed:(\d*\.?\d+)", word):
-        return Pacing(fixed_ns=int(float(match[1]) * 1e6))
-    expected = "instant, recorded, x0.5 or fixed:20"
-    raise click.BadParameter(f"{word!r} is not a timing: expected {expected}")
+    raise click.BadParameter(f"{word!r} is not a timing: expected instant, recorded or x0.5")

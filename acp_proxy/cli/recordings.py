@@ -212,10 +212,10 @@ def check_pacing(reader: "RecordingReader", pacing: "Pacing") -> None:
     Raises:
         Refusal: they wait as long as was recorded, and nobody knows how long that was.
     """
-    if pacing.factor and pacing.fixed_ns is None and not reader.recording.has_durations:
+    if pacing.factor and not reader.recording.has_durations:
         from acp_proxy.inspection.origins import why_no_times  # late: a replay starts sooner
 
-        raise Refusal(f"expected --timing instant or fixed:MS; {why_no_times(reader.recording)}")
+        raise Refusal(f"expected --timing instant; {why_no_times(reader.recording)}")
 
 
 def note_imported(reader: "RecordingReader") -> None:

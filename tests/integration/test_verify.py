@@ -479,7 +479,7 @@ def test_an_agent_works_in_a_given_directory(verify: Verifier, tmp_path: Path) -
     assert work.is_dir()
 
 
-@pytest.mark.parametrize("way", ["session", "recorded", "causal"])
+@pytest.mark.parametrize("way", ["session", "recorded"])
 def test_each_order_plays_the_whole_recording(verify: Verifier, way: str) -> None:
     """With an agent that waits for its client as the recorded one did."""
     assert (

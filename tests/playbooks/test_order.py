@@ -89,25 +89,6 @@ def test_recorded_order_keeps_the_order_of_all_frames(
     assert live.found == []
 
 
-def test_causal_order_waits_for_requests_only(record: Callable[..., RecordedTranscript]) -> None:
-    """With ``--order causal`` only a reply waits, and what follows it in its session."""
-    live = record(TWO_SESSIONS).replay(order=Order.CAUSAL)
-    live.check("""
-        -> 1
-        <- 2
-        -> 5
-        <- 6
-        <- 9
-        -> 8
-        <- 11
-        -> 3
-        <- 4
-        <- 10
-        -> 7
-        <- 12
-    """)
-
-
 def test_equal_requests_for_sessions_match_in_recorded_order(
     record: Callable[..., RecordedTranscript],
 ) -> None:

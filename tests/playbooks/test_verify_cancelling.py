@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acp_proxy.engine.shared.playback_options import Order
 from tests.permission_playbook import (
     ALLOW,
     END,
@@ -126,16 +125,6 @@ def test_only_an_open_request_is_cancelled(
         -> end
     """)
     assert (live.found, live.informed) == ([], ["late in connection 5"])
-
-
-def test_causal_order_waits_for_answers_alone(record: Callable[..., RecordedTranscript]) -> None:
-    """A cancellation is sent as soon as there is a turn to cancel."""
-    verify(record(CANCELLED), order=Order.CAUSAL).check(f"""{HAS_SESSION}
-        -> 5
-        -> 8
-        <- 10
-        -> end
-    """)
 
 
 def test_a_request_after_a_cancellation_is_cancelled(

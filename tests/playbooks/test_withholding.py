@@ -160,7 +160,7 @@ PUSHED = f"""
 """
 
 
-@pytest.mark.parametrize("order", ["session", "recorded", "causal"])
+@pytest.mark.parametrize("order", ["session", "recorded"])
 def test_output_of_a_withheld_terminal_is_not_awaited(
     record: Callable[..., RecordedTranscript], order: str
 ) -> None:

@@ -411,7 +411,7 @@ def test_any_conversation_replays_against_itself(said: list[Line], order: Order)
         assert_faithful(play(conversation, order=order), order)
 
 
-PACINGS = [Pacing(), Pacing(0.001), Pacing(fixed_ns=7)]
+PACINGS = [Pacing(), Pacing(0.001)]
 
 
 @given(talks(), st.randoms(use_true_random=False))

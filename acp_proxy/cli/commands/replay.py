@@ -60,8 +60,8 @@ Examples:
     shell_complete=complete_recording,
 )
 @playback_options(
-    order="Which recorded order is kept: within each session, of all messages, or only causes.",
-    timing="How long frames wait: not at all, as recorded, N times that, or MS milliseconds each.",
+    order="Which recorded order is kept: within each session, or of all messages.",
+    timing="How long frames wait: not at all, as recorded, or N times that.",
     strict="Stop a session that diverged, or skip what is missing and continue.",
     stall="Seconds without progress after which the replay ends; 0 for no limit.",
 )

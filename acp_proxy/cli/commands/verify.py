@@ -115,8 +115,8 @@ class NothingRecorded(Refusal):
 )
 @comparison_options()
 @playback_options(
-    order="When messages go out: in order within each session, of all, or only after answers.",
-    timing="How long the client waits: not at all, as recorded, N times that, or MS milliseconds.",
+    order="When messages go out: in order within each session, or of all.",
+    timing="How long the client waits: not at all, as recorded, or N times that.",
     strict="Answer only recorded requests, or similar ones as well.",
     stall="Seconds in which neither side sends anything, though something is expected, after which "
     "the agent has stalled; 0 for no limit.",
@@ -315,9 +315,8 @@ def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> 
     """The time limit; without ``--timeout`` only a run that never ends exceeds it."""
     if given is not None:
         return limit_ns(given)
-    lines = sum(len(lane.queue) for lane in client.lanes.values())
     recorded_ns = int(client.duration_ns * max(1.0, timing.factor))
-    return _TIMES * max(_SHORTEST_NS, recorded_ns + lines * (timing.fixed_ns or 0))
+    return _TIMES * max(_SHORTEST_NS, recorded_ns)
 
 
 def new_path(command: tuple[str, ...], output: Path | None) -> Path:

@@ -228,7 +228,7 @@ class FrameScheduler:
 
     def _blocks_nothing(self, step: Step) -> bool:
         """Whether no frame waits for a message of the client."""
-        if self._order is Order.CAUSAL or step.exchange in self._schedule.exempt.optional:
+        if step.exchange in self._schedule.exempt.optional:
             return True
         return not step.is_awaited and (step.kind != "invalid" or step.exchange is None)
 

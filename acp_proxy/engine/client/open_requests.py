@@ -118,14 +118,12 @@ class AnswerQueue:
 
     An answer waits in the queue of its lane, where the first one may be sent as soon as its
     conditions hold. It also waits in two queues over all lanes, for the moment at which it is sent
-    anyway. So no event needs to look at all recorded frames. In causal order, an answer waits for
-    its own request alone.
+    anyway. So no event needs to look at all recorded frames.
     """
 
-    def __init__(self, recording: RecordedClient, patience: Patience, *, is_causal: bool) -> None:
+    def __init__(self, recording: RecordedClient, patience: Patience) -> None:
         self._recording = recording
         self._patience = patience
-        self._is_causal = is_causal
         self._waiting: dict[int, LiveRequest] = {}
         """By the exchange of the recorded request."""
         self._unanswered: dict[int, LiveRequest] = {}
@@ -195,8 +193,6 @@ class AnswerQueue:
         self._asked[frame.lane] = None
         heappush(self._by_silence, (silence, frame))
         heappush(self._by_deadline, (now + longest, frame))
-        if self._is_causal:
-            frame.lane.queue.release(frame)
 
 
 def _first(heap: list[_Entry]) -> _Entry | None:

@@ -26,7 +26,6 @@ class SendConditions:
 
     def __init__(self, state: VerifyState) -> None:
         self._state = state
-        self._is_causal = state.options.order is Order.CAUSAL
         lanes = state.recording.lanes.values()
         self._later = deque(sorted(frame for lane in lanes for frame in lane.queue.frames))
         """The frames, answers not among them, that waited for an answer at the last look."""
@@ -51,7 +50,7 @@ class SendConditions:
 
     def early_reason(self, frame: ClientFrame) -> str | None:
         """Returns why a frame, still queued, is sent before all that it had followed has come."""
-        if frame.seq not in frame.lane.queue.answers or self._is_causal:
+        if frame.seq not in frame.lane.queue.answers:
             return frame.early_because
         if self._has_required(frame) and frame.lane.requests.are_made_before(frame.seq):
             return None
@@ -116,7 +115,7 @@ class SendConditions:
         lane, patience = frame.lane, self._state.patience
         if not self._has_required(frame) or lane.turns.ended < frame.before.turn_ends:
             return False
-        if self.is_pointless(frame) or self._is_causal:
+        if self.is_pointless(frame):
             return True
         frame.start_waiting(self._state.now)
         if lane.requests.are_made_before(frame.seq) and self._has_received_enough(frame):

@@ -16,7 +16,7 @@ from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer
 from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog
 from acp_proxy.engine.shared.masking import MessageMask
-from acp_proxy.engine.shared.playback_options import Order, PlaybackOptions
+from acp_proxy.engine.shared.playback_options import PlaybackOptions
 from acp_proxy.engine.shared.secret_pairs import SecretPairs
 
 
@@ -50,8 +50,7 @@ class VerifyState:
         self.output = AgentOutput()
         self.patience = Patience(options.stall_ns)
         self.pending = PendingAnswers(recording)
-        is_causal = options.order is Order.CAUSAL
-        self.answers = AnswerQueue(recording, self.patience, is_causal=is_causal)
+        self.answers = AnswerQueue(recording, self.patience)
         self.sessions = SessionMap(recording.lanes, self.bindings, recording.joined.items())
         self.permissions = PermissionMatcher(recording, self.bindings, self.masking)
         self.files = KnownFiles(recording, self.bindings)

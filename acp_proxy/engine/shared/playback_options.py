@@ -12,7 +12,6 @@ class Order(StrEnum):
 
     SESSION = "session"
     RECORDED = "recorded"
-    CAUSAL = "causal"
 
 
 @frozen
@@ -26,15 +25,13 @@ class Pacing:
 
     factor: float = 0.0
     """Of recorded gaps: 0 is at once, 1 as recorded, 2 twice as slow."""
-    fixed_ns: int | None = None
-    """A gap for all frames, instead; None for the recorded ones."""
     cap_ns: int | None = None
     """The longest gap, if there is one."""
 
     @property
     def is_instant(self) -> bool:
         """Whether no frame ever waits."""
-        return self.factor == 0 and not self.fixed_ns
+        return self.factor == 0
 
     def due(self, since_live: int, since_recorded: int, recorded: int) -> int:
         """Returns when a frame may go out.
@@ -44,9 +41,7 @@ class Pacing:
             since_recorded: when that one passed in the recording.
             recorded: when the frame itself passed there.
         """
-        gap = self.fixed_ns
-        if gap is None:
-            gap = int(max(0, recorded - since_recorded) * self.factor)
+        gap = int(max(0, recorded - since_recorded) * self.factor)
         if self.cap_ns is not None:
             gap = min(gap, self.cap_ns)
         return since_live + gap

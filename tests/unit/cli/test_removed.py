@@ -4,23 +4,20 @@ import click
 import pytest
 
 from acp_proxy.cli.main import cli
-from acp_proxy.cli.removed import REMOVED, instead, removed_options
+from acp_proxy.cli.removed import REMOVED, STARTERS, instead, of_variable, parts, removed_options
 from tests.commands import run
 
-_STARTERS = ("record", "replay")
-"""Commands whose lines stand in the settings of editors, so they start."""
 
-
-@pytest.mark.parametrize("typed", [one for one in REMOVED if one.split()[0] not in _STARTERS])
+@pytest.mark.parametrize("typed", [one for one in REMOVED if one.split()[0] not in STARTERS])
 def test_what_was_removed_says_what_serves_instead(typed: str) -> None:
     """It is one line on stderr, and the exit code of wrong use."""
     done = run(*typed.split())
     assert done.exit_code == 2
-    assert done.stderr == f"acp-proxy: {instead(*typed.split()[:2])}\n"
+    assert done.stderr == f"acp-proxy: {instead(*parts(typed))}\n"
     assert not done.stdout
 
 
-@pytest.mark.parametrize("typed", [one for one in REMOVED if one.split()[0] in _STARTERS])
+@pytest.mark.parametrize("typed", [one for one in REMOVED if one.split()[0] in STARTERS])
 def test_the_command_of_an_editor_starts_whatever_was_removed(
     typed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -30,7 +27,7 @@ def test_the_command_of_an_editor_starts_whatever_was_removed(
     assert command is not None
     with command.make_context(name, [*option, "rest"]) as context:
         assert ("rest",) in context.params.values()
-    assert capsys.readouterr().err == f"acp-proxy: {instead(name, option[0])}\n"
+    assert capsys.readouterr().err == f"acp-proxy: {instead(*parts(typed))}\n"
 
 
 def test_nothing_that_exists_is_in_the_table() -> None:
@@ -41,11 +38,49 @@ def test_nothing_that_exists_is_in_the_table() -> None:
         if command is not None:
             assert option
             shown = [one for one in command.params if not getattr(one, "hidden", False)]
-            assert option[0] not in {word for one in shown for word in one.opts}
+            words = {word for one in shown for word in one.opts}
+            assert option[0] not in words or option[1] != option[1].upper()
 
 
 def test_a_variable_of_a_removed_option_changes_nothing() -> None:
     """It has no effect, and no message."""
-    for name in _STARTERS:
+    for name in STARTERS:
         for option in removed_options(name):
             assert option.resolve_envvar_value(click.Context(cli)) is None
+
+
+def test_only_the_removed_values_of_an_option_are_refused() -> None:
+    """What stays is read as before, and what never was is an error of its own."""
+    assert instead("verify", "--order", "session") is None
+    assert instead("verify", "--timing", "fixed:2.5") == instead("verify", "--timing", "fixed:MS")
+    assert instead("verify", "--timing") is None
+
+
+def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A replay starts with the default, and a verification does not."""
+    env = {"ACP_PROXY_REPLAY_ORDER": "causal", "ACP_PROXY_VERIFY_ORDER": "causal"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in env.items():
+            patch.setenv(name, value)
+        command = cli.get_command(click.Context(cli), "replay")
+        assert command is not None
+        with command.make_context("replay", ["rest"], auto_envvar_prefix="ACP_PROXY_REPLAY"):
+            assert (
+                capsys.readouterr().err == f"acp-proxy: {instead('replay', '--order', 'causal')}\n"
+            )
+        done = run("verify", "hello", "--", "true")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        f"acp-proxy: {instead('verify', '--order', 'causal')}\n",
+    )
+
+
+def test_a_variable_of_what_was_removed_is_known() -> None:
+    """Of an option, of a command, and of a value; what stays has another meaning."""
+    assert of_variable("ACP_PROXY_DIALECT", "v1") == instead("record", "--dialect")
+    assert of_variable("ACP_PROXY_REDACT_LEVEL", "private") == instead("redact")
+    assert of_variable("ACP_PROXY_VERIFY_ORDER", "causal") == instead("verify", "--order", "causal")
+    for name, value in (("REDACT", "none"), ("VERIFY_ORDER", "session"), ("CHECK_DIALECT", "v2")):
+        assert of_variable(f"ACP_PROXY_{name}", value) is None

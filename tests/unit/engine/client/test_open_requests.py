@@ -110,7 +110,7 @@ def live(recording: RecordedClient) -> list[LiveRequest]:
 def test_an_answer_is_released_after_silence(recording: RecordedClient) -> None:
     """It is released after ten times as long if the agent sends something else."""
     patience = Patience(30 * S)
-    queue, lane = AnswerQueue(recording, patience, is_causal=False), recording.lanes[None]
+    queue, lane = AnswerQueue(recording, patience), recording.lanes[None]
     first, second, _ = live(recording)
     assert (bool(queue), [*queue.moments()]) == (False, [])
     queue.add(first)
@@ -127,7 +127,7 @@ def test_an_answer_is_released_after_silence(recording: RecordedClient) -> None:
 
 def test_a_request_is_known_until_it_is_answered(recording: RecordedClient) -> None:
     """It is found by the exchange of the recorded request."""
-    queue = AnswerQueue(recording, Patience(None), is_causal=False)
+    queue = AnswerQueue(recording, Patience(None))
     first, second, _ = live(recording)
     queue.add(first)
     exchange = first.recorded.ask.exchange
@@ -138,16 +138,9 @@ def test_a_request_is_known_until_it_is_answered(recording: RecordedClient) -> N
     assert not queue
 
 
-def test_a_causal_answer_waits_for_its_request_alone(recording: RecordedClient) -> None:
-    """It is released at once."""
-    queue = AnswerQueue(recording, Patience(None), is_causal=True)
-    queue.add(live(recording)[1])
-    assert [one.steps[0].rpc_id for one in recording.lanes[None].queue.released] == ["8"]
-
-
 def test_a_request_without_recorded_answer_is_kept_apart(recording: RecordedClient) -> None:
     """It does not hold up the end; a cancellation answers it."""
-    queue, lane = AnswerQueue(recording, Patience(None), is_causal=False), recording.lanes[None]
+    queue, lane = AnswerQueue(recording, Patience(None)), recording.lanes[None]
     never = live(recording)[2]
     queue.add(never)
     assert (bool(queue), [*queue.moments()]) == (False, [])
