@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def new_log(*, max_size: int | None = None, fsync: bool = False) -> Iterator[CaptureLog]:
+def new_log(*, max_size: int | None = None) -> Iterator[CaptureLog]:
     """A log in a directory of its own, and both gone at the end."""
     with TemporaryDirectory() as directory:
-        log = CaptureLog.create(f"{directory}/x.db.log", max_size=max_size, fsync=fsync)
+        log = CaptureLog.create(f"{directory}/x.db.log", max_size=max_size)
         try:
             yield log
         finally:

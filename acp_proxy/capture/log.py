@@ -67,7 +67,7 @@ class CaptureLog(Log):
     lock on the file shows readers that the writer lives.
     """
 
-    def __init__(self, path: str, fd: int, *, max_size: "int | None", fsync: bool) -> None:
+    def __init__(self, path: str, fd: int, *, max_size: "int | None") -> None:
         self.path = path
         self.fd = fd
         self.size = 0  # logical end of the log
@@ -78,20 +78,16 @@ class CaptureLog(Log):
         self._gap: _Gap | None = None
         self._is_reported = False
         self._torn = False  # a failed write has left bytes that could not be cut off
-        self._sync = getattr(os, "fdatasync", os.fsync) if fsync else None
         self.allow(database_size=0)
         self._write_base()
 
     @classmethod
-    def create(
-        cls, path: str, *, max_size: "int | None" = None, fsync: bool = False
-    ) -> "CaptureLog":
+    def create(cls, path: str, *, max_size: "int | None" = None) -> "CaptureLog":
         """Creates a log for its owner alone, and locks it.
 
         Args:
             path: the file, which must not exist.
             max_size: bytes that log and database together may have; None for any number.
-            fsync: whether each record is flushed to the disk.
 
         Raises:
             OSError: the file exists or cannot be made.
@@ -100,7 +96,7 @@ class CaptureLog(Log):
         fd = os.open(path, flags, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)  # a reader that came first lets go at once
-            return cls(path, fd, max_size=max_size, fsync=fsync)
+            return cls(path, fd, max_size=max_size)
         except OSError:
             os.close(fd)
             os.unlink(path)
@@ -121,8 +117,6 @@ class CaptureLog(Log):
                     header = HEADER.pack(MAGIC, DATA, stream, len(chunk), t_ns)
                     written = os.writev(self.fd, (header, chunk))
                     if written == size:
-                        if self._sync:
-                            self._sync(self.fd)
                         self.size += size
                         return
                     problem = os.strerror(errno.ENOSPC)
@@ -256,8 +250,6 @@ class CaptureLog(Log):
         try:
             written = os.write(self.fd, record)
             if written == len(record):
-                if self._sync:
-                    self._sync(self.fd)
                 self.size += written
                 return None
             problem = os.strerror(errno.ENOSPC)

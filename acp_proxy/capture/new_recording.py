@@ -69,7 +69,6 @@ class Identity:
             "arg": self._options.command,
             "cwd": _working_directory(),
             "platform": f"{uname.sysname} {uname.machine}",
-            "dialect": self._options.dialect,
             "redaction": self._options.redact,
             MARKER_KEY: key.hex(),
             "connection_id": self.connection_id,
@@ -131,9 +130,7 @@ def _first_free(wanted: str, options: RecordOptions) -> "tuple[str, CaptureLog]"
         if any(os.path.lexists(path + suffix) for suffix in (DAMAGED_SUFFIX, *SQLITE_SUFFIXES)):
             continue
         try:
-            log = CaptureLog.create(
-                path + LOG_SUFFIX, max_size=options.max_size, fsync=options.fsync
-            )
+            log = CaptureLog.create(path + LOG_SUFFIX, max_size=options.max_size)
         except FileExistsError:
             continue
         try:

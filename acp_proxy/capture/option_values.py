@@ -3,7 +3,6 @@
 Nothing is imported here, since `record` reads its options before the agent is started.
 """
 
-DIALECTS = ("auto", "v1", "v2", "draft-1.0")
 _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _SIZE_UNITS = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -71,13 +70,6 @@ def read_redaction(text: str) -> str:
     if text in ("secrets", "private", "none"):
         return text
     raise ValueError(f"{text!r} is no redaction level: expected secrets, private or none")
-
-
-def read_dialect(text: str) -> str:
-    """Accepts a dialect."""
-    if text not in DIALECTS:
-        raise ValueError(f"{text!r} is no dialect: expected one of {', '.join(DIALECTS)}")
-    return text
 
 
 def read_output(text: str) -> str:

@@ -6,7 +6,6 @@ drift apart.
 """
 
 from acp_proxy.capture.option_values import (
-    read_dialect,
     read_keep,
     read_name,
     read_output,
@@ -89,9 +88,6 @@ RECORD = (
     Option("redact", read_redaction, "[secrets|private|none]", "secrets",
            "What to mask in the recording, never in what is forwarded: secrets, the default; "
            "private, also prompts, messages and contents of files; or none."),
-    Option("dialect", read_dialect, "[auto|v1|v2|draft-1.0]", "auto",
-           "The ACP dialect that is spoken; "
-           "auto decides from the initialize exchange. It changes labels, never bytes."),
     Option("max_size", read_size, "BYTES", None,
            "Stop recording (never the conversation) when log and "
            "database together reach this size, such as 500MB."),
@@ -102,8 +98,6 @@ RECORD = (
            "Delete old recordings of the recordings directory at "
            "the start: those older than AGE (7d, 12h), or the oldest beyond SIZE in all (2GB).",
            otherwise="nothing is deleted"),
-    Option("fsync", None, "", False, "Flush every chunk to the disk, for what must survive a power "
-           "cut. Slow."),
     Option("require_recording", None, "", False, "Do not start the agent if nothing can be "
            "recorded."),
     Option("check", None, "", False, "At the end, print on stderr which rules of the protocol were "
@@ -128,11 +122,9 @@ class RecordOptions:
     output: "str | None"
     name: "str | None"
     redact: str
-    dialect: str
     max_size: "int | None"
     grace: float
     keep: "tuple[str, float] | None"
-    fsync: bool
     require_recording: bool
     check: bool
     fault: "tuple[str, ...]"

@@ -19,7 +19,6 @@ _UNUSUAL = {
     "ACP_PROXY_FAULT": "every agent that is recorded gets these faults",
     "ACP_PROXY_FAULTS": "every agent that is recorded gets the faults of this plan",
     "ACP_PROXY_REQUIRE_RECORDING": "an agent that cannot be recorded does not start",
-    "ACP_PROXY_FSYNC": "recording is slow, since every chunk is flushed to the disk",
     "ACP_PROXY_PARENT": "this runs within a recording, as a part of it",
     "ACP_PROXY_SECRETS": "verify has started this",
     "ACP_PROXY_MADE_BY": "recordings count as runs of that command, and never are `latest`",

@@ -126,11 +126,11 @@ class FaultEngine:
     The seed of the plan counts, if it has one.
     """
 
-    def __init__(self, plan: Plan, seed: int, origin: int, dialect: str = "auto") -> None:
+    def __init__(self, plan: Plan, seed: int, origin: int) -> None:
         self.plan = plan
         self.seed = plan.seed if plan.seed is not None else seed
         self._origin = origin
-        self._connection = Connection(dialect=dialect)
+        self._connection = Connection()
         self._queues = {direction: DeliveryQueue() for direction in Direction}
         self._rules = {
             direction: [(rule, rule.fault.new_state()) for rule in firing_in(plan, direction)]

@@ -66,7 +66,6 @@ class FaultRunner(Interceptor):
         self,
         plan: Plan,
         seed: int,
-        dialect: str = "auto",
         clock: Callable[[], int] = time.monotonic_ns,
         mask_text: Callable[[str], str] = str,
     ) -> None:
@@ -77,7 +76,6 @@ class FaultRunner(Interceptor):
         self.streams = tuple(_STREAMS[direction] for direction in reached(plan))
         self.queues: dict[int, WriteQueue] = {}
         self.wake: Callable[[], None] = lambda: None
-        self._dialect = dialect
         self._clock = clock
         texts = (text for rule in plan.rules for text in (rule.name, rule.place))
         self._masked = {text: mask_text(text) for text in texts}
@@ -101,7 +99,7 @@ class FaultRunner(Interceptor):
             origin_ns: when the connection began, monotonic nanoseconds.
         """
         self._agent, self._log, self._notes = agent, log, FaultNotes(log)
-        engine = FaultEngine(self.plan, self.seed, origin_ns, self._dialect)
+        engine = FaultEngine(self.plan, self.seed, origin_ns)
         self._engine = EngineGuard(engine, self.give_up)
 
     def pump(

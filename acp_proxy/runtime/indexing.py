@@ -38,10 +38,9 @@ _RETRY = 2.0
 class Indexing:
     """Keeps the database of a running recording up with its log."""
 
-    def __init__(self, log: CaptureLog, *, fsync: bool) -> None:
+    def __init__(self, log: CaptureLog) -> None:
         self.path = Path(log.path.removesuffix(LOG_SUFFIX))
         self._log = log
-        self._fsync = fsync
         self._indexer: Indexer | None = None
         self._has_complained = False
         self._retry_at = 0.0
@@ -120,7 +119,7 @@ class Indexing:
 
     def _open(self) -> Indexer:
         if self._indexer is None:
-            connection = database.create(self.path, fsync=self._fsync)
+            connection = database.create(self.path)
             self._indexer = Indexer(connection, LogReader(self._log.fd))
         return self._indexer
 

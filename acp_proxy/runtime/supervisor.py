@@ -81,7 +81,7 @@ def supervise(relay: Relay, options: RecordOptions) -> None:
 async def _supervise(relay: Relay, options: RecordOptions) -> None:
     indexing = None
     if isinstance(relay.log, CaptureLog):
-        indexing = Indexing(relay.log, fsync=options.fsync)
+        indexing = Indexing(relay.log)
     async with trio.open_nursery() as nursery:
         if indexing is not None:
             nursery.start_soon(indexing.run)

@@ -87,7 +87,7 @@ def record(path: Path, records: list[Record], done: mmap.mmap, *, works: bool = 
         log = CaptureLog.create(f"{path}.log")
         fields: dict[str, Any] = {"id": "c0ffee", "name": "x", "wall": 1, "origin": 10**9}
         log.event(START, {**fields, "arg": ["a"], "redaction": "secrets", MARKER_KEY: "5a" * 16})
-    indexer = indexing.Indexing(log, fsync=False)
+    indexer = indexing.Indexing(log)
     for number, (stream, data) in enumerate(records):
         log.append(stream, 2 * 10**9 + number * 1000, data)
         done[:4] = (number + 1).to_bytes(4, "little")

@@ -123,8 +123,9 @@ COMMANDS = dict(commands(cli))
 
 
 def options(command: click.Command) -> list[click.Option]:
-    """Returns the options of a command, help excepted."""
-    return [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    """Returns the options of a command, but for help and what was removed."""
+    every = (one for one in command.params if isinstance(one, click.Option))
+    return [option for option in every if not option.hidden]
 
 
 def flags(command: click.Command) -> set[str]:

@@ -90,7 +90,7 @@ def _fault_runner(options: RecordOptions) -> Interceptor | None:
     from acp_proxy.runtime.fault_runner import FaultRunner
 
     plan, seed = chosen_plan(options.fault, options.faults, options.seed)
-    return FaultRunner(plan, seed, options.dialect, mask_text=without_secrets)
+    return FaultRunner(plan, seed, mask_text=without_secrets)
 
 
 record = click.Command(

@@ -287,28 +287,6 @@ def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) ->
     assert log.size > size
 
 
-def test_a_failed_flush_repeats_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --fsync a chunk is kept when it is flushed, else lost and counted, never both."""
-    broken = [False]
-
-    def flush(_fd: int) -> None:
-        if broken[0]:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    monkeypatch.setattr(os, "fdatasync", flush)
-    with new_log(fsync=True) as log:
-        log.append(TO_AGENT, 1, b"before")
-        broken[0] = True
-        log.append(TO_AGENT, 2, b"lost")
-        log.event(SIGNAL, {"signal": 15})
-        broken[0] = False
-        log.append(TO_AGENT, 3, b"after")
-        assert chunks(log) == [b"before", b"after"]
-        (gap,) = fields(log, GAP)
-        assert (gap["reason"], gap["to-agent"]) == ([os.strerror(errno.EIO)], ["4"])
-        assert fields(log, SIGNAL) == []
-
-
 def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
     """A file that cannot hold its first record is an error for its creator, and is removed."""
     program = """if True:

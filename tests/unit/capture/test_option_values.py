@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.capture.option_values import (
-    read_dialect,
     read_keep,
     read_name,
     read_output,
@@ -94,13 +93,6 @@ def test_redaction_levels() -> None:
     assert [read_redaction(level) for level in levels] == levels
     with pytest.raises(ValueError, match="'all' is no redaction level: expected secrets, private"):
         read_redaction("all")
-
-
-def test_dialects() -> None:
-    """A dialect is one of four words."""
-    assert [read_dialect(text) for text in ("auto", "v1", "v2", "draft-1.0")]
-    with pytest.raises(ValueError, match=r"expected one of auto, v1, v2, draft-1\.0"):
-        read_dialect("V1")
 
 
 def test_outputs() -> None:

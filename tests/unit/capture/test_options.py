@@ -45,13 +45,10 @@ def test_a_bad_keep_does_not_stop_the_agent(
         (["--output=x=y", "agent"], {"output": "x=y"}),
         (["--output", "--name", "agent"], {"output": "--name"}),
         (["--max-size", "1k", "--grace=2", "agent"], {"max_size": 1000, "grace": 2.0}),
-        (["--keep", "7d", "--fsync", "agent"], {"keep": ("age", 604_800.0), "fsync": True}),
+        (["--keep", "7d", "--check", "agent"], {"keep": ("age", 604_800.0), "check": True}),
         (["--require-recording", "--name", "n", "agent"], {"require_recording": True, "name": "n"}),
         (["--name", "a", "--name", "b", "agent"], {"name": "b"}),
-        (
-            ["--redact", "none", "--dialect", "v2", "agent"],
-            {"redact": "none", "dialect": "v2"},
-        ),
+        (["--redact", "none", "agent"], {"redact": "none"}),
     ],
 )
 def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
@@ -64,7 +61,7 @@ def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
     [
         (["agent", "--name", "x"], ["agent", "--name", "x"]),
         (["agent", "--", "-o"], ["agent", "--", "-o"]),
-        (["--fsync", "--", "--", "agent"], ["--", "agent"]),
+        (["--check", "--", "--", "agent"], ["--", "agent"]),
         (["--", "-weird"], ["-weird"]),
         (["agent", ""], ["agent", ""]),
     ],
@@ -79,9 +76,10 @@ def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> No
 @pytest.mark.parametrize(
     "args",
     [
-        [], ["--"], [""], ["--fsync"], ["--help"], ["-h", "agent"], ["--nonsense", "agent"],
+        [], ["--"], [""], ["--check"], ["--fsync", "agent"], ["--help"], ["-h", "agent"],
+        ["--nonsense", "agent"],
         ["-o"], ["--name"], ["--name", "a/b", "agent"], ["--max-size", "lots", "agent"],
-        ["--grace", "-1", "agent"], ["--fsync=1", "agent"], ["--gra", "5", "agent"],
+        ["--grace", "-1", "agent"], ["--check=1", "agent"], ["--gra", "5", "agent"],
         ["-ox.db", "agent"], ["-", "agent"], ["--redact", "all", "agent"],
         ["--output", "x.jsonl", "agent"], ["--name=", "agent"],
     ],
@@ -107,11 +105,9 @@ def test_each_option_can_be_given_in_the_environment() -> None:
         "output": "x.db",
         "name": "n",
         "redact": "private",
-        "dialect": "v1",
         "max_size": "1k",
         "grace": "1",
         "keep": "1d",
-        "fsync": "1",
         "require_recording": "yes",
         "check": "on",
     }
@@ -122,11 +118,9 @@ def test_each_option_can_be_given_in_the_environment() -> None:
         "output": "x.db",
         "name": "n",
         "redact": "private",
-        "dialect": "v1",
         "max_size": 1000,
         "grace": 1.0,
         "keep": ("age", 86_400.0),
-        "fsync": True,
         "require_recording": True,
         "check": True,
     }
@@ -161,7 +155,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
 
 @pytest.mark.parametrize(
     ("variable", "text"),
-    [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_FSYNC", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
+    [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_CHECK", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
 )
 def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
     """As a bad argument is."""
@@ -186,5 +180,5 @@ def test_options_have_defaults() -> None:
     given = dict.fromkeys([option.attribute for option in RECORD])
     options = RecordOptions(("a", "b"), given)
     assert options.command == ["a", "b"]
-    assert (options.grace, options.redact, options.dialect) == (5.0, "secrets", "auto")
-    assert (options.fsync, options.require_recording, options.max_size) == (False, False, None)
+    assert (options.grace, options.redact) == (5.0, "secrets")
+    assert (options.require_recording, options.max_size) == (False, None)

@@ -133,7 +133,6 @@ def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of `record` too, which click does not read."""
     assert offered(monkeypatch, "record", "--redact", "") == ["secrets", "private", "none"]
-    assert offered(monkeypatch, "record", "--dialect", "d") == ["draft-1.0"]
     assert offered(monkeypatch, "inspect", "redact", "x", "--level", "p") == ["private"]
 
 

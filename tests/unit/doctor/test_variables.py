@@ -20,10 +20,10 @@ def test_usual_ones(tmp_path: Path) -> None:
     assert lines(variables(machine(tmp_path, ACP_PROXY_OFF=""))) == nothing
     found = {
         "ACP_PROXY_OFF": "0", "ACP_PROXY_KEEP": "30d", "ACP_PROXY_LIST_CWD": "x",
-        "ACP_PROXY_FSYNC": "no",
+        "ACP_PROXY_CHECK": "no",
     }  # fmt: skip
     assert lines(variables(machine(tmp_path, **found))) == [
-        "✓ ACP_PROXY_FSYNC=no, ACP_PROXY_KEEP=30d, ACP_PROXY_LIST_CWD=x, ACP_PROXY_OFF=0"
+        "✓ ACP_PROXY_CHECK=no, ACP_PROXY_KEEP=30d, ACP_PROXY_LIST_CWD=x, ACP_PROXY_OFF=0"
     ]
 
 
@@ -44,10 +44,8 @@ def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: s
                        "size (500kB, 500MB, 2GB, 2GiB); nothing is deleted"),
         ("GRACE", "x", "✗ ACP_PROXY_GRACE: 'x' is not a time: expected seconds, such as 5 or 0.5; "
                        "record does not start with it"),
-        ("FSYNC", "x", "✗ ACP_PROXY_FSYNC: 'x' is neither yes nor no; record does not start with "
+        ("CHECK", "x", "✗ ACP_PROXY_CHECK: 'x' is neither yes nor no; record does not start with "
                        "it"),
-        ("FSYNC", "1", "! ACP_PROXY_FSYNC=1: recording is slow, since every chunk is flushed to "
-                       "the disk"),
         ("FAULTS", "@agent-hangs", "! ACP_PROXY_FAULTS=@agent-hangs: every agent that is recorded "
                                    "gets the faults of this plan"),
         ("FAULT", "nope", "✗ ACP_PROXY_FAULT: --fault 'nope': kind: there is no 'nope'; did you "

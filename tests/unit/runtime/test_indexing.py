@@ -47,7 +47,7 @@ async def test_a_backlog_is_left_at_the_end(
     monkeypatch.setattr(Indexer, "step", endless_step)
     monkeypatch.setattr(indexing, "QUIET", 0.0)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Indexing(log, fsync=False).run)
+        nursery.start_soon(Indexing(log).run)
     assert len(steps) == 3
 
 
@@ -55,7 +55,7 @@ def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
     """Bytes without a newline become a frame when the recording is closed."""
     log.append(TO_AGENT, 1, LINE + b"half a l")
     log.event(CLOSE, {"reason": "the agent exited"})
-    it = Indexing(log, fsync=False)
+    it = Indexing(log)
     it.finish()
     with RecordingReader(it.path) as reader:
         frames = [(bytes(f["raw"]), f["newline"]) for f in reader.frames()]
@@ -70,7 +70,7 @@ def test_a_log_that_cannot_be_finished_in_time_stays(
     log.append(TO_AGENT, 1, LINE * 10)
     log.event(CLOSE, {"reason": "the agent exited"})
     monkeypatch.setattr(indexing, "LAST", -1.0)
-    it = Indexing(log, fsync=False)
+    it = Indexing(log)
     it.finish()
     assert (it.path.parent / "talk.db.log").exists()
     with RecordingReader(it.path) as reader:
@@ -87,7 +87,7 @@ def test_earlier_rows_are_masked_at_the_end(
     """If there is no time for it, the log stays, and the next reader masks them."""
     log.append(TO_AGENT, 1, b"it is Zq81xplKsecR7tv\n" + ENV)
     log.event(CLOSE, {"reason": "the agent exited"})
-    it, log_path = Indexing(log, fsync=False), Path(log.path)
+    it, log_path = Indexing(log), Path(log.path)
     it._open().step()  # the recorder was quiet for a while
     monkeypatch.setattr(indexing, "LAST", seconds)
     it.finish()
@@ -104,7 +104,7 @@ def test_earlier_rows_are_masked_at_the_end(
 async def test_an_open_request_is_known(log: CaptureLog) -> None:
     """Before anything is indexed, the log itself has the open requests."""
     log.append(TO_AGENT, 1, PROMPT)
-    is_open = Indexing(log, fsync=False).is_open_request
+    is_open = Indexing(log).is_open_request
     assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True
     assert await trio.to_thread.run_sync(is_open, Direction.TO_CLIENT) is False
 
@@ -122,7 +122,7 @@ def test_only_what_is_there_is_said_to_be_kept(
 ) -> None:
     """Somebody may remove database and log meanwhile."""
     log.append(TO_AGENT, 1, LINE)
-    it = Indexing(log, fsync=False)
+    it = Indexing(log)
     it._open()
     log.event(CLOSE, {"reason": "the agent exited"})
     for suffix in gone:

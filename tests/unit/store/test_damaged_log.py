@@ -211,7 +211,7 @@ def test_a_recorder_keeps_what_it_cannot_read(
     path = tmp_path / "x.db"
     log = CaptureLog.create(f"{path}.log")
     log.event(START, {"id": "1", "name": "x", "wall": 1, "origin": 1, "arg": ["a"]})
-    recorder = indexing.Indexing(log, fsync=False)
+    recorder = indexing.Indexing(log)
     for junk in (b"first", b"second"):
         log.append(TO_CLIENT, 2, line(notification("m")))
         os.write(log.fd, junk)

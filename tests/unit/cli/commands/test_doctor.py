@@ -150,7 +150,7 @@ def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
 def test_arguments_are_read_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bad value in a variable of this shell is not reported as a mistake in the settings."""
     monkeypatch.setenv("ACP_PROXY_GRACE", "x")
-    assert command.read_record(["--fsync", "-o", "a", "--", "x", "--", "y"]) == ["x", "--", "y"]
+    assert command.read_record(["--check", "-o", "a", "--", "x", "--", "y"]) == ["x", "--", "y"]
 
 
 def test_another_word_for_it_is_answered() -> None:

@@ -191,7 +191,7 @@ def test_an_agent_is_recorded_once(home: Path) -> None:
     setup(home, *words)
     path = home / JETBRAINS
     assert refusal(home, *words) == f"'OpenCode (recorded)' in {path} records this agent already"
-    path.write_bytes(path.read_bytes().replace(b'"record"', b'"record", "--fsync"'))
+    path.write_bytes(path.read_bytes().replace(b'"record"', b'"record", "--check"'))
     setup(home, *words)
     assert next(iter(value_of(path.read_bytes())["agent_servers"])) == "OpenCode (recorded) 2"
 
@@ -206,7 +206,7 @@ def test_what_was_changed_since_stays(home: Path) -> None:
     assert b"Other" in path.read_bytes()
     assert b"(recorded)" not in path.read_bytes()
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
-    path.write_bytes(path.read_bytes().replace(b'"record"', b'"record", "--fsync"'))
+    path.write_bytes(path.read_bytes().replace(b'"record"', b'"record", "--check"'))
     assert refusal(home, "zed", "--undo") == (
         f"cannot undo the change of {path}: the entry 'OpenCode (recorded)' was changed since"
     )
