@@ -203,7 +203,7 @@ def _refusal(error: click.UsageError) -> Refusal:
     command = error.ctx.command_path if error.ctx else "acp-proxy"
     text = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption):
-        if removed := instead((error.ctx and error.ctx.info_name) or "", error.option_name):
+        if removed := instead(_short_name(error.ctx), error.option_name):
             return Refusal(removed)
         near = did_you_mean(error.option_name, error.possibilities or [])
         if error.option_name == "--html":
@@ -211,6 +211,15 @@ def _refusal(error: click.UsageError) -> Refusal:
         text = f"no such option {error.option_name!r}{near}"
     see = " See" if text.endswith("?") else "; see"
     return Refusal(f"{text[:1].lower()}{text[1:]}{see} `{command} --help`")
+
+
+def _short_name(context: click.Context | None) -> str:
+    """Returns the words of a command, without ``inspect``."""
+    names: list[str] = []
+    while context is not None and context.parent is not None:
+        names.insert(0, context.info_name or "")
+        context = context.parent
+    return " ".join(name for name in names if name != "inspect")
 
 
 def recordings() -> Path:

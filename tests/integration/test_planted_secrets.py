@@ -219,8 +219,6 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
     yield inspect, "secrets", path
     yield inspect, "secrets", path, "--json"
     yield inspect, "secrets", path, "--check"
-    yield "faults", "explain", "--fault", "duplicate where=kind:response", "-", path
-    yield "faults", "explain", "--json", "--fault", "duplicate where=kind:response", "-", path
 
 
 OTHER_FORMS = (("log", "--json"), ("log", "--no-fold"), *(("--seq", n) for n in "123"))
@@ -324,7 +322,7 @@ def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
     made = conversation("unstable", large=0, hidden=9)
     rules = [word for rule in FAULTS for word in ("--fault", rule)]
     recorded = record(made, "--redact", level, "--seed", "1", *rules).end()
-    chosen = ("show", "log", "export", "explain")
+    chosen = ("show", "log", "export")
     assert everything(recorded, chosen=chosen) == []
     assert level == "none" or recorded.stored() == []
 

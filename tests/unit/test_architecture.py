@@ -70,7 +70,6 @@ TESTED_BY = {
     "engine/client/send*": "playbooks/test_verify_order.py",
     "engine/client/*": "playbooks/test_verify_divergences.py",
     "faults/kinds/*": "playbooks/test_fault_kinds.py",
-    "faults/dry_run": "unit/faults/test_ready_plans.py",
     "faults/manual": "unit/faults/test_faults_docs.py",
     "faults/*": "unit/faults/test_plan.py",
     "clients/*": "property/test_settings.py",

@@ -98,7 +98,7 @@ INSPECT = [
     ("0", ("rename", "again.db", "renamed")),
     ("0", ("prune", "--older-than", "999d", "--dry-run")),
     ("0", ("faults", "list")),
-    ("0", ("faults", "explain", "@crash-mid-frame", "tour")),
+    ("0", ("faults", "explain", "@crash-mid-frame")),
     ("0", ("--version",)),
     ("0", ("--help",)),
     ("0", ()),

@@ -84,7 +84,6 @@ def test_a_gate_names_what_it_checks() -> None:
         (["log", "tour", "kind:eror"], "did you mean error?"),
         (["faults", "list", "latncy"], "did you mean latency?"),
         (["faults", "explain", "@late-update"], "did you mean late-updates?"),
-        (["faults", "explain", "@late-updates", "tuor"], "did you mean tour?"),
     ],
 )
 def test_a_slip_is_answered_with_the_nearest_word(arguments: list[str], near: str) -> None:

@@ -29,7 +29,6 @@ COMMANDS = (
     ("inspect", "search", "needle", "bad"),
     ("inspect", "diff", "bad", "good"),
     ("inspect", "prune", "--larger-than", "0kB", "--noted", "--dry-run"),
-    ("faults", "explain", "plan.toml", "bad"),
 )
 
 

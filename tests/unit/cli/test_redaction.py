@@ -21,7 +21,6 @@ COMMANDS = (
     ("inspect", "check"),
     ("inspect", "export"),
     ("inspect", "search", "e"),
-    ("faults", "explain", "--fault", "drop where=kind:response", "-"),
 )
 
 

@@ -74,12 +74,10 @@ def test_the_example_of_explain_is_its_output() -> None:
     """The command on the page prints the lines on the page."""
     from tests.commands import run
 
-    text = section(PAGE, "What would it do")
+    text = section(PAGE, "What a plan does")
     (block,) = re.findall(r"^```\n\$ acp-proxy (.*?)^```", text, re.MULTILINE | re.DOTALL)
     command, *lines = block.splitlines()
-    *words, recording = command.split()
-    said = run(*words, Path(__file__).parents[3] / recording).stdout
-    assert said.startswith("\n".join(lines[:-1]))
+    assert run(*command.split()).stdout.splitlines() == lines
 
 
 def test_the_kind_of_the_how_to_works(monkeypatch: pytest.MonkeyPatch) -> None:

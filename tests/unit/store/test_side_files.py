@@ -200,7 +200,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "read the note": ("inspect", "note", "{path}"),
     "rename": ("inspect", "rename", "--keep-file", "{path}", "other"),
     "prune": ("inspect", "prune", "--older-than", "1s", "--dry-run", "{directory}"),
-    "explain faults": ("faults", "explain", "@slow-agent", "{path}"),
 }
 
 
