@@ -48,7 +48,7 @@ class NewerRecording(UnreadableRecording):
 
 
 class CannotAnnotate(AcpProxyError):
-    """Raised when the note or name of a recording cannot be changed, or cannot be changed yet."""
+    """Raised when the note of a recording cannot be changed, or cannot be changed yet."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"cannot change {path}: {reason}")

@@ -1,6 +1,6 @@
-"""Edits the note and the name of a recording.
+"""Edits the note of a recording.
 
-A recording that runs can be annotated: the recorder never writes either column again, and a lock is
+A recording that runs can be annotated: the recorder never writes the column again, and a lock is
 held for one statement. The time of the file's last change, by which it is pruned, stays.
 """
 
@@ -12,17 +12,15 @@ import tempfile
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from attrs import evolve
 
-from acp_proxy.capture.files import DAMAGED_SUFFIX, LOG_SUFFIX, SQLITE_SUFFIXES
+from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import CannotAnnotate
 from acp_proxy.plain_files import reason
-from acp_proxy.store import damaged_log, database
+from acp_proxy.store import database
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import check_tables
-from acp_proxy.store.side_files import JOURNAL, WAL
 from acp_proxy.store.text_import import header_of, is_text_form
 from acp_proxy.text_form.header import write_header
 from acp_proxy.text_form.reader import is_remark
@@ -40,65 +38,14 @@ def set_note(path: Path, note: str | None) -> None:
     Raises:
         CannotAnnotate, UnreadableRecording: it cannot be written, or not now.
     """
-    _edit(path, "note", note)
-
-
-def rename(path: Path, name: str, *, moves: bool) -> Path:
-    """Gives a recording a name, and its file too; returns its path.
-
-    Args:
-        path: of the recording, which has ended if its file is to be renamed.
-        name: a name that a file can have.
-        moves: whether to rename the file.
-
-    Raises:
-        CannotAnnotate, UnreadableRecording: as `set_note`; or the name is taken.
-    """
-    target = path.with_name(f"{name}{path.suffix}") if moves else path
-    if target != path:
-        _make_sure_is_free(target)
-    _edit(path, "name", name)
-    if target == path:
-        return path
-    # What a program that has the file open keeps beside it would be lost under the new name.
-    beside = [f"{path.name}{suffix}" for suffix in (LOG_SUFFIX, WAL, JOURNAL)]
-    if found := [name for name in beside if os.path.lexists(path.with_name(name))]:
-        verb = "is" if len(found) == 1 else "are"
-        raise CannotAnnotate(
-            path,
-            f"only its name was changed: {' and '.join(found)} {verb} beside it, so another program"
-            " may have it open",
-        )
-    try:
-        os.link(path, target)  # unlike a rename it never replaces anything
-    except OSError as e:
-        raise CannotAnnotate(path, f"only its name was changed: {reason(e)}") from None
-    path.unlink()
-    for file in damaged_log.files(path):
-        beside_target = target.with_name(f"{target.name}{file.name.removeprefix(path.name)}")
-        with contextlib.suppress(OSError):
-            os.link(file, beside_target)
-            file.unlink()
-    return target
-
-
-def _make_sure_is_free(target: Path) -> None:
-    sides = (f".db{suffix}" for suffix in (LOG_SUFFIX, DAMAGED_SUFFIX, *SQLITE_SUFFIXES))
-    for suffix in (".db", ".jsonl", *sides):
-        taken = target.with_suffix("").with_name(f"{target.stem}{suffix}")
-        if os.path.lexists(taken):
-            raise CannotAnnotate(target, "a recording with that name exists")
-
-
-def _edit(path: Path, column: str, value: str | None) -> None:
     with _times_kept(path), _errors_named(path):
         if is_text_form(path):
-            _edit_header(path, column, value)
+            _edit_header(path, note)
         else:
-            _edit_row(path, column, value)
+            _edit_row(path, note)
 
 
-def _edit_row(path: Path, column: str, value: str | None) -> None:
+def _edit_row(path: Path, note: str | None) -> None:
     with RecordingReader(
         path, unredacted=True
     ) as reader:  # which finishes what a dead recorder left
@@ -108,18 +55,16 @@ def _edit_row(path: Path, column: str, value: str | None) -> None:
     with contextlib.closing(database.open_for_writing(path, timeout=_PATIENCE_S)) as connection:
         database.allow_interrupts(connection)
         check_tables(connection)
-        if column == "note":
-            database.migrate(connection)
+        database.migrate(connection)
         with connection:
-            update = f"UPDATE recording SET {column} = ? WHERE id = ?"
-            if not connection.execute(update, (value, known)).rowcount:
+            update = "UPDATE recording SET note = ? WHERE id = ?"
+            if not connection.execute(update, (note, known)).rowcount:
                 raise CannotAnnotate(path, "its recorder has only just begun; try again")
 
 
-def _edit_header(path: Path, column: str, value: str | None) -> None:
+def _edit_header(path: Path, note: str | None) -> None:
     """Writes the text with another header to a new file, which replaces the old one."""
-    changes: dict[str, Any] = {column: value}
-    header = write_header(evolve(header_of(path), **changes))
+    header = write_header(evolve(header_of(path), note=note))
     fd, made = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
     try:
         with open(fd, "wb") as target, path.open("rb") as source:  # noqa: PTH123  a descriptor

@@ -95,7 +95,6 @@ INSPECT = [
     ("0", ("redact", "hello", "-o", "less.jsonl", "--level", "private")),
     ("0", ("upgrade", "hello", "-o", "upgraded.db")),
     ("0", ("note", "again.db", "a note")),
-    ("0", ("rename", "again.db", "renamed")),
     ("0", ("prune", "--older-than", "999d", "--dry-run")),
     ("0", ("faults", "list")),
     ("0", ("faults", "explain", "@crash-mid-frame")),

@@ -51,7 +51,7 @@ def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPa
     every = ["latest", "help", "hello", "broken", "mine.jsonl"]
     assert offered(monkeypatch, "inspect", "note", "") == every
     assert offered(monkeypatch, "inspect", "note", "hel") == ["help", "hello"]
-    assert offered(monkeypatch, "inspect", "rename", "l") == ["latest"]
+    assert offered(monkeypatch, "inspect", "note", "l") == ["latest"]
 
 
 def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def test_help_and_mistakes_name_what_was_typed() -> None:
     assert complaint("log", "--lin", "3") == (
         "no such option '--lin'; did you mean --lines? See `acp-proxy log --help`"
     )
-    assert complaint("rename") == "missing argument 'REC'; see `acp-proxy rename --help`"
+    assert complaint("note") == "missing argument 'REC'; see `acp-proxy note --help`"
 
 
 def test_the_help_of_the_root_lists_them_in_short() -> None:
@@ -57,7 +57,7 @@ def test_what_only_reads_takes_the_latest(word: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["note"], ["rename"], ["redact", "-o", "x.db"], ["import"], ["replay"], ["verify"]],
+    [["note"], ["redact", "-o", "x.db"], ["import"], ["replay"], ["verify"]],
 )
 def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
     """Nothing happens to a recording that nobody named."""

@@ -40,7 +40,7 @@ def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]:
 
 @pytest.mark.parametrize(
     "command",
-    [["log"], ["show"], ["stats"], ["note"], ["rename", "x"], ["export"], ["search", "x"]],
+    [["log"], ["show"], ["stats"], ["note"], ["export"], ["search", "x"]],
     ids=lambda words: words[0],
 )
 def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[str]) -> None:

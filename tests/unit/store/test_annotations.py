@@ -1,17 +1,16 @@
-"""Notes and names: written into any recording, by whoever may, without disturbing its recorder."""
+"""Notes: written into any recording, by whoever may, without disturbing its recorder."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
 
 from acp_proxy.errors import CannotAnnotate, UnreadableRecording
-from acp_proxy.store.annotations import rename, set_note
+from acp_proxy.store.annotations import set_note
 from acp_proxy.store.database import open_readonly
 from acp_proxy.store.directory import read_id_and_note
 from acp_proxy.store.reader import RecordingReader
@@ -96,23 +95,22 @@ def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> None:
-    """Note and name stay whatever the recorder writes later, and are seen at once."""
+    """It stays whatever the recorder writes later, and is seen at once."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
         set_note(recorder.path, "words")
-        rename(recorder.path, "other", moves=False)
         write_conversation(recorder)
         for _ in range(2):
             with RecordingReader(recorder.path) as reader:
                 found = reader.recording
-                assert (found.note, found.name, found.exit_code) == ("words", "other", 3)
+                assert (found.note, found.exit_code) == ("words", 3)
             recorder.index()
         recorder.close()
         recorder.finish()
     with RecordingReader(recorder.path) as reader:
         found = reader.recording
-        assert (found.note, found.name, found.state) == ("words", "other", "complete")
+        assert (found.note, found.state) == ("words", "complete")
 
 
 def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
@@ -159,70 +157,12 @@ def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
     path.write_bytes(b"".join([b"# a remark\n", *lines]))
     path.chmod(0o640)
     set_note(path, "words")
-    rename(path, "other", moves=False)
     with RecordingReader(path) as reader:
-        assert (reader.recording.note, reader.recording.name) == ("words", "other")
+        assert reader.recording.note == "words"
     assert read_id_and_note(path) == ("c0ffee000001", "words")
     written = path.read_bytes().splitlines(keepends=True)
     assert written[0] == b"# a remark\n"
     assert written[2:] == lines[1:]
     assert path.stat().st_mode & 0o777 == 0o640
     set_note(path, None)
-    rename(path, "x", moves=False)
     assert path.read_bytes().splitlines(keepends=True)[1:] == lines
-
-
-def test_renaming_moves_the_file(tmp_path: Path) -> None:
-    """The file gets the name as well, with the suffix that it had."""
-    path = record_conversation(tmp_path / "x.db")
-    with RecordingReader(path) as reader:
-        (tmp_path / "z.jsonl").write_bytes(b"".join(write_text_form(reader)))
-    assert rename(path, "v1.2", moves=True) == tmp_path / "v1.2.db"
-    assert rename(tmp_path / "z.jsonl", "w", moves=True) == tmp_path / "w.jsonl"
-    assert {entry.name for entry in tmp_path.iterdir()} == {"v1.2.db", "w.jsonl"}
-    with RecordingReader(tmp_path / "v1.2.db") as reader:
-        assert reader.recording.name == "v1.2"
-
-
-@pytest.mark.parametrize("taken", ["y.db", "y.db.log", "y.db-journal", "y.jsonl"])
-def test_renaming_replaces_nothing(tmp_path: Path, taken: str) -> None:
-    """If the name is taken, nothing is changed."""
-    path = record_conversation(tmp_path / "x.db")
-    (tmp_path / taken).write_text("precious")
-    with pytest.raises(CannotAnnotate, match="a recording with that name exists"):
-        rename(path, "y", moves=True)
-    assert (tmp_path / taken).read_text() == "precious"
-    with RecordingReader(path) as reader:
-        assert reader.recording.name == "x"
-
-
-def test_renaming_to_the_files_own_name_moves_nothing(tmp_path: Path) -> None:
-    """If the file has the name already, only the name is changed."""
-    path = record_conversation(tmp_path / "x.db", name="given")
-    assert rename(path, "x", moves=True) == path
-    with RecordingReader(path) as reader:
-        assert reader.recording.name == "x"
-
-
-def test_a_file_that_another_program_has_open_is_kept(tmp_path: Path) -> None:
-    """While a write-ahead log is beside it, a database is not moved away from it."""
-    path = record_conversation(tmp_path / "x.db")
-    shutil.copy(path, tmp_path / "copy")
-    with contextlib.closing(sqlite3.connect(path)) as other:
-        other.execute("PRAGMA journal_mode=WAL")
-        other.execute("UPDATE recording SET parent = 'p'")
-        other.commit()
-        with pytest.raises(CannotAnnotate, match=r"name was changed: x\.db-wal is beside it"):
-            rename(path, "y", moves=True)
-    assert path.exists()
-
-
-def test_an_empty_file_beside_a_recording_is_named(tmp_path: Path) -> None:
-    """No program needs to have the recording open: the files are named, and not touched."""
-    path = record_conversation(tmp_path / "x.db")
-    planted = tmp_path / "x.db-wal"
-    planted.touch()
-    with pytest.raises(CannotAnnotate, match=r": x\.db-wal is beside it, so another program may"):
-        rename(path, "y", moves=True)
-    assert path.exists()
-    assert planted.exists()

@@ -11,7 +11,7 @@ import pytest
 
 from acp_proxy.errors import DamagedRecording
 from acp_proxy.store import database
-from acp_proxy.store.annotations import rename, set_note
+from acp_proxy.store.annotations import set_note
 from acp_proxy.store.directory import read_id_and_note
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import TABLES, check_tables
@@ -79,14 +79,12 @@ def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trigger", TRIGGERS)
 def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
-    """A note and a name are refused where writing them would do something else as well."""
+    """A note is refused where writing it would do something else as well."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"CREATE TRIGGER t {TRIGGERS[trigger]}")
     before = path.read_bytes()
     with pytest.raises(DamagedRecording, match="t is a trigger"):
         set_note(path, "mine")
-    with pytest.raises(DamagedRecording, match="t is a trigger"):
-        rename(path, "other", moves=False)
     assert path.read_bytes() == before
 
 

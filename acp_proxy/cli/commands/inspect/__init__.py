@@ -23,8 +23,7 @@ _COMMANDS = {
     "import": "import_:import_",
     "upgrade": "upgrade:upgrade",
     "search": "search:search",
-    "note": "annotate:note",
-    "rename": "annotate:rename",
+    "note": "note:note",
     "prune": "prune:prune",
 }
 INSPECT = {word: f"{__name__}.{place}" for word, place in _COMMANDS.items()}

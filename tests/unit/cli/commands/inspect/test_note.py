@@ -1,4 +1,4 @@
-"""``inspect note`` and ``inspect rename``: a person's own words for a recording."""
+"""``inspect note``: a person's own words for a recording."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.commands import complaint, run
-from tests.log_writer import LogWriter, handshake, record_conversation
+from tests.log_writer import record_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,11 +23,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory.mkdir()
     record_conversation(directory / "run.db", id="abcdef1")
     return directory
-
-
-def names(directory: Path) -> list[str]:
-    """Returns the names of the files of a directory."""
-    return sorted(entry.name for entry in directory.iterdir())
 
 
 def test_a_note_is_written_read_and_cleared(home: Path) -> None:
@@ -72,63 +67,6 @@ def test_a_secret_in_a_note_is_masked(home: Path) -> None:
 def test_wrong_use_of_note_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
     """Wrong use is refused, and nothing is written."""
     assert complaint("inspect", "note", *arguments, home=home).startswith(answer)
-
-
-def test_a_recording_of_the_directory_gets_another_name_and_file(home: Path) -> None:
-    """It is found by its new name afterwards, and not by the old one."""
-    result = run("inspect", "rename", "run", "login", home=home)
-    assert result.output == f"run is now login: {home}/login.db\n"
-    assert names(home) == ["login.db"]
-    assert run("inspect", "show", "login", home=home).stdout.startswith("login ")
-    assert run("inspect", "show", "run", home=home).exit_code == 2
-
-
-def test_the_file_can_be_kept(home: Path) -> None:
-    """With --keep-file only the name in the recording changes."""
-    result = run("inspect", "rename", "run", "login", "--keep-file", home=home)
-    assert result.output == f"run is now login: {home}/run.db\n"
-    assert names(home) == ["run.db"]
-
-
-def test_a_recording_elsewhere_keeps_its_file(home: Path, tmp_path: Path) -> None:
-    """A file outside of the recordings directory is not moved."""
-    path = record_conversation(tmp_path / "mine.db")
-    result = run("inspect", "rename", path, "login", home=home)
-    assert result.output == f"mine is now login: {path}\n"
-
-
-def test_a_running_recording_keeps_its_file(home: Path) -> None:
-    """The name changes at once; a line reports that the file does not."""
-    with LogWriter(home / "live.db") as recorder:
-        handshake(recorder)
-        recorder.index()
-        result = run("inspect", "rename", "live", "other", home=home)
-        assert result.stdout == f"live is now other: {recorder.path}\n"
-        assert result.stderr == f"acp-proxy: {recorder.path} stays while its recorder runs\n"
-        assert run("inspect", "show", "other", home=home).exit_code == 0
-
-
-def test_a_name_that_is_taken_is_refused(home: Path) -> None:
-    """Nothing is replaced."""
-    record_conversation(home / "login.db")
-    answer = complaint("inspect", "rename", "run", "login", home=home)
-    assert answer == f"cannot change {home}/login.db: a recording with that name exists"
-
-
-@pytest.mark.parametrize(
-    "name", ["", "a/b", ".hidden", "latest", "a\nb", "a\x1b[31m", "a\udcff", "x" * 300]
-)
-def test_an_impossible_file_name_is_refused(home: Path, name: str) -> None:
-    """The names are those of `record --name`."""
-    assert "cannot be a name" in complaint("inspect", "rename", "run", name, home=home)
-    assert names(home) == ["run.db"]
-
-
-def test_a_recording_name_stays_on_one_line(home: Path) -> None:
-    """A name that another program has written may contain line ends."""
-    record_conversation(home / "odd.db", id="dddd", name="a\nb\x1b[31m")
-    result = run("inspect", "rename", "odd", "even", home=home)
-    assert result.stdout == f"a\\nb\\x1b[31m is now even: {home}/even.db\n"
 
 
 def test_a_note_is_utf8(home: Path) -> None:

@@ -1,13 +1,13 @@
-"""``acp-proxy inspect note`` and ``rename``: a note in a recording, and another name for it."""
+"""``acp-proxy inspect note``: a person's own words in a recording."""
 
 import click
 
-from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.cli.options import recording_argument, recording_name
+from acp_proxy.cli.group import Refusal
+from acp_proxy.cli.options import recording_argument
 from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option, without_secrets
 from acp_proxy.cli.render.output import say, warn
-from acp_proxy.store import annotations
+from acp_proxy.store.annotations import set_note
 from acp_proxy.store.reader import RecordingReader
 
 
@@ -45,7 +45,7 @@ def note(rec: str, text: str | None, clear: bool) -> None:
         masked = None if text is None else without_secrets(text)
         if masked != text:
             warn("the note had a secret in it, which is masked; --unredacted keeps it")
-        annotations.set_note(path, masked)
+        set_note(path, masked)
         return
     with RecordingReader(path, unredacted=is_unredacted()) as reader:
         words = reader.recording.note
@@ -54,32 +54,3 @@ def note(rec: str, text: str | None, clear: bool) -> None:
             say(line)
     else:
         warn(f"{path} has no note")
-
-
-@click.command(
-    short_help="Give a recording another name.",
-    epilog="""\b
-    Examples:
-      acp-proxy inspect rename latest login-hangs
-          from now on it is `login-hangs`, and its file login-hangs.db
-      acp-proxy inspect rename 3fa9 login-hangs --keep-file
-          only the name in it; the file stays as it is called
-    """,
-)
-@recording_argument
-@click.argument("name", callback=recording_name)
-@click.option("--keep-file", is_flag=True, help="Do not rename the file.")
-def rename(rec: str, name: str, keep_file: bool) -> None:
-    """Give a recording another name.
-
-    The file of a recording in the recordings directory is renamed as well, so that the name finds
-    it; nothing is ever replaced. While the recorder runs, and elsewhere, the file stays.
-    """
-    path = find_recording(rec)
-    with RecordingReader(path, unredacted=True) as reader:
-        before, live = reader.recording.name, reader.live
-    at_home = path.absolute().parent == recordings()
-    moved = annotations.rename(path, name, moves=at_home and not live and not keep_file)
-    say(f"{before} is now {name}: {moved}")
-    if live and not keep_file:
-        warn(f"{path} stays while its recorder runs")
