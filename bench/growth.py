@@ -69,7 +69,7 @@ COMMANDS: dict[str, list[str]] = {
     "export": ["export", "{db}"],
     "export mermaid": ["export", "--format", "mermaid", "{db}"],
     "export pytest": ["export", "--format", "pytest", "{db}", "-o", "{new}"],
-    "redact": ["redact", "{db}", "-o", "{new}.db"],
+    "export --level": ["export", "{db}", "-o", "{new}.db", "--level", "secrets"],
     REPLAY: ["replay", "{db}", "--stall-timeout", "5"],
     "verify": [
         "verify", "{db}", "--stall-timeout", "5", "-o", "{new}.db", "--",

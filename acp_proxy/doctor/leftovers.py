@@ -24,9 +24,7 @@ _RECENT_S = 60.0
 _MOST = 3
 """The most files of one kind that are named in a result."""
 _DAMAGED = re.compile(rf"\.db{re.escape(DAMAGED_SUFFIX)}(-\d+)?$")
-_PARTIAL = re.compile(
-    r"\.[a-z0-9_]{8}\.(import|upgrade)(-journal|-wal|-shm)?|\..+\.(db|jsonl)\.[a-z0-9_]{8}"
-)
+_PARTIAL = re.compile(r"\.[a-z0-9_]{8}\.import(-journal|-wal|-shm)?|\..+\.(db|jsonl)\.[a-z0-9_]{8}")
 _PARTIAL_SETTINGS = re.compile(r"\.acp-proxy-[a-z0-9_]{8}")
 
 

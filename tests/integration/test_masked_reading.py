@@ -67,7 +67,7 @@ def assert_same(plain: Any, masked: Any, pairs: dict[str, str]) -> None:
 def test_a_conversation_reads_as_before(tmp_path: Path, path: Path) -> None:
     """All commands print the same for a copy in which secrets are masked."""
     copy = tmp_path / "masked.db"
-    assert run("inspect", "redact", path, "-o", copy).exit_code == 0
+    assert run("inspect", "export", path, "-o", copy).exit_code == 0
     pairs: dict[str, str] = {}
     for command in COMMANDS:
         plain, masked = lines(command, path, "--unredacted"), lines(command, copy)
@@ -77,7 +77,7 @@ def test_a_conversation_reads_as_before(tmp_path: Path, path: Path) -> None:
 def test_planted_secrets_are_all_that_differs(tmp_path: Path) -> None:
     """A masked copy of a recording with secrets differs in markers only; each secret has one."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "masked.db"
-    assert run("inspect", "redact", path, "-o", copy).exit_code == 0
+    assert run("inspect", "export", path, "-o", copy).exit_code == 0
     pairs: dict[str, str] = {}
     for command in COMMANDS:
         plain, masked = lines(command, path, "--unredacted"), lines(command, copy)

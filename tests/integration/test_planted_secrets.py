@@ -214,8 +214,8 @@ def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
     yield inspect, "export", path
     yield inspect, "export", path, "--format", "raw"
     yield inspect, "export", path, "--format", "pytest", "-o", out / "test_x.py"
-    yield inspect, "redact", path, "-o", out / "copy.db"
-    yield inspect, "redact", path, "-o", out / "copy.jsonl"
+    yield inspect, "export", path, "-o", out / "copy.db"
+    yield inspect, "export", path, "-o", out / "copy.jsonl", "--level", "secrets"
     yield inspect, "secrets", path
     yield inspect, "secrets", path, "--json"
     yield inspect, "secrets", path, "--check"

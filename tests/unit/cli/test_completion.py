@@ -133,7 +133,7 @@ def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of `record` too, which click does not read."""
     assert offered(monkeypatch, "record", "--redact", "") == ["secrets", "private", "none"]
-    assert offered(monkeypatch, "inspect", "redact", "x", "--level", "p") == ["private"]
+    assert offered(monkeypatch, "inspect", "export", "x", "--level", "p") == ["private"]
 
 
 def test_a_command_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:

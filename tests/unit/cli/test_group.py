@@ -57,7 +57,7 @@ def test_what_only_reads_takes_the_latest(word: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["note"], ["redact", "-o", "x.db"], ["import"], ["replay"], ["verify"]],
+    [["note"], ["import"], ["replay"], ["verify"]],
 )
 def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
     """Nothing happens to a recording that nobody named."""

@@ -310,7 +310,7 @@ def test_copies_have_the_origin_of_their_recording(tmp_path: Path) -> None:
     """A masked copy, a bundle, a test that is made of it, and the values for scripts."""
     origin = log_of("zed", "times", "ending", skipped=2)
     path = text_form(tmp_path / "roof.jsonl", origin)
-    run("inspect", "redact", path, "-o", tmp_path / "masked.db", "--level", "private")
+    run("inspect", "export", path, "-o", tmp_path / "masked.db", "--level", "private")
     run("inspect", "bundle", path, "-o", tmp_path / "roof.zip")
     run("inspect", "export", path, "--format", "pytest", "--turn", "1", "-o", tmp_path / "tests")
     with ZipFile(tmp_path / "roof.zip") as bundle:

@@ -66,7 +66,8 @@ def bundle(rec: str, output: Path, level: str, force: bool) -> None:
 
     It has the recording as text (recording.jsonl), a page for a browser (report.html), the
     conversation as Markdown (transcript.md), the summary (show.txt), and the versions of all that
-    took part (versions.txt). Secrets are masked in all of them, as `inspect redact` does.
+    took part (versions.txt). Secrets are masked in all of them, also where the
+    recording was masked when it was made.
 
     No masking finds everything: read the files before you share them.
     """

@@ -5,6 +5,12 @@ from pathlib import Path
 
 import click
 
+from acp_proxy.cli.commands.inspect.masked_copy import (
+    CopyMasking,
+    check_database,
+    masking_options,
+    write_database,
+)
 from acp_proxy.cli.commands.inspect.pytest_export import Turns, export_test, turns_type
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import (
@@ -42,6 +48,12 @@ _STREAMS = {
       acp-proxy inspect export latest -o hello.jsonl
           the whole recording as text, for a pull request; `inspect import`
           makes a database of it again
+      acp-proxy inspect export latest -o bug.db --level private
+          a copy to share: a database without secrets, prompts and contents of
+          files
+      acp-proxy inspect export latest -o bug.jsonl --path '/params/cwd' \\
+          --pattern 'ACME-[0-9]+'
+          and without what only you know to be secret
       acp-proxy inspect export latest | grep session/prompt
           to standard output, a line per frame
       acp-proxy inspect export latest 'turn:1 not kind:stderr' -o turn.jsonl
@@ -73,9 +85,13 @@ _STREAMS = {
 @number_option("--max", text="With --format mermaid: the most arrows and notes.  [default: 200]")
 @click.option("--dir", type=click.Choice(list(_STREAMS)), help="Only one stream.")
 @file_option(
-    "-o", "--output", text="Where to write, in place of standard output. The file must not exist."
+    "-o",
+    "--output",
+    text="Where to write, in place of standard output. The file must not exist."
+    " If it ends in .db, it is a database.",
 )
 @click.option("--force", is_flag=True, help="Replace the file that --output names.")
+@masking_options
 @unredacted_option
 def export(
     rec: str,
@@ -86,13 +102,14 @@ def export(
     dir: str | None,  # noqa: A002
     output: Path | None,
     force: bool,
+    masking: CopyMasking,
 ) -> None:
     """Write a recording in another form.
 
     jsonl, the default, is the text form: one line of JSON for each frame and event, with the time
     since the line before. It holds all that the recording holds, can be read and compared in a
     review, and is itself a recording: every command takes it, by its path or as `-` on standard
-    input.
+    input. A FILE that ends in .db is the same as a database, with all the views of today.
 
     raw is what passed: the bytes of the lines and what ended them, without times. Say which stream
     with --dir, or the streams follow each other as they came.
@@ -110,9 +127,12 @@ def export(
     FILTER chooses frames and events, as in `inspect log`. The file that -o makes is readable by
     its owner alone, and appears when it is whole.
 
-    Secrets are masked, unless --unredacted is given; prompts and contents of files are not, see
-    `inspect redact`.
+    Secrets are masked, unless --unredacted is given. With --level, --path or --pattern a recording
+    that was masked when it was made is searched again, and prompts and contents of files can be
+    masked, too. No masking finds everything: read a copy before you share it.
     """
+    if masking.is_given and format != "jsonl":
+        raise Refusal(f"expected --format jsonl with --level, --path or --pattern, got {format}")
     if format == "pytest":
         if output is None or str(output) == "-":
             raise Refusal("expected -o DIR with --format pytest, which writes several files")
@@ -128,7 +148,10 @@ def export(
         raise Refusal("expected --format mermaid with --max")
     words, stream = " ".join(filter_words), _STREAMS.get(dir or "", "")
     parse(words, UNREAD)
-    with open_recording(rec) as reader:
+    database = output if format == "jsonl" and output and output.suffix == ".db" else None
+    if database is not None:
+        check_database(database, force=force)
+    with masking.opened(rec) as reader:
         if format == "perfetto" and not reader.recording.has_durations:
             raise Refusal(f"a trace needs times; {why_no_times(reader.recording)}")
         wanted = [chosen_in(reader, words)] if words else []
@@ -137,6 +160,10 @@ def export(
         words = f"{words} {stream}".strip()
         if words and next(reader.rows(chosen), None) is None:
             warn(why_nothing(reader, words))
+        if database is not None:
+            write_database(reader, chosen, database, force=force)
+            masking.report(reader, database)
+            return
         match format:
             case "raw":
                 parts = _raw(reader, chosen)
@@ -151,6 +178,7 @@ def export(
             Writer().all(parts)
         else:
             write_files({output: parts}, force=force)
+            masking.report(reader, output)
 
 
 def _raw(reader: RecordingReader, chosen: Filter) -> Iterator[bytes]:

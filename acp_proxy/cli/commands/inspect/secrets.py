@@ -47,7 +47,8 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
 
     Each value has a marker, such as [redacted:token:1f0c9a3e], which is the same wherever the value
     occurs in that recording. A value is masked in the file, or the file holds it and it is masked
-    in what acp-proxy prints. `inspect redact` makes a copy that does not hold it.
+    in what acp-proxy prints. `inspect export --level secrets` makes a copy that
+    does not hold it.
     """
     if check and not recs:
         raise Refusal("expected the recordings to check with --check")
@@ -78,7 +79,8 @@ def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
         verb = "is" if held == 1 else "are"
         warn(
             f"{path} holds {counted(held, 'secret')} that {verb} not masked;"
-            f" `acp-proxy inspect redact {_quoted(path)} -o FILE` makes a masked copy"
+            f" `acp-proxy inspect export {_quoted(path)} -o FILE --level secrets` makes a masked"
+            " copy"
         )
     return bool(held)
 

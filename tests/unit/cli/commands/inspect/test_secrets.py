@@ -36,12 +36,12 @@ def test_the_gate_fails_for_a_file_with_secrets(tmp_path: Path) -> None:
     """It names the file and what to do; files without secrets pass, in either form."""
     bad, good = record_planted(tmp_path / "bad.db"), record_conversation(tmp_path / "good.db")
     masked = tmp_path / "masked.jsonl"
-    assert run("inspect", "redact", bad, "-o", masked).exit_code == 0
+    assert run("inspect", "export", bad, "-o", masked).exit_code == 0
     found = run("inspect", "secrets", "--check", bad, good, masked)
     assert found.exit_code == 1
     assert found.stdout == ""
     assert found.stderr.count("\n") == 1
-    assert f"inspect redact {bad} -o FILE" in found.stderr
+    assert f"inspect export {bad} -o FILE --level secrets" in found.stderr
     assert run("inspect", "secrets", "--check", good, masked).exit_code == 0
     assert run("inspect", "secrets", good).stdout == "no secret was found, and none is masked\n"
     assert run("inspect", "secrets", masked).stdout.endswith("the file itself holds none\n")
@@ -57,7 +57,7 @@ def test_the_gate_finds_what_others_may_show(
     monkeypatch.setattr("acp_proxy.cli.recordings.read_stdin", lambda: io.BytesIO(text))
     found = run("inspect", "secrets", "--check", "-")
     assert found.exit_code == 1
-    assert "inspect redact - -o FILE" in found.stderr
+    assert "inspect export - -o FILE" in found.stderr
 
 
 def test_what_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
@@ -76,5 +76,5 @@ def test_what_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
 def test_a_private_recording_says_so(tmp_path: Path) -> None:
     """The last line says that private text has no markers."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "copy.db"
-    run("inspect", "redact", path, "-o", copy, "--level", "private")
+    run("inspect", "export", path, "-o", copy, "--level", "private")
     assert run("inspect", "secrets", copy).stdout.endswith("files are masked as well\n")
