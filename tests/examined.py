@@ -10,6 +10,7 @@ from attrs import evolve
 
 from acp_proxy import __version__
 from acp_proxy.cli.commands.doctor import read_record
+from acp_proxy.cli.removed import of_variable
 from acp_proxy.clients.machine import Machine
 from acp_proxy.doctor.context import DoctorContext
 from acp_proxy.doctor.programs import VersionAnswer
@@ -51,6 +52,7 @@ def machine(home: Path, ask: Any = healthy, **environ: str) -> DoctorContext:
         recordings=recordings,
         read_record=read_record,
         commands=frozenset({"list", "replay", "faults"}),
+        removed=of_variable,
         now=time.time() + 3600,
         monotonic_ns=ORIGIN_NS + 10**10,
         ask=ask,

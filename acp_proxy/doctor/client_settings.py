@@ -213,6 +213,8 @@ class _Entry:
                 yield self._error("ACP_PROXY_OFF switches recording off", "remove the variable")
             elif complaint(name, value):
                 yield self._error(f"the value of {name} cannot be understood")
+            elif self._context.removed(name, value):
+                yield self._warning(f"its {name} is of an option that was removed")
             elif name == "ACP_PROXY_RECORDINGS" and value != str(self._context.recordings):
                 yield self._warning("its ACP_PROXY_RECORDINGS is another directory than yours")
 

@@ -26,6 +26,8 @@ class DoctorContext:
     """Returns the agent's command in ``record`` arguments; raises ValueError if they are wrong."""
     commands: Collection[str]
     """The names of the commands, whose options can be set by variables."""
+    removed: Callable[[str, str], str | None]
+    """Returns what serves in place of a removed option, by its variable; None for all others."""
     now: float
     """The time of the checks, in seconds since 1970."""
     monotonic_ns: int

@@ -99,6 +99,8 @@ def _unusual(context: DoctorContext, name: str, value: str) -> CheckResult | Non
         if name in _OPTIONS and _OPTIONS[name].read is None and not read_truth(value):
             return None
         return make(warning, f"{name}={value}: {_UNUSUAL[name]}")
+    if removed := context.removed(name, value):
+        return make(warning, f"{name}={value}: {removed}")
     if name in _OPTIONS or name in _SPECIAL or _is_of_command(context, name):
         return None
     near = did_you_mean(name, [*_OPTIONS, *_SPECIAL])

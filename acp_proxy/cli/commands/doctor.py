@@ -11,6 +11,7 @@ from acp_proxy.cli.commands.inspect import INSPECT
 from acp_proxy.cli.group import recordings
 from acp_proxy.cli.own_command import is_temporary, own_command, this_machine
 from acp_proxy.cli.redaction import is_unredacted, unredacted_option
+from acp_proxy.cli.removed import of_variable
 from acp_proxy.cli.render.doctor_screen import masked, show_examination
 from acp_proxy.cli.render.output import say_json, with_verdict
 from acp_proxy.doctor.checks import examine
@@ -50,6 +51,7 @@ def doctor(json: bool) -> None:
                 recordings(),
                 read_record,
                 _COMMANDS,
+                of_variable,
                 time.time(),
                 time.monotonic_ns(),
                 is_unredacted(),

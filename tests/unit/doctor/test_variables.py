@@ -55,6 +55,11 @@ def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: s
                              "elsewhere"),
         ("RECORDINGS", "x", "! ACP_PROXY_RECORDINGS=x: it is relative, so each program records "
                             "below its own directory"),
+        ("FSYNC", "1", "! ACP_PROXY_FSYNC=1: `record --fsync` was removed: the recording survives "
+                       "whatever ends acp-proxy, and no power cut"),
+        ("REPLAY_TIMING", "fixed:5", "! ACP_PROXY_REPLAY_TIMING=fixed:5: `replay --timing fixed:MS`"
+                                     " was removed: `--timing recorded --idle-cap S` waits as "
+                                     "recorded, S seconds at most"),
         ("KEPP", "1", "! ACP_PROXY_KEPP is no variable of acp-proxy; did you mean ACP_PROXY_KEEP?"),
     ],
 )  # fmt: skip

@@ -114,8 +114,8 @@ def test_a_running_recording_is_no_copy_to_share(tmp_path: Path) -> None:
     with LogWriter(tmp_path / "live.db") as recorder:
         handshake(recorder)
         recorder.index()
-        for more in (["-o", tmp_path / "y.db"], ["-o", tmp_path / "y.jsonl", "--level", "private"]):
-            words = complaint("inspect", "export", recorder.path, *more)
+        for name, *more in (("y.db",), ("y.jsonl", "--level", "private")):
+            words = complaint("inspect", "export", recorder.path, "-o", tmp_path / name, *more)
             assert "still being recorded" in words
     assert not [*tmp_path.glob("y.*")]
 
