@@ -19,7 +19,6 @@ import pytest
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
 from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
-from tests.commands import run
 from tests.integration.processes import DEADLINE_S, Recorder, Recording, Talk, plain_signals
 from tests.playbook import RecordedTranscript
 from tests.playbook import record as record_book
@@ -224,20 +223,6 @@ def test_a_silent_client_stalls_the_replay(
     assert f"s: for the client, session/prompt #{recorded.seq(5)}" in talk.stderr.decode()
 
 
-def test_a_client_that_does_not_read_stalls_the_replay(
-    tmp_path: Path, replay: Callable[..., Replaying]
-) -> None:
-    """A pipe that is full for as long as the timeout ends the replay, with exit code 3."""
-    large = record_book(tmp_path, f"""
-        1 -> #0 initialize {{"protocolVersion": 1}}
-        2 <- #0 result {{"filler": "{"x" * 3_000_000}"}}
-    """)  # fmt: skip
-    talk = replay(large.path, "--stall-timeout", "2", already_sent=large.raw[1])
-    assert talk.wait() == 3
-    assert b"the client has not read what it was sent for 2 s" in talk.stderr
-    large.close()
-
-
 def test_a_client_that_leaves_early_is_reported(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
@@ -403,18 +388,6 @@ def test_bad_use_is_one_line_and_exit_code_2(
     assert (done.returncode, done.stdout) == (2, b"")
     assert complaint in done.stderr.decode()
     assert b"Traceback" not in done.stderr
-
-
-def test_the_text_form_plays_as_well(
-    recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
-) -> None:
-    """A recording that was exported as text plays the same bytes."""
-    text = tmp_path / "talk.jsonl"
-    assert run("inspect", "export", recorded.path, "-o", text).exit_code == 0
-    talk = replay(text)
-    received = talk.exchange(*(recorded.raw[n] for n in (1, 3, 5)))
-    assert received == b"".join(recorded.raw[n] for n in (2, 4, 6, 7))
-    assert talk.wait() == 0
 
 
 def test_an_incomplete_recording_is_played_to_its_end(

@@ -49,6 +49,9 @@ def test_an_error_for_other_params_names_both_sides(
     """)  # fmt: skip
     assert live.found == ["params-differ primary in s 5"]
     (divergence,) = live.divergences
+    assert divergence.summary == (
+        f"the recording expected session/prompt #{divergence.seq}; the client sent another one"
+    )
     assert live.near(divergence) == [5, 7]
     (difference,) = divergence.near_misses[0].differences
     assert difference.pointer == "/params/prompt/0/text"
@@ -125,8 +128,12 @@ def test_a_repeated_message_is_exhausted(record: Callable[..., RecordedTranscrip
         <- refusal #2
     """)
     assert live.found == ["exhausted primary in s 5"]
-    assert live.near(live.divergences[0]) == [7, 5]
-    assert [miss.is_played for miss in live.divergences[0].near_misses] == [False, True]
+    (divergence,) = live.divergences
+    assert divergence.summary == (
+        f"the client sent session/prompt #{divergence.seq} once more than recorded"
+    )
+    assert live.near(divergence) == [7, 5]
+    assert [miss.is_played for miss in divergence.near_misses] == [False, True]
 
 
 def test_an_unrecorded_method_is_unmatched(
@@ -139,6 +146,33 @@ def test_an_unrecorded_method_is_unmatched(
         <- refusal #9
     """)
     assert live.found == ["unmatched primary in s 5"]
+    (divergence,) = live.divergences
+    assert divergence.summary == "the client sent session/set_mode, which was not recorded there"
+    assert '"session/set_mode"' in (divergence.came or "")
+    assert (divergence.line, divergence.near_misses) == (3, ())
+
+
+@pytest.mark.parametrize(
+    ("method", "member", "secret"),
+    [
+        ("session/load", "mcpServers", '[{"name": "x", "env": [{"name": "A", "value": "b"}]}]'),
+        ("authenticate", "credentials", '{"apiKey": "secret"}'),
+    ],
+)
+def test_the_line_that_came_has_no_credentials(
+    record: Callable[..., RecordedTranscript], method: str, member: str, secret: str
+) -> None:
+    """The rest of it is spelled as it was sent."""
+    live = begun(record)
+    line = (
+        f'{{"jsonrpc": "2.0", "id":9, "method":"{method}", "params": {{"x":"s", "{member}":%s}}}}'
+    )
+    live.send(f"| {line % secret}")
+    (divergence,) = live.divergences
+    came = divergence.came or ""
+    assert came.startswith(line.partition("%s")[0])
+    assert secret not in came
+    assert "(hidden)" in came or "[redacted:" in came
 
 
 def test_an_unrecorded_session_belongs_to_the_connection(

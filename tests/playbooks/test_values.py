@@ -214,6 +214,9 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(
     """)  # fmt: skip
     live.send('#1 session/new {"cwd": "/x", "additionalDirectories": ["/y"]}')
     assert live.found == ["binding-conflict primary in s 3"]
+    (divergence,) = live.divergences
+    assert divergence.summary.endswith(": the client chose another value before")
+    assert divergence.near_misses == ()
 
 
 def test_an_equal_directory_wins_over_one_to_be_bound(

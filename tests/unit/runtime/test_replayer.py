@@ -133,17 +133,6 @@ async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: Moc
         nursery.cancel_scope.cancel()
 
 
-async def test_instant_timing_takes_no_time(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """Everything that may be sent is sent at once."""
-    async with trio.open_nursery() as nursery:
-        client = Client(recorded, nursery)
-        await client.send(1, 3, 5, 7, 8, 13)
-        assert await client.expect(2, 4, 6, 9, 11, 10, 12, 14) == 0.0
-        await client.into.aclose()
-        await client.ended.wait()
-    assert client.found == []
-
-
 async def test_a_missing_message_is_noticed_in_time(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
