@@ -11,12 +11,40 @@ import pytest
 
 from tests.commands import run
 
-DATA = Path(__file__).parents[1] / "data" / "reports" / "culprits"
-ENTRIES: list[dict[str, Any]] = json.loads((DATA / "expected.json").read_text(encoding="utf-8"))
-REPORTS = [entry for entry in ENTRIES if "thread" in entry]
-HEALTHY = [entry for entry in ENTRIES if "thread" not in entry]
-LEAST = 90
-"""The least score in percent."""
+DATA = Path(__file__).parents[1] / "data" / "reports"
+
+
+class Collection(NamedTuple):
+    """A directory of reports and of healthy conversations."""
+
+    path: Path
+    entries: list[dict[str, Any]]
+    least: int
+    """The least score in percent."""
+    read: int | None
+    """How many of the errors and warnings count, the first ones; ``None`` for all findings."""
+
+    @property
+    def reports(self) -> list[dict[str, Any]]:
+        """The entries in which something went wrong."""
+        return [entry for entry in self.entries if "thread" in entry]
+
+
+def collection(name: str, least: int, read: int | None) -> Collection:
+    """Reads a directory and its list."""
+    path = DATA / name
+    entries = json.loads((path / "expected.json").read_text(encoding="utf-8"))
+    return Collection(path, entries, least, read)
+
+
+COLLECTIONS = [collection("culprits", 90, None), collection("fresh", 52, 5)]
+REPORTS = [(one, entry) for one in COLLECTIONS for entry in one.reports]
+HEALTHY = [(one, entry) for one in COLLECTIONS for entry in one.entries if "thread" not in entry]
+
+
+def named(value: Collection | dict[str, Any]) -> str:
+    """What a test is called by."""
+    return value.path.name if isinstance(value, Collection) else value["file"]
 
 
 class Points(NamedTuple):
@@ -27,11 +55,16 @@ class Points(NamedTuple):
     culprit: bool
 
 
-def findings(entry: dict[str, Any]) -> list[dict[str, Any]]:
+def findings(path: Path) -> list[dict[str, Any]]:
     """What `show` says is wrong with a recording."""
-    shown = json.loads(run("show", "--json", DATA / entry["file"]).stdout)
+    shown = json.loads(run("show", "--json", path).stdout)
     found: list[dict[str, Any]] = shown["problems"]
     return found
+
+
+def accusing(path: Path) -> list[dict[str, Any]]:
+    """The errors and warnings among the findings."""
+    return [one for one in findings(path) if one["severity"] != "info"]
 
 
 def points_of(finding: dict[str, Any], entry: dict[str, Any]) -> Points:
@@ -49,44 +82,49 @@ def points_of(finding: dict[str, Any], entry: dict[str, Any]) -> Points:
     return Points(problem, frame, (problem or frame) and finding["by"] == entry["culprit"])
 
 
-def best_points(entry: dict[str, Any]) -> Points:
+def best_points(entry: dict[str, Any], among: Collection) -> Points:
     """The points of the finding that fits best."""
+    path = among.path / entry["file"]
+    found = findings(path) if among.read is None else accusing(path)[: among.read]
     return max(
-        (points_of(one, entry) for one in findings(entry)),
-        key=sum,
-        default=Points(False, False, False),
+        (points_of(one, entry) for one in found), key=sum, default=Points(False, False, False)
     )
 
 
-def test_the_score_of_the_reports() -> None:
+@pytest.mark.parametrize("among", COLLECTIONS, ids=named)
+def test_the_score_of_the_reports(among: Collection) -> None:
     """The points of all reports are enough; the score and what is missing are printed."""
-    points = {entry["file"]: best_points(entry) for entry in REPORTS}
+    points = {entry["file"]: best_points(entry, among) for entry in among.reports}
     score = 100 * sum(map(sum, points.values())) / (3 * len(points))
     said = [f"{score:.0f} % of {3 * len(points)} points of {len(points)} reports"]
     for name, one in points.items():
         missing = [what for what, has in zip(Points._fields, one, strict=True) if not has]
         said += [f"{name}: no {', no '.join(missing)}"] if missing else []
     sys.stdout.write("\n".join(["", *said, ""]))
-    assert score >= LEAST
+    assert score >= among.least
 
 
-@pytest.mark.parametrize("entry", REPORTS, ids=lambda entry: entry["file"])
-def test_every_report_names_frames_of_its_recording(entry: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("among", "entry"), REPORTS, ids=named)
+def test_every_report_names_frames_of_its_recording(
+    among: Collection, entry: dict[str, Any]
+) -> None:
     """The numbers are those of frames and events, and the culprit is a side or nobody."""
-    rows = (DATA / entry["file"]).read_text(encoding="utf-8").splitlines()[1:]
+    rows = (among.path / entry["file"]).read_text(encoding="utf-8").splitlines()[1:]
     assert entry["frames"]
     assert set(entry["frames"]) <= set(range(1, len(rows) + 1))
     assert entry["culprit"] in ("client", "agent", "environment", "fault", None)
 
 
-@pytest.mark.parametrize("entry", HEALTHY, ids=lambda entry: entry["file"])
-def test_nobody_is_accused_in_a_healthy_conversation(entry: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("among", "entry"), HEALTHY, ids=named)
+def test_nobody_is_accused_in_a_healthy_conversation(
+    among: Collection, entry: dict[str, Any]
+) -> None:
     """It looks suspicious, but nothing is wrong and nobody is to blame."""
-    accusing = [one for one in findings(entry) if one["severity"] != "info"]
-    assert accusing == []
+    assert accusing(among.path / entry["file"]) == []
 
 
-def test_every_file_is_listed() -> None:
+@pytest.mark.parametrize("among", COLLECTIONS, ids=named)
+def test_every_file_is_listed(among: Collection) -> None:
     """The list has each recording once."""
-    files = sorted(path.name for path in DATA.glob("*.jsonl"))
-    assert files == sorted(entry["file"] for entry in ENTRIES)
+    files = sorted(path.name for path in among.path.glob("*.jsonl"))
+    assert files == sorted(entry["file"] for entry in among.entries)
