@@ -1,13 +1,14 @@
 """What no specification forbids, and what people report as a bug all the same.
 
-An agent says that it refuses, says the same line turn after turn, sends a text twice, tells a
-failure of its provider as if it were an answer, or does not know a session that it has handed out.
+An agent says that it refuses, says the same line turn after turn, sends a text twice or a prompt
+back, tells a failure of its provider as if it were an answer, or does not know a session that it
+has handed out.
 """
 
 import re
 from collections.abc import Iterator
 
-from acp_proxy.conformance.checked_message import CheckedMessage
+from acp_proxy.conformance.checked_message import CheckedMessage, items
 from acp_proxy.conformance.conversation import Conversation, TurnText
 from acp_proxy.conformance.registry import ANY, rule, turn_rule
 from acp_proxy.conformance.rules.prompts import LOST
@@ -58,6 +59,18 @@ def text_comes_once(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach
         text = f"the text {shown(whole)} was streamed in pieces and is sent again as a whole"
         yield Breach(text, (said.seq,))
     said.text, said.last, said.seq = (said.text + piece)[-_LONGEST:], piece, seen.seq
+
+
+@rule("update.prompt-echo", updates=("user_message_chunk",))
+def prompts_are_not_echoed(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
+    """Finds a chunk of a user's message that is the text of the prompt that is open."""
+    turn, said = talk.turn_of(seen.session), member(seen.update, "content", "text")
+    asked = None if turn is None else talk.asked.get(turn.exchange or 0)
+    if asked is None or not isinstance(said, str):
+        return
+    texts = [member(block, "text") for block in items(asked.params.get("prompt"))]
+    if said.strip() and said.strip() in [text.strip() for text in texts if isinstance(text, str)]:
+        yield Breach(f"user_message_chunk repeats the open prompt: {shown(said)}", (asked.seq,))
 
 
 @rule("turn.repeated", requests=(PROMPT,))
