@@ -20,6 +20,16 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def numbered(seqs: Sequence[int]) -> str:
+    """Writes the numbers of the first three frames, such as ``#1, #2, #3, ...``."""
+    return ", ".join(f"#{seq}" for seq in seqs[:3]) + (", ..." if len(seqs) > 3 else "")
+
+
+def named_cancels(seqs: Sequence[int]) -> str:
+    """Writes which frames cancel a turn, such as ``2 cancels (#1, #2)``."""
+    return f"{counted(len(seqs), 'cancel')} ({numbered(seqs)})"
+
+
 def listed(words: Sequence[str], most: int) -> str:
     """Writes the first words of a list, such as ``a, b and 3 more``.
 

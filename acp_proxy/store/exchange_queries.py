@@ -241,8 +241,35 @@ def first_cancel(rows: Rows, session: str | None, after: int) -> int | None:
         session: the session; None for none.
         after: the number of the frame.
     """
+    return next(iter(cancels(rows, session, after, 1)), None)
+
+
+def cancels(rows: Rows, session: str | None, after: int, most: int) -> list[int]:
+    """Returns the numbers of the first ``session/cancel`` of a session after a frame.
+
+    Args:
+        rows: the recording.
+        session: the session; None for none.
+        after: the number of the frame.
+        most: how many at the most.
+    """
     sql = (
         "SELECT seq FROM frames WHERE method = 'session/cancel' AND session IS ?"
-        " AND stream = 'to-agent' AND seq > ? ORDER BY seq LIMIT 1"
+        f" AND stream = 'to-agent' AND seq > ? ORDER BY seq LIMIT {most}"
     )
-    return next((row["seq"] for row in rows.query(sql, (session, after))), None)
+    return [row["seq"] for row in rows.query(sql, (session, after))]
+
+
+def release_after(rows: Rows, seq: int) -> int | None:
+    """Returns the number of the result that releases the terminal of a request, or None.
+
+    Args:
+        rows: the recording.
+        seq: the number of an earlier request about that terminal.
+    """
+    sql = (
+        "SELECT e.response_seq FROM exchanges AS e JOIN frames AS f ON f.seq = e.request_seq"
+        " WHERE e.method = 'terminal/release' AND e.outcome = 'result' AND e.request_seq > ?"
+        " AND f.terminal = (SELECT terminal FROM frames WHERE seq = ?) LIMIT 1"
+    )
+    return next((row["response_seq"] for row in rows.query(sql, (seq, seq))), None)

@@ -12,14 +12,17 @@ from acp_proxy.store.rows import Rows
 
 Span = tuple[int, int]
 """The first and the last number of a stretch of frames."""
+EVERY = (0, (1 << 63) - 1)
+"""The span of all frames."""
 
 
 class TimedFrame(NamedTuple):
-    """A frame's number, its time and its session."""
+    """A frame's number, its time, its session and its size."""
 
     seq: int
     t_ns: int
     session: str | None
+    size: int
 
 
 class FrameLabels(NamedTuple):
@@ -150,17 +153,19 @@ def parse_error_of(rows: Rows, seq: int) -> str | None:
     return next((row["parse_error"] for row in found), None)
 
 
-def last_stderr_lines(rows: Rows, most: int, size: int) -> list[bytes]:
+def last_stderr_lines(rows: Rows, most: int, size: int, span: Span = EVERY) -> list[bytes]:
     """Returns the last lines on stderr, in order.
 
     Args:
         rows: the recording.
         most: the largest count.
         size: the largest size of each, in bytes; a longer one is cut.
+        span: the first and last number that count.
     """
     start = f"CASE WHEN length(raw) > {size} THEN substr(raw, 1, {size}) ELSE raw END"
-    sql = f"SELECT {start} AS raw FROM frames WHERE kind = 'stderr' ORDER BY seq DESC LIMIT {most}"
-    return [bytes(row["raw"]) for row in rows.query(sql)][::-1]
+    chosen = f"kind = 'stderr' AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT {most}"
+    sql = f"SELECT {start} AS raw FROM frames WHERE {chosen}"
+    return [bytes(row["raw"]) for row in rows.query(sql, span)][::-1]
 
 
 def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
@@ -224,7 +229,7 @@ def first_message(rows: Rows, stream: str, after: int = 0) -> TimedFrame | None:
         after: only those beyond this number.
     """
     sql = (
-        "SELECT seq, t_ns, session FROM frames WHERE stream = ? AND seq > ?"
+        "SELECT seq, t_ns, session, size FROM frames WHERE stream = ? AND seq > ?"
         " AND kind NOT IN ('invalid', 'blank') ORDER BY seq LIMIT 1"
     )
     return next((TimedFrame(*row.values()) for row in rows.query(sql, (stream, after))), None)
@@ -266,7 +271,7 @@ def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[Time
         most: the largest count.
     """
     sql = (
-        "SELECT seq, t_ns, session FROM frames WHERE stream = ? AND seq < ?"
+        "SELECT seq, t_ns, session, size FROM frames WHERE stream = ? AND seq < ?"
         f" ORDER BY seq DESC LIMIT {most}"
     )
     return (TimedFrame(*row.values()) for row in rows.query(sql, (stream, seq)))

@@ -10,7 +10,7 @@ from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.recorded_events import is_stopping_signal
 from acp_proxy.system import SIGKILL, signals
-from acp_proxy.wording import counted
+from acp_proxy.wording import counted, named_cancels
 
 ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
 _FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
@@ -44,6 +44,12 @@ def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
         return
     why = why_it_never_ran(context, exit_) if severity is Severity.ERROR else None
     by, unblamed = _blame(context, exit_, signal, why)
+    cut = context.cut_turns[:1]
+    if ignored := context.ignored_cancels(cut[0], exit_.t_ns) if cut else []:
+        amid = f"{amid}, after it had ignored {named_cancels(ignored)}"
+        seqs += (*ignored,)
+        if exit_.data.get("signal") in _FROM_OUTSIDE:
+            by, unblamed = AGENT, None
     if severity is Severity.INFO and is_expected:
         text = f"{text} by itself, its client was still there"
     elif not amid and "reason" not in exit_.data and context.client_end is None and signal is None:

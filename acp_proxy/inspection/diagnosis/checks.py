@@ -17,12 +17,13 @@ from acp_proxy.inspection.diagnosis.failures import (
     refused_logins,
 )
 from acp_proxy.inspection.diagnosis.losses import fault_effects, gaps, stalls, undelivered
-from acp_proxy.inspection.diagnosis.unanswered import (
-    hung_calls,
+from acp_proxy.inspection.diagnosis.silences import (
+    given_up,
+    late_cancels,
     long_silences,
     silent_client,
-    unanswered,
 )
+from acp_proxy.inspection.diagnosis.unanswered import unanswered
 from acp_proxy.inspection.findings import Finding, in_order
 
 Check = Callable[[DiagnosisContext], Iterable[Finding]]
@@ -33,7 +34,8 @@ CHECKS: tuple[Check, ...] = (
     empty_recording,
     stalls,
     long_silences,
-    hung_calls,
+    given_up,
+    late_cancels,
     silent_client,
     gaps,
     undelivered,

@@ -25,7 +25,7 @@ from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.json_text import has_elisions
 from acp_proxy.recording import RecordedEvent, Recording
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow, exchanges
+from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow, cancels, exchanges
 from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.frame_queries import (
     TimedFrame,
@@ -42,7 +42,7 @@ MOST = 100
 READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "who reads its stderr"}
 """The reader of each stream, by the name of the stream."""
 _END = 1 << 62
-_MOST_FRAMES = 1_000
+_MOST_FRAMES, _SOON = 1_000, 5 * 10**9
 
 
 @define
@@ -93,9 +93,12 @@ class DiagnosisContext:
     def errors(self) -> list[ErrorTally]:
         """The errors by method, code and blame."""
         dialect = self.recording.dialect
-        return read_errors(
-            self.reader, dialect, lambda: Rules(dialect, self._announced), self.faults.injected
-        )
+        return read_errors(self.reader, dialect, lambda: self.rules, self.faults.injected)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """What the connection allows."""
+        return Rules(self.recording.dialect, self._announced)
 
     @cached_property
     def initialization(self) -> dict[str, Value]:
@@ -205,6 +208,20 @@ class DiagnosisContext:
         last = self.last_of_agent(turn)
         since_ns = self.time_of(turn.prompt_seq) if last is None else last.t_ns
         return self.waited_until_ns - since_ns
+
+    def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
+        """Returns the first cancels of a turn, if the agent had the time to heed the first one.
+
+        Args:
+            turn: the turn.
+            end_ns: until when the agent had the time; None if that is not known.
+            least: how much time it needs, in nanoseconds.
+        """
+        if end_ns is None or not self.recording.has_silences:
+            return []
+        every = cancels(self.reader, turn.session, turn.prompt_seq, MOST)
+        found = [seq for seq in every if seq < (turn.end_seq or _END)]
+        return found if found and end_ns - self.time_of(found[0]) >= least else []
 
     def prompt_after(self, turn: TurnRow) -> TurnRow | None:
         """Returns the next turn of the same session, if there is one."""

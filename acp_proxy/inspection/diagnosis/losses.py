@@ -9,12 +9,13 @@ from acp_proxy.inspection.findings import FAULT, Finding, Severity
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.frame_queries import frames_before, undelivered_frames
-from acp_proxy.wording import duration, seconds
+from acp_proxy.wording import duration, numbered, seconds
 
 EFFECT = "fault.effect"
 _LARGEST_CHUNK = 65536
 """Bytes that a recorder reads at once, so that a chunk has no more frames."""
 _MOST = 100
+_LOST = {"unrecorded": "nothing was recorded", "damaged": "the log was damaged"}
 _RECEIVERS = {"to-agent": "agent", "to-client": "client"}
 
 
@@ -97,12 +98,9 @@ def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
 def gaps(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds bytes that passed while nothing could be recorded, or without a recorder."""
     for note in context.of_kind("note"):
-        if note.data.get("action") == "unrecorded":
+        if what := _LOST.get(str(note.data.get("action"))):
             why = plain(str(note.data.get("reason", "")))
-            yield _gap(f"nothing was recorded: {why} (#{note.seq})", note.seq)
-        if note.data.get("action") == "damaged":
-            why = plain(str(note.data.get("reason", "")))
-            yield _gap(f"the log was damaged: {why} (#{note.seq})", note.seq)
+            yield _gap(f"{what}: {why} (#{note.seq})", note.seq)
     for gap in context.of_kind("gap"):
         lost = [f"{n:,} bytes {s}" for s in READERS if isinstance(n := gap.data.get(s), int)]
         why = plain(str(gap.data.get("reason", "")))
@@ -127,8 +125,7 @@ def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
     for stream, events in by_stream.items():
         count = sum(n for e in events if isinstance(n := e.data.get("bytes"), int))
         frames = _lost_frames(context, stream, events[-1].seq)
-        named = ", ".join(f"#{seq}" for seq in frames[:3]) + (", ..." if len(frames) > 3 else "")
-        what = f" ({named})" if frames else ""
+        what = f" ({numbered(frames)})" if frames else ""
         text = f"{READERS[stream]} was gone: {count:,} bytes {stream} could not be delivered{what}"
         seqs = tuple(frames) or (events[0].seq,)
         why = "the receiver had left"

@@ -1,10 +1,10 @@
-"""Finds requests without an answer, hangs, long silences, and what is waited for at present."""
+"""Finds requests without an answer, hangs, and what is waited for at present."""
 
 from collections.abc import Collection, Iterator, Sequence
 
 from attrs import frozen
 
-from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls
+from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext, named_calls
 from acp_proxy.inspection.diagnosis.environment import LOGIN_OR_NETWORK, launcher, stderr_line
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, request_text, requests_by_number
 from acp_proxy.inspection.diagnosis.values import CurrentWait, OpenRequest
@@ -12,14 +12,15 @@ from acp_proxy.inspection.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Fin
 from acp_proxy.inspection.waits import OpenWait, Party, PendingRequest, Silence
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.safe_text import plain
-from acp_proxy.store.exchange_queries import TurnRow, first_cancel
-from acp_proxy.store.frame_queries import first_message
-from acp_proxy.wording import duration
+from acp_proxy.store.exchange_queries import TurnRow, first_cancel, release_after
+from acp_proxy.store.frame_queries import TimedFrame, frames_before
+from acp_proxy.wording import duration, named_cancels
 
-UNANSWERED, SILENCE = "wait.unanswered", "wait.silence"
+UNANSWERED = "wait.unanswered"
 _PATIENCE_NS = 2 * 10**9
 """A person who ends a conversation sooner after the agent's last message did not give up on it."""
-_MINUTE_NS = 60 * 10**9
+_AT_ONCE_NS, _LONG_LINE = 10**8, 1 << 16
+"""A client that leaves so soon after a line of more bytes may have read lines of that size only."""
 
 
 @frozen
@@ -88,6 +89,12 @@ def _prompt(
         how = _how_long(context, turn, silent_ns, running)
         text = f"{what} {never}; {how}{_until(context, turn)}"
         judgement = _blame(context, silent_ns, running)
+        if ignored := context.ignored_cancels(turn, context.waited_until_ns):
+            text = f"{text}; the agent ignored {named_cancels(ignored)}"
+            judgement, related = _Judgement(AGENT), (*ignored, *related)
+        elif (line := _long_line(context, turn)) is not None:
+            text = f"{text}, at once after a line of {line.size:,} bytes (#{line.seq})"
+            judgement, related = _Judgement(CLIENT, severity=Severity.WARNING), (line.seq, *related)
     return _finding(turn.prompt_seq, text, related, judgement, rule)
 
 
@@ -109,6 +116,11 @@ def _request(
         return _finding(request.seq, text, related, asked, rule)
     if request.awaited == Party.PROGRAM:
         ran = _Judgement(None, "a program was running", Severity.INFO)
+        release, end_ns = release_after(context.reader, request.seq), context.waited_until_ns or 0
+        # The answer may have been on its way if the client left at once.
+        if release is not None and end_ns - context.time_of(release) >= _PATIENCE_NS:
+            text = f"{text}, though its terminal was released (#{release})"
+            ran, related = _Judgement(CLIENT), (release, *related)
         return _finding(request.seq, text, related, ran, rule)
     if request.direction == "to-client":
         if cancel is not None and request.awaited == Party.PERSON:
@@ -129,8 +141,7 @@ def _blame(context: DiagnosisContext, silent_ns: int | None, running: dict[int, 
     if silent_ns is not None and silent_ns < _PATIENCE_NS:
         if context.client_end is not None and context.client_end.kind == "signal":
             return _Judgement(CLIENT, None, Severity.INFO)
-        left = "the client left while the agent was at work"
-        return _Judgement(None, left, Severity.INFO)
+        return _Judgement(None, "the client left while the agent was at work", Severity.INFO)
     if running:
         return _Judgement(None, "a tool call was running")
     reason, line = stderr_line(context)
@@ -146,101 +157,15 @@ def _finding(
         text = f"{text}, because of fault {rule}"
         return Finding(UNANSWERED, Severity.WARNING, FAULT, seq, text, related)
     said = f'; stderr says "{judgement.said}"' if judgement.said else ""
-    return Finding(
-        UNANSWERED,
-        judgement.severity,
-        judgement.by,
-        seq,
-        f"{text}{said}",
-        related,
-        judgement.unblamed,
-    )
-
-
-def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds hangs outside of tool calls that are not already reported as unanswered."""
-    if context.counts is None or not context.recording.has_silences:
-        return
-    cut = {turn.prompt_seq for turn in context.cut_turns}
-    first = context.first_of_agent
-    for silence in context.counts.waits.silences.long:
-        request = silence.request
-        if silence.to_seq is None and request.seq not in cut:
-            continue
-        running: dict[int, str] = {}
-        if silence.party is Party.AGENT:
-            running = context.running_calls(request.turn, request.seq, silence.from_seq)
-        if running:
-            continue
-        lasted = " until the end" if silence.to_seq is None else ""
-        seqs = [seq for seq in (silence.from_seq, silence.to_seq) if seq is not None]
-        text = f"{silence_text(silence, context.recording.step_ns)}{lasted}"
-        program = launcher(context) if first is not None and silence.to_seq == first.seq else None
-        if program is not None:
-            length = duration(silence.length_ns, context.recording.step_ns)
-            text = f"{program} took {length} before the agent's first message (#{silence.to_seq})"
-            yield Finding("agent.slow-start", Severity.WARNING, ENVIRONMENT, seqs[0], text,
-                          (*seqs[1:],))  # fmt: skip
-        else:
-            yield Finding(SILENCE, Severity.INFO, silence.party.value, seqs[0], text, (*seqs[1:],))
-
-
-def hung_calls(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds tool calls that ran in silence for a minute, until the client cancelled their turn."""
-    if not context.recording.has_silences:
-        return
-    for turn in context.turns:
-        if turn.end_seq is None or turn.stop_reason != "cancelled":
-            continue
-        cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
-        if cancel is None or cancel > turn.end_seq:
-            continue
-        last = context.last_of_agent(turn, cancel)
-        silent_ns = 0 if last is None else context.time_of(cancel) - last.t_ns
-        running = context.running_calls(turn.id, turn.prompt_seq, cancel)
-        if last is None or silent_ns < _MINUTE_NS or not running:
-            continue
-        _, line = stderr_line(context)
-        said = f'; stderr says "{line}"' if line else ""
-        text = (
-            f"{named_calls(running)} ran for {duration(silent_ns)} in silence, until the client"
-            f" cancelled the turn (#{cancel}){said}"
-        )
-        why = "a tool call was running"
-        related = (cancel, turn.prompt_seq)
-        yield Finding("wait.call-hung", Severity.WARNING, None, max(running), text, related, why)
-
-
-def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a client that sent nothing for a minute where it had to go on, until the end."""
-    recording = context.recording
-    if not recording.has_silences or not recording.has_all_lines or recording.lost("ending"):
-        return
-    opened = context.first_opened
-    if opened is None or opened.response_seq is None:
-        return
-    end_ns = context.first_end.t_ns if context.first_end is not None else context.end_ns
-    answered = context.time_of(opened.response_seq)
-    waited_ns = end_ns - answered
-    later = first_message(context.reader, "to-agent", opened.response_seq)
-    if later is not None or waited_ns < _MINUTE_NS or context.turns:
-        return
-    is_new = opened.method not in INITIALIZE
-    what = "session/prompt" if is_new else "session/new"
-    until = "so far" if context.live else "until the end"
-    text = (
-        f"the client sent nothing for {duration(waited_ns)} after the answer to {opened.method}"
-        f" (#{opened.response_seq}), {until}: no {what}"
-    )
-    severity = Severity.INFO if is_new else Severity.WARNING
-    yield Finding("wait.client-silent", severity, CLIENT, opened.response_seq, text)
+    by, severity = judgement.by, judgement.severity
+    return Finding(UNANSWERED, severity, by, seq, f"{text}{said}", related, judgement.unblamed)
 
 
 def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
     """Returns what a running conversation waits for, without the waits that are problems."""
     if context.of_kind("exit"):
         return []  # an answer can no longer come
-    held = {wait.request.session for wait in context.waits if _is_of_agent(wait)}
+    held = {one.request.session for one in context.waits if one.request.direction == "to-client"}
     hangs = _hangs(context)
     waits = [
         wait
@@ -293,6 +218,20 @@ def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
 
 def _answerer(direction: str) -> str:
     return "client" if direction == "to-client" else "agent"
+
+
+def _long_line(context: DiagnosisContext, turn: TurnRow) -> TimedFrame | None:
+    """Returns the line that is so long that the client may have left for it; None if none is.
+
+    Some readers of lines fail at one that is larger than their buffer.
+    """
+    end = context.client_end
+    cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
+    if end is None or cancel is not None or not context.recording.has_silences:
+        return None
+    since_ns = end.t_ns - _AT_ONCE_NS
+    lines = frames_before(context.reader, "to-client", end.seq, MOST)
+    return next((one for one in lines if one.t_ns >= since_ns and one.size > _LONG_LINE), None)
 
 
 def _asked_within(context: DiagnosisContext, turn: TurnRow) -> OpenRequest | None:
@@ -362,13 +301,9 @@ def _silent(wait: OpenWait) -> str:
     return f", nothing came for {duration(wait.silent_ns)} (since #{wait.last_seq})"
 
 
-def _is_of_agent(wait: OpenWait) -> bool:
-    return wait.request.direction == "to-client"
-
-
 def _is_held_up(wait: OpenWait, held: Collection[str | None]) -> bool:
     """Whether the agent itself waits in the session of a request that it has to answer."""
-    return not _is_of_agent(wait) and (wait.request.session in held or None in held)
+    return wait.request.direction == "to-agent" and (wait.request.session in held or None in held)
 
 
 def _waiting_text(context: DiagnosisContext, wait: OpenWait, message: StoredMessage | None) -> str:

@@ -226,6 +226,132 @@ def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> No
     assert words(chat).endswith('stderr says "waiting for lock"')
 
 
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (1, ("wait.unanswered", "info", None)),
+        (20, ("wait.unanswered", "error", "agent")),
+    ],
+)
+def test_an_agent_has_to_heed_a_cancel_whatever_runs(
+    chat: LogWriter, seconds: int, expected: tuple[str, str, str | None]
+) -> None:
+    """The cancels without effect are counted, if the agent had the time to heed the first one."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
+    for _ in range(2):
+        chat.to_agent(notification("session/cancel", sessionId="s"))
+    chat.t_ns += seconds * 1_000 * MS
+    leaves(chat)
+    assert judged(chat) == [expected]
+    assert words(chat).endswith("the agent ignored 2 cancels (#8, #9)") is (seconds == 20)
+
+
+def test_an_agent_that_ignored_a_cancel_was_killed_for_it(chat: LogWriter) -> None:
+    """A signal from outside ends what a cancel could not."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.t_ns += 3 * MINUTE
+    chat.to_agent(notification("session/cancel", sessionId="s"))
+    chat.t_ns += MINUTE
+    chat.event(capture_log.EXIT, signal=signal.SIGKILL, name="SIGKILL")
+    assert judged(chat) == [("agent.ended", "error", "agent"), ("wait.silence", "info", "agent")]
+    assert words(chat).endswith(", after it had ignored 1 cancel (#7) (#8)")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "asked", "expected"),
+    [
+        (20, False, []),
+        (40, False, [("wait.cancel-ignored", "warning", "agent")]),
+        (40, True, []),
+    ],
+)
+def test_a_turn_ends_soon_after_its_cancel(
+    chat: LogWriter, seconds: int, asked: bool, expected: list[tuple[str, str, str | None]]
+) -> None:
+    """Half a minute is too long, unless the agent had to wait for the client."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    if asked:
+        chat.to_client(PERMISSION)
+    chat.to_agent(notification("session/cancel", sessionId="s"))
+    chat.t_ns += seconds * 1_000 * MS
+    if asked:
+        chat.to_agent(result(0, outcome={"outcome": "cancelled"}))
+    chat.to_client(result(2, stopReason="cancelled"))
+    leaves(chat)
+    assert [one for one in judged(chat) if one[2] == "agent"] == expected
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "is_cancelled", "expected"),
+    [
+        ([], False, [("wait.silence", "info", "agent")]),
+        ([], True, [("wait.silence", "warning", "agent")]),
+        ([PERMISSION], True, []),
+    ],
+)
+def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
+    chat: LogWriter,
+    meanwhile: list[Any],
+    is_cancelled: bool,
+    expected: list[tuple[str, str, str | None]],
+) -> None:
+    """It may think for so long, but who cancels has given up on it, unless a person was asked."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(*meanwhile)
+    chat.t_ns += 3 * MINUTE
+    if is_cancelled:
+        chat.to_agent(notification("session/cancel", sessionId="s"))
+    if meanwhile:
+        chat.to_agent(result(0, outcome={"outcome": "cancelled"}))
+    chat.to_client(result(2, stopReason="cancelled" if is_cancelled else "end_turn"))
+    leaves(chat)
+    assert judged(chat) == expected
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0, ("info", None)), (10, ("error", "client"))])
+def test_a_released_terminal_is_not_waited_for(
+    chat: LogWriter, seconds: int, expected: tuple[str, str | None]
+) -> None:
+    """The client kills it, and has to say that it has ended."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(request(0, "terminal/create", sessionId="s", command="make"))
+    chat.to_agent(result(0, terminalId="t"))
+    chat.to_client(request(1, "terminal/wait_for_exit", sessionId="s", terminalId="t"))
+    chat.to_client(request(2, "terminal/release", sessionId="s", terminalId="t"))
+    chat.to_agent(result(2))
+    chat.to_client(result(2, stopReason="end_turn"))
+    chat.t_ns += seconds * 1_000 * MS
+    leaves(chat)
+    assert ("wait.unanswered", *expected) in judged(chat)
+
+
+@pytest.mark.parametrize(
+    ("size", "later_ms", "expected"),
+    [
+        (70_000, 20, ("wait.unanswered", "warning", "client")),
+        (70_000, 500, ("wait.unanswered", "info", None)),
+        (60_000, 20, ("wait.unanswered", "info", None)),
+    ],
+)
+def test_a_client_that_leaves_at_a_long_line_is_named(
+    chat: LogWriter, size: int, later_ms: int, expected: tuple[str, str, str | None]
+) -> None:
+    """Its reader of lines may have a buffer of 64 KiB."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    chat.to_client(update("s", "agent_message_chunk", content=text("x" * size)))
+    chat.t_ns += later_ms * MS
+    leaves(chat)
+    assert judged(chat) == [expected]
+    assert ("at once after a line of 70,1" in words(chat)) is (expected[2] == "client")
+
+
 def test_an_empty_recording_is_no_clean_one(chat: LogWriter) -> None:
     """An agent that ends well without any message was never talked to."""
     chat.event(capture_log.EXIT, code=0)
