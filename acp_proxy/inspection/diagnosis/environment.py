@@ -11,7 +11,7 @@ from pathlib import PurePath
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
-from acp_proxy.store.frame_queries import last_stderr_lines
+from acp_proxy.store.frame_queries import EVERY, Span, last_stderr_lines
 
 LAUNCHERS = (
     "npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "uvx", "uv", "pipx", "docker", "podman", "nix",
@@ -58,6 +58,9 @@ _REASONS = (
 )
 LOGIN_OR_NETWORK = tuple(reason for reason, _ in _REASONS[:3])
 """Reasons for which a request that the agent has taken can fail."""
+_KINDS = "invalid_request|authentication|permission|rate_limit|overloaded|api|server"
+PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|rate_limit)\b")
+"""A member of the error of a model's provider, also where it is JSON within a string."""
 _NO_AGENT = _REASONS[-1][0]
 _POINTER = "complete log of this run"
 """What npm says at the end, where it does not say what has failed."""
@@ -73,13 +76,17 @@ def outside_reason(text: str) -> str | None:
     return next((reason for reason, pattern in _PATTERNS if pattern.search(text)), None)
 
 
-def stderr_line(context: DiagnosisContext) -> tuple[str | None, str]:
+def stderr_line(context: DiagnosisContext, span: Span = EVERY) -> tuple[str | None, str]:
     """Returns what the agent's stderr says has failed around it, and the line that says so.
 
     Without such a line it is the last line, which is empty if there is none.
+
+    Args:
+        context: the recording.
+        span: the first and the last frame that count.
     """
     lines = [plain(raw.decode(errors="replace")).strip()
-             for raw in last_stderr_lines(context.reader, _LINES, _SIZE)]  # fmt: skip
+             for raw in last_stderr_lines(context.reader, _LINES, _SIZE, span)]  # fmt: skip
     lines = [line for line in lines if _POINTER not in line] or lines
     for line in reversed(lines):
         if (reason := outside_reason(line)) is not None:

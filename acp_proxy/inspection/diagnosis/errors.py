@@ -1,8 +1,9 @@
 """Groups the errors of a recording by method and code, and finds who is to blame for each.
 
 A refusal (-32600 to -32602) of a request that breaks a rule of its dialect is its sender's problem.
-An internal error (-32603) is the answerer's. What a fault has answered is the fault's. Any other
-error is listed without blame: a missing login or a missing file is a mistake of neither peer.
+An internal error (-32603) is the answerer's, as is the refusal of a login that it has offered. What
+a fault has answered is the fault's. Any other error is listed without blame: a missing login or a
+missing file is a mistake of neither peer.
 
 The table of rules has, for each dialect, the methods that each peer may call with the params that
 they require. It decides only what a request lacks, if it lacks anything. What no specification
@@ -17,10 +18,11 @@ from attrs import frozen
 from acp_proxy.inspection.describe.client_services import mcp_error
 from acp_proxy.inspection.describe.errors import code_name, describe_error
 from acp_proxy.inspection.describe.methods import METHODS
-from acp_proxy.inspection.describe.values import Value, number, part
+from acp_proxy.inspection.describe.peers import auth_method_ids
+from acp_proxy.inspection.describe.values import Value, number, part, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges
 from acp_proxy.inspection.diagnosis.values import ErrorTally
-from acp_proxy.protocol.dialects import DRAFT, PERMISSION, V1, V2
+from acp_proxy.protocol.dialects import DRAFT, LOGIN, PERMISSION, V1, V2
 from acp_proxy.protocol.json_text import has_elisions
 from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.safe_text import plain
@@ -159,6 +161,20 @@ class Rules:
             return f"which {self.dialect} does not have"
         return "" if method in METHODS else "which nobody knows"
 
+    def offers(self, direction: str, method: str | None, message: dict[str, Any]) -> bool:
+        """Whether the receiver of a request has announced that it takes that.
+
+        Args:
+            direction: where it was sent.
+            method: its method.
+            message: the request; only that of a login matters.
+        """
+        half = self.announced.get(direction) or {}
+        if method in LOGIN:
+            return word(part(message, "params"), "methodId", "method") in auth_method_ids(half)
+        is_tied = (direction, method) in _OFFERED.get(self.dialect or "", {})
+        return is_tied and bool(half) and not self._unoffered(direction, method or "")
+
     def _lacking(self, required: Params, message: dict[str, Any]) -> str:
         params = message.get("params")
         if not isinstance(params, dict):
@@ -260,6 +276,8 @@ def _blame(
     if request is not None and (why := rules.violation(row.direction, row.method, request.message)):
         return sender, why
     is_answerers = code == -32603 or row.method == PERMISSION  # a valid request has an answer
+    if row.method in LOGIN and request is not None:
+        is_answerers = is_answerers or rules.offers(row.direction, row.method, request.message)
     return (answerer, "") if is_answerers else (None, "")
 
 

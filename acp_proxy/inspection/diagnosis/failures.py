@@ -1,18 +1,21 @@
 """Finds requests, logins and turns that failed."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from acp_proxy.inspection.describe.errors import describe_error
 from acp_proxy.inspection.describe.sessions import turn_error
-from acp_proxy.inspection.describe.values import HEAD, word
+from acp_proxy.inspection.describe.values import HEAD, part, word
 from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext, quoted_prompt
 from acp_proxy.inspection.diagnosis.environment import (
     LOGIN_OR_NETWORK,
+    PROVIDERS_ERROR,
     outside_reason,
     stderr_line,
 )
 from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.messages import (
+    StoredMessage,
     messages_of_exchanges,
     read_messages,
     request_text,
@@ -42,6 +45,9 @@ _MOST_LOGINS = 100
 _NEEDED = (*INITIALIZE, *LOGIN, *OPENING)
 """Requests that have to succeed before the conversation can continue."""
 _LOGIN_NEEDED = "authentication required"
+_UNSUPPORTED = re.compile(r"\b(?:not (?:yet )?|un)(?:supported|implemented)\b", re.IGNORECASE)
+_ERROR_LINE = re.compile(r"error|exception|failed|panic|traceback", re.IGNORECASE)
+"""A line of stderr that tells of a failure."""
 
 
 def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
@@ -50,18 +56,19 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
         if error.is_routine:
             continue
         by, text, severity = error.charged, _sentence(error), _severity(context, error)
+        if _is_offered(context, error):
+            text, severity = f"{text}, though it has offered that", Severity.ERROR
         if by == AGENT or (by is None and error.direction == "to-agent"):
-            reason, line = outside_reason(error.message), ""
-            if reason is None and error.code == _INTERNAL:
+            reason, line = _reason(context, error), ""
+            if reason is None and (error.code == _INTERNAL or error.method in LOGIN):
                 reason, line = stderr_line(context)
             if reason in LOGIN_OR_NETWORK and not error.why:
                 by = ENVIRONMENT
                 said = f', stderr says "{line}"' if line else ""
                 text = f"{text}: {reason}{said}"
         unblamed = "the error does not say whose fault it is" if by is None else None
-        is_senders = error.why and by != FAULT
         seq, related = error.seq, (error.request_seq,)
-        if is_senders:
+        if error.why and by != FAULT:  # it is the sender's
             seq, related = error.request_seq, (error.seq,)
         yield Finding(ANSWER, severity, by, seq, text, related, unblamed)
 
@@ -97,10 +104,8 @@ def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
         who = f"fault {rule}" if rule is not None else "the agent"
         why = f", {reason}" if reason else ""
         text = f"{who} refused {what}: success is false{why} (#{answer.seq})"
-        if rule is None:
-            yield Finding(ANSWER, Severity.ERROR, ENVIRONMENT, answer.seq, text, (seq,))
-        else:
-            yield Finding("fault.effect", Severity.WARNING, FAULT, answer.seq, text, (seq,))
+        by, severity = (FAULT, Severity.WARNING) if rule else (ENVIRONMENT, Severity.ERROR)
+        yield Finding("fault.effect" if rule else ANSWER, severity, by, answer.seq, text, (seq,))
 
 
 def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
@@ -122,11 +127,10 @@ def failed_turns(context: DiagnosisContext) -> Iterator[Finding]:
             reason = f"error: {without_middle(plain(why), _LONGEST)}" if why else "error"
             how = "with" if turn.stop_reason is None else "with stop reason"
             text = f"{what} ended {how} {reason}{by_whom} (#{turn.end_seq})"
-            is_fault = rule is not None
-            severity = Severity.WARNING if is_fault else Severity.ERROR
-            by = FAULT if is_fault else AGENT
-            if not is_fault and why and outside_reason(why) in LOGIN_OR_NETWORK:
-                by = ENVIRONMENT
+            by, severity = FAULT, Severity.WARNING
+            if rule is None:
+                is_outside = outside_reason(why) in LOGIN_OR_NETWORK
+                by, severity = ENVIRONMENT if is_outside else AGENT, Severity.ERROR
             yield Finding(ANSWER, severity, by, turn.end_seq, text, (turn.prompt_seq,))
 
 
@@ -140,9 +144,8 @@ def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
     if recording.lost("start") and recording.dialect_reason == PROMPT_WITH_CONTENT:
         seq = context.turns[0].prompt_seq if context.turns else None
         where = "" if seq is None else f" (#{seq})"
-        text = (
-            f"session/prompt{where} has content, as in {DRAFT}, and lacks prompt, which v1 requires"
-        )
+        lacks = "and lacks prompt, which v1 requires"
+        text = f"session/prompt{where} has content, as in {DRAFT}, {lacks}"
         why = "an excerpt does not show which dialect it is"
         yield Finding("recording.dialect", Severity.INFO, None, seq or 0, text, unblamed=why)
 
@@ -150,18 +153,46 @@ def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
 def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds turns that end well though the agent has sent nothing in them.
 
-    Agents may do that, but in an excerpt that somebody has chosen it is what matters.
+    Agents may do that, but in an excerpt that somebody has chosen it is what matters. Elsewhere it
+    takes a sign that the agent has failed: no tokens were put out, or stderr tells of an error.
     """
-    if context.recording.origin is None or context.recording.lost("middle"):
+    if context.recording.lost("middle"):
         return
-    for turn in context.turns:
-        if turn.stop_reason == "end_turn" and not turn.updates and turn.end_seq is not None:
-            prompt = quoted_prompt(context, turn)
-            what = f"turn {turn.id} (prompt{prompt} #{turn.prompt_seq})"
-            text = f"{what} ended with end_turn, without any update (#{turn.end_seq})"
-            yield Finding(
-                "answer.empty-turn", Severity.INFO, AGENT, turn.end_seq, text, (turn.prompt_seq,)
-            )
+    empty = {turn.id: turn for turn in context.turns
+             if turn.stop_reason == "end_turn" and not turn.updates}  # fmt: skip
+    for end in read_messages(context.reader, _ends(empty.values()), HEAD):
+        # A request may be in one batch with the end.
+        turn = empty.get(end.turn or 0) if end.kind != "request" else None
+        sign = "" if turn is None else _sign_of_failure(context, turn, end)
+        if turn is not None and (sign or context.recording.origin is not None):
+            severity = Severity.WARNING if sign else Severity.INFO
+            what = f"turn {turn.id} (prompt{quoted_prompt(context, turn)} #{turn.prompt_seq})"
+            text = f"{what} ended with end_turn, without any update{sign} (#{end.seq})"
+            yield Finding("answer.empty-turn", severity, AGENT, end.seq, text, (turn.prompt_seq,))
+
+
+def _sign_of_failure(context: DiagnosisContext, turn: TurnRow, end: StoredMessage) -> str:
+    """Returns a phrase for what shows that an empty turn has failed; empty if nothing does."""
+    prompt, usage = context.prompts.get(turn.id, ""), part(end.part("result"), "usage")
+    if not prompt or prompt.startswith("/") or usage.get("outputTokens"):
+        return ""
+    _, line = stderr_line(context, (turn.prompt_seq, end.seq))
+    said = f'; stderr says "{line}"' if _ERROR_LINE.search(line) else ""
+    return said or (", and no tokens" if usage.get("outputTokens") == 0 else "")
+
+
+def _is_offered(context: DiagnosisContext, error: ErrorTally) -> bool:
+    """Whether an error says that nothing is done of what its sender has offered to do."""
+    if error.charged in (None, FAULT) or error.why or not _UNSUPPORTED.search(error.message):
+        return False
+    return context.rules.offers(error.direction, error.method, {})
+
+
+def _reason(context: DiagnosisContext, error: ErrorTally) -> str | None:
+    """Returns what an error says of the environment; a provider's error may be all of its data."""
+    answers = read_messages(context.reader, [error.seq], HEAD)
+    is_providers = any(PROVIDERS_ERROR.search(str(one.message.get("error"))) for one in answers)
+    return outside_reason(error.message) or (LOGIN_OR_NETWORK[-1] if is_providers else None)
 
 
 def _severity(context: DiagnosisContext, error: ErrorTally) -> Severity:
@@ -170,14 +201,15 @@ def _severity(context: DiagnosisContext, error: ErrorTally) -> Severity:
     is_refused_question = (error.direction, error.method) == ("to-client", PERMISSION)
     if error.why.startswith("with") or error.method == "session/prompt" or is_refused_question:
         return Severity.ERROR
+    least = Severity.WARNING if error.code == _INTERNAL and not error.why else Severity.INFO
     if error.direction == "to-client" or error.method not in _NEEDED:
-        return Severity.INFO
+        return least
     # Only a login was missing, after which the same request succeeded; or an old session was gone.
     again = error.method if error.name == _LOGIN_NEEDED else None
     if error.method in OPENING[1:]:
         again = OPENING[0]
     is_overcome = again is not None and has_succeeded_after(context.reader, again, error.seq)
-    return Severity.INFO if is_overcome else Severity.ERROR
+    return least if is_overcome else Severity.ERROR
 
 
 def _sentence(error: ErrorTally) -> str:

@@ -352,6 +352,94 @@ def test_a_client_that_leaves_at_a_long_line_is_named(
     assert ("at once after a line of 70,1" in words(chat)) is (expected[2] == "client")
 
 
+@pytest.mark.parametrize(
+    ("prompt", "tokens", "line", "expected"),
+    [
+        ("go", 0, "", [("answer.empty-turn", "warning", "agent")]),
+        ("go", None, "Error: the stream ended", [("answer.empty-turn", "warning", "agent")]),
+        ("go", None, "took 2 s", []),
+        ("go", 12, "Error: no cache", []),
+        ("/clear", 0, "", []),
+    ],
+)
+def test_an_empty_turn_that_has_failed_is_named(
+    chat: LogWriter,
+    prompt: str,
+    tokens: int | None,
+    line: str,
+    expected: list[tuple[str, str, str | None]],
+) -> None:
+    """No tokens or an error on stderr show it; a command may well be done without a word."""
+    opened(chat)
+    chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
+    if line:
+        stderr(chat, line)
+    usage = {} if tokens is None else {"usage": {"outputTokens": tokens}}
+    chat.to_client(result(2, stopReason="end_turn", **usage))
+    stderr(chat, "Error: that came after the turn")
+    leaves(chat)
+    assert judged(chat) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "severity"), [("it failed", "warning"), ("not supported", "error")]
+)
+def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, severity: str) -> None:
+    """It is worse where the side that answers has offered what it does not support."""
+    chat.to_agent(
+        request(0, "initialize", protocolVersion=1,
+                clientCapabilities={"fs": {"readTextFile": True}})
+    )  # fmt: skip
+    chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
+    chat.to_client(request(0, "fs/read_text_file", sessionId="s", path="/srv/a"))
+    chat.to_agent(error(0, -32603, message))
+    leaves(chat)
+    assert ("answer.error", severity, "client") in judged(chat)
+
+
+@pytest.mark.parametrize(
+    ("method", "line", "by"),
+    [
+        ("google", "", "agent"),
+        ("google", "getaddrinfo ENOTFOUND accounts.example.com", "environment"),
+        ("none", "", None),
+    ],
+)
+def test_an_agent_takes_the_login_that_it_offers(
+    chat: LogWriter, method: str, line: str, by: str | None
+) -> None:
+    """Its refusal is its own, unless stderr names what failed or another login was asked for."""
+    chat.to_agent(INITIALIZE)
+    chat.to_client(result(0, protocolVersion=1, authMethods=[{"id": "google", "name": "Google"}]))
+    chat.to_agent(request(1, "authenticate", methodId=method))
+    if line:
+        stderr(chat, line)
+    chat.to_client(error(1, -32602, "Invalid params"))
+    leaves(chat)
+    assert ("answer.error", "error", by) in judged(chat)
+
+
+@pytest.mark.parametrize(
+    ("data", "by"),
+    [
+        ({"error": {"type": "overloaded_error"}}, "environment"),
+        ({"details": f'{"x" * 400} {{"type":"invalid_request_error"}} {"x" * 400}'}, "environment"),
+        ({"type": "RangeError"}, "agent"),
+    ],
+)
+def test_an_error_of_the_models_provider_is_recognized(
+    chat: LogWriter, data: dict[str, Any], by: str
+) -> None:
+    """Also where it is JSON within a string, of which the sentence shows no middle."""
+    opened(chat)
+    chat.to_agent(PROMPT)
+    refused = error(2, -32603, "it failed")
+    refused["error"]["data"] = data
+    chat.to_client(refused)
+    leaves(chat)
+    assert judged(chat) == [("answer.error", "error", by)]
+
+
 def test_an_empty_recording_is_no_clean_one(chat: LogWriter) -> None:
     """An agent that ends well without any message was never talked to."""
     chat.event(capture_log.EXIT, code=0)
