@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from acp_proxy.foreign_logs.connections import Sent, connections
 from acp_proxy.foreign_logs.sources import source_named, source_of
-from acp_proxy.foreign_logs.values import HEAD, Entry, LoggedLine, Repaired, UnreadLines
+from acp_proxy.foreign_logs.values import HEAD, Entry, LoggedLine, UnreadLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,25 +40,20 @@ def assert_covered(entries: list[Entry], data: bytes) -> None:
     """Asserts that the entries account for every line of the text, in order."""
     covered = 0
     for entry in entries:
-        at = entry.line if isinstance(entry, Repaired) else entry
-        assert at.first <= covered + 1
-        assert at.first <= at.last
-        covered = max(covered, at.last)
+        assert entry.first <= covered + 1
+        assert entry.first <= entry.last
+        covered = max(covered, entry.last)
     assert covered == data.count(b"\n") + (not data.endswith(b"\n") and bool(data)), entries
 
 
 def messages(entries: list[Entry]) -> Iterator[LoggedLine]:
     """The messages among the entries, and the lines of stderr."""
-    for entry in entries:
-        if isinstance(entry, Repaired):
-            yield entry.line
-        elif isinstance(entry, LoggedLine):
-            yield entry
+    return (entry for entry in entries if isinstance(entry, LoggedLine))
 
 
 def directed(entries: list[Entry]) -> list[Sent]:
-    """The messages among the entries, with directions."""
-    return [one for one in connections(entries) if isinstance(one, Sent)]
+    """The messages among the entries, with directions, guessed where nothing shows them."""
+    return [one for one in connections(entries, guesses=True) if isinstance(one, Sent)]
 
 
 def bad(entries: list[Entry]) -> list[tuple[int, int]]:

@@ -34,8 +34,6 @@ class Writer:
     format: str
     write: Callable[[list[Sent]], str]
     has_times: bool = False
-    began_ns: int = BEGAN_NS
-    """The time of the beginning in the log."""
     has_directions: bool = True
     has_stderr: bool = False
     has_values: bool = True
@@ -104,67 +102,11 @@ def _devtools_export(conversation: list[Sent]) -> str:
     )
 
 
-def lisp(value: Any) -> str:
-    """Writes JSON as Emacs prints what it has read of it."""
-    if isinstance(value, dict) and value:
-        pairs = (f"({_symbol(name)} . {lisp(each)})" for name, each in value.items())
-        return f"({' '.join(pairs)})"
-    if value is None or value is False or value == {}:
-        return "nil"
-    if value is True:
-        return "t"
-    if isinstance(value, list):
-        return f"[{' '.join(map(lisp, value))}]"
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'"{escaped}"'
-    return str(value)
-
-
-def _symbol(name: str) -> str:
-    plain = "".join(c if c.isalnum() or c in "_-/:." else f"\\{c}" for c in name)
-    return f"\\{plain}" if plain[:1].isdigit() or plain in (".", "-") else plain or "##"
-
-
-def _agent_shell(conversation: list[Sent]) -> str:
-    entries = []
-    for sent in conversation:
-        side = "outgoing" if sent.stream is TO_AGENT else "incoming"
-        message = lisp(json.loads(sent.raw))
-        entries.append(f"((:direction . {side})\n  (:kind . request)\n  (:object . {message}))")
-    return f"({chr(10).join(entries)})\n" if entries else "nil\n"
-
-
 def _vscode(sent: Sent) -> str:
     stamp = time_of(sent).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
     side = ">>> CLIENT → AGENT" if sent.stream is TO_AGENT else "<<< AGENT → CLIENT"
     pretty = json.dumps(json.loads(sent.raw), indent=2, ensure_ascii=False)
     return f"[{stamp}Z] {side} [REQUEST] initialize\n{pretty}\n"
-
-
-def _kandev(sent: Sent) -> str:
-    side = {TO_AGENT: "sent", TO_CLIENT: "received", STDERR: "stderr"}[sent.stream]
-    content = {"line": _text(sent)} if sent.stream is STDERR else {"frame": json.loads(sent.raw)}
-    return json.dumps({"ts": time_of(sent).isoformat(), "direction": side, **content})
-
-
-def _trace(sent: Sent) -> str:
-    message = json.loads(sent.raw)
-    ends = ("Client", "Agent") if sent.stream is TO_AGENT else ("Agent", "Client")
-    event = {"ts": sent.ms / 1000, "protocol": "acp", "from": ends[0], "to": ends[1]}
-    if "method" in message:
-        kind = "request" if "id" in message else "notification"
-        del message["jsonrpc"]
-        return json.dumps({"type": kind, **event, "session": None} | message)
-    payload = message.get("result", message.get("error"))
-    answer = {"id": message["id"], "is_error": "error" in message, "payload": payload}
-    return json.dumps({"type": "response", **event, **answer})
-
-
-def _toad(sent: Sent) -> str:
-    if sent.stream is TO_AGENT:
-        return f"[client] {json.loads(sent.raw)!r}"
-    return f"[agent] {_text(sent)}"
 
 
 def _marked(to_agent: str, to_client: str) -> Callable[[list[Sent]], str]:
@@ -179,22 +121,12 @@ WRITERS = {
         "acp-devtools", lines(lambda sent: json.dumps(_devtools(sent))), has_times=True
     ),
     "acpx": Writer("acpx", lines(_text), has_directions=False),
-    "agent-shell": Writer("agent-shell", _agent_shell, has_values=False),
     "vscode": Writer("lines", lines(_vscode), has_times=True),
-    "kandev": Writer("lines", lines(_kandev), has_times=True, has_stderr=True),
-    "trace": Writer("lines", lines(_trace), has_times=True, began_ns=0),
-    "toad": Writer("lines", lines(_toad)),
     "arrows": Writer("lines", _marked("→", "←")),
     "long-arrows": Writer("lines", _marked("-->", "<--")),
     "angles": Writer("lines", _marked(">", "<")),
     "out-in": Writer("lines", _marked("OUT:", "IN:")),
     "conductor": Writer("lines", _marked("C →", "C ←")),
-    "quoted": Writer(
-        "lines",
-        lambda conversation: "".join(
-            f"> {line}\n" for line in _marked("→", "←")(conversation).split("\n")[:-1]
-        ),
-    ),
 }
 """Every way of writing, by name."""
 

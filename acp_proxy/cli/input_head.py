@@ -23,25 +23,17 @@ class HeadedInput:
         head: the beginning.
 
     Raises:
-        NotARecording: it cannot be read; so do the methods.
+        NotARecording: it cannot be read; so does the method.
     """
 
     def __init__(self, source: BinaryIO, size: int, path: Path) -> None:
         self._source = source
         self._path = path
-        self._held = self.head = b""
-        self._has_ended = False
-        self.head = self.beginning(size)
-
-    def beginning(self, size: int) -> bytes:
-        """Returns so much of its beginning; all of it if it has no more."""
-        if size > len(self._held) and not self._has_ended:
-            try:
-                self._held += self._source.read(size - len(self._held))
-            except OSError as e:
-                raise NotARecording(self._path, reason(e)) from None
-            self._has_ended = len(self._held) < size
-        return self._held[:size]
+        try:
+            self.head = source.read(size)
+        except OSError as e:
+            raise NotARecording(path, reason(e)) from None
+        self._has_ended = len(self.head) < size
 
     def lines(self, longest: int = -1) -> Iterator[bytes]:
         """Yields the lines of the whole input, each with its newline.
@@ -49,7 +41,7 @@ class HeadedInput:
         Args:
             longest: bytes from which on a line is yielded in several parts; -1 for no limit.
         """
-        for line in io.BytesIO(self._held):
+        for line in io.BytesIO(self.head):
             if line.endswith(b"\n") or longest >= 0:
                 yield line
             else:

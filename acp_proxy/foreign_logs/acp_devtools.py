@@ -9,10 +9,9 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from acp_proxy.foreign_logs.headings import LATEST_NS
 from acp_proxy.foreign_logs.json_text import read_message
-from acp_proxy.foreign_logs.pasted_text import remark_kind
 from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter, too_long
-from acp_proxy.foreign_logs.times import LATEST_NS
 from acp_proxy.foreign_logs.values import (
     BROKEN,
     MISPLACED,
@@ -22,6 +21,7 @@ from acp_proxy.foreign_logs.values import (
     LogFormat,
     LoggedLine,
     Remark,
+    RemarkKind,
     UnreadLines,
 )
 from acp_proxy.protocol.json_text import storable
@@ -57,7 +57,8 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
         words = found.text.strip(b" \t\r\n,")
         if words:  # not between two messages
             around += found.text[: max(0, _MOST_AROUND - len(around))]
-        yield Remark(found.first, last, remark_kind(words))
+        kind = RemarkKind.REMARK if found.text.strip() else RemarkKind.BLANK
+        yield Remark(found.first, last, kind)
     if is_export:
         yield _facts(bytes(around), last)
 
@@ -74,28 +75,15 @@ def _message(first: int, last: int, text: bytes, *, is_whole: bool) -> Entry:
     value = read.value if read is not None else None
     if not isinstance(value, dict):
         return UnreadLines(first, last, BROKEN)
-    return captured(first, last, *(value.get(name) for name in ("direction", "raw", "timestamp")))
-
-
-def captured(first: int, last: int, direction: Any, raw: Any, time: Any) -> Entry:
-    """Returns the entry of a message of acp-devtools, whose values may be anything.
-
-    Args:
-        first: its first line.
-        last: its last line.
-        direction: in the words of acp-devtools.
-        raw: the message, as text or bytes.
-        time: milliseconds since 1970.
-    """
+    direction, raw, time = value.get("direction"), value.get("raw"), value.get("timestamp")
     if not isinstance(direction, str) or direction not in _STREAMS:
         return UnreadLines(first, last, f"expected direction to be one of {', '.join(_STREAMS)}")
-    text = storable(raw).encode() if isinstance(raw, str) else raw
-    if not isinstance(text, bytes) or b"\n" in text:
+    if not isinstance(raw, str) or "\n" in raw:
         return UnreadLines(first, last, "expected raw to be one line")
     time_ns = None
-    if type(time) in (int, float) and 0 <= time < LATEST_NS // _MS:
+    if isinstance(time, int | float) and 0 <= time < LATEST_NS // _MS:
         time_ns = int(time * _MS)
-    return LoggedLine(first, last, _STREAMS[direction], text, time_ns)
+    return LoggedLine(first, last, _STREAMS[direction], storable(raw).encode(), time_ns)
 
 
 def _facts(around: bytes, last: int) -> Facts:
@@ -103,10 +91,10 @@ def _facts(around: bytes, last: int) -> Facts:
     read = read_message(around.removeprefix(BOM_UTF8))
     session = read.value.get("session") if read and isinstance(read.value, dict) else None
     words = session.get("agentCommand") if isinstance(session, dict) else None
-    return Facts(last, last, command=words_of(words))
+    return Facts(last, last, command=_words_of(words))
 
 
-def words_of(command: Any) -> tuple[str, ...] | None:
+def _words_of(command: Any) -> tuple[str, ...] | None:
     """Splits a command that acp-devtools has joined with spaces; None if it is none."""
     if not isinstance(command, str) or not command:
         return None

@@ -7,16 +7,17 @@ the agent. Lines of other loggers, and of stack traces, are remarks.
 import re
 from collections.abc import Iterable, Iterator
 
+from acp_proxy.foreign_logs.headings import Clock, read_stamp
 from acp_proxy.foreign_logs.json_text import read_message
 from acp_proxy.foreign_logs.no_messages import broken
-from acp_proxy.foreign_logs.pasted_text import PastedText, remark_kind
-from acp_proxy.foreign_logs.times import Clock, read_stamp
+from acp_proxy.foreign_logs.splitting import Brackets
 from acp_proxy.foreign_logs.values import (
+    CUT_OFF,
     Entry,
     LogFormat,
     LoggedLine,
     Remark,
-    Repaired,
+    RemarkKind,
     UnreadLines,
     bad_too_long,
     numbered,
@@ -34,32 +35,30 @@ def _recognizes(head: bytes) -> bool:
     return _IN_HEAD.search(head) is not None
 
 
-def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
-    pasted, clock = PastedText(head), Clock()
+def _read(pieces: Iterable[bytes], _head: bytes) -> Iterator[Entry]:
+    clock = Clock()
     for number, line in numbered(pieces):
         if line is None:
             yield bad_too_long(number)
-        elif (match := _LINE.match(cleaned := pasted.clean(line))) is not None:
+        elif (match := _LINE.match(line)) is not None:
             yield _message(number, match, clock)
         else:
-            yield Remark(number, number, remark_kind(cleaned))
+            yield Remark(number, number, RemarkKind.REMARK if line.strip() else RemarkKind.BLANK)
 
 
 def _message(number: int, match: re.Match[bytes], clock: Clock) -> Entry:
     raw = match["message"]
     if raw.lstrip()[:1] in (b"{", b"["):
-        found = read_message(raw, repairs=True)
+        found = read_message(raw)
         if found is None:
-            return UnreadLines(number, number, broken(raw))
+            reason = CUT_OFF if Brackets().end(raw) is None else broken(raw)
+            return UnreadLines(number, number, reason)
         raw = found.raw
-    else:
-        found = None
     stamp = read_stamp(match["prefix"])
     time_ns = None if stamp is None else clock.time(stamp)
     has_zone = stamp is None or stamp.has_zone
     stream = _STREAMS[match["side"]]
-    line = LoggedLine(number, number, stream, raw, time_ns, has_zone=has_zone)
-    return Repaired(line) if found is not None and found.is_elided else line
+    return LoggedLine(number, number, stream, raw, time_ns, has_zone=has_zone)
 
 
 SOURCE = LogFormat(
@@ -67,7 +66,6 @@ SOURCE = LogFormat(
     title="a transport log of a JetBrains IDE",
     lost=("bytes", "command", "ending", "stderr"),
     resolution_ns=1_000_000,
-    has_preamble=True,
     recognizes=_recognizes,
     read=_read,
 )

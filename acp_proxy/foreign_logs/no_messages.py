@@ -1,20 +1,21 @@
-"""Names logs in which messages are not to be found, or only in part, and says what to do."""
+"""Names what is in the way where messages are not to be found or cannot be read, and what helps."""
 
 import re
 
-from acp_proxy.foreign_logs.splitting import Brackets
-from acp_proxy.foreign_logs.values import BROKEN, CUT_OFF
+from acp_proxy.foreign_logs.values import BROKEN, OTHER_JSON
 
 _KNOWN = (
     (re.compile(rb"(?m)^[ \t]*(?:-->|<--)[ \t]+\S{1,99}[ \t]+\(id="),
      "it has messages shortened for people to read, as gptme writes them"),
-    (re.compile(rb"\[acp::[a-z_]+\]"), "it is a log of CodeCompanion, which has no messages"),
+    (re.compile(rb"\[acp::[a-z_]+\]"),
+     "it is a log of CodeCompanion without messages, which are there with log_level DEBUG"),
     (re.compile(rb"(?m)^[A-Z]{4,5}[ \t]+\d{4}-\d\d-\d\dT\S{1,40}[ \t]+\+\d{1,9}ms[ \t]+service="),
      "it is a log of opencode, which has no messages"),
     (re.compile(rb"(?m)^\[acpx\] "), "it is what acpx --verbose prints, which has no messages"),
+    (re.compile(rb"\(:direction |\((?:jsonrpc|:object) "),
+     "it is Lisp, as Emacs prints it, which does not tell null, false and {} apart"),
 )  # fmt: skip
-
-
+"""Logs without messages, or with messages that are no JSON."""
 _UTF_16 = "it is UTF-16: `iconv -f UTF-16 -t UTF-8 FILE | acp-proxy inspect import -` reads it"
 _BINARY = (
     (b"\x1f\x8b", "it is compressed with gzip: `zcat FILE | acp-proxy inspect import -` reads it"),
@@ -37,8 +38,16 @@ _IN_THE_WAY = (
     (re.compile(rb"[{\[,:]\s{0,9}\xc2\xa0"),
      r"it has non-breaking spaces: `sed 's/\xc2\xa0/ /g' FILE | acp-proxy inspect import -` reads"
      " it"),
+    (re.compile(rb"[{\[,:]\s{0,9}(?:\.{2,}|\xe2\x80\xa6)|\d\s{0,9}(?:\.{3}|\xe2\x80\xa6)"),
+     "a part of it was left out where it has `...`: paste the whole message"),
+    (re.compile(rb"[{\[,:]\s{0,9}'[\w/]{1,99}'\s{0,9}[:,}\]]"),
+     "its quotation marks are those of Python: print the message with `json.dumps`"),
 )  # fmt: skip
-"""What text editors and web pages make of JSON."""
+"""What text editors, web pages, programs and people make of JSON."""
+_AROUND = (
+    "its messages have other text around them: leave in each line a time, > or <, and the message"
+)
+_TAKE_OUT = "`jq -c .NAME FILE | acp-proxy inspect import -` takes messages out of other JSON"
 _INSTEAD = "; `acp-proxy record` makes a recording of what a client and an agent send"
 
 
@@ -49,21 +58,33 @@ def nothing_in(head: bytes, expected: str = "an ACP message") -> str:
         head: its beginning.
         expected: what none of its lines is.
     """
-    if (found := why_not_text(head) or _in_the_way(head)) is not None:
+    if (found := why_not_text(head)) is not None:
         return found
-    return (why_without_messages(head) or f"none of its lines is {expected}") + _INSTEAD
+    known = next((reason for pattern, reason in _KNOWN if pattern.search(head)), None)
+    if known is None and b"jsonrpc" in head:
+        return f"{_AROUND}; {_TAKE_OUT}"
+    return (known or f"none of its lines is {expected}") + _INSTEAD
 
 
-def broken(text: bytes) -> str:
-    """Returns what was expected in place of JSON that cannot be read, and what is in the way."""
-    if Brackets().end(text) is None:
-        return CUT_OFF
-    found = _in_the_way(text)
-    return BROKEN if found is None else f"{BROKEN}: {found}"
+def broken(text: bytes, otherwise: str = BROKEN) -> str:
+    """Returns what was expected in place of JSON that cannot be read, and what is in the way.
+
+    Args:
+        text: the JSON.
+        otherwise: the answer if nothing is known to be in the way.
+    """
+    what = next((what for pattern, what in _IN_THE_WAY if pattern.search(text)), None)
+    return otherwise if what is None else f"{BROKEN}: {what}"
 
 
-def _in_the_way(text: bytes) -> str | None:
-    return next((what for pattern, what in _IN_THE_WAY if pattern.search(text)), None)
+def is_explained(reason: str) -> bool:
+    """Whether it is known what is in the way of a message."""
+    return reason.startswith(f"{BROKEN}: ")
+
+
+def other_json(text: bytes) -> str:
+    """Returns what was expected in place of JSON that is no message."""
+    return f"{OTHER_JSON}; {_TAKE_OUT}" if b"jsonrpc" in text else OTHER_JSON
 
 
 def why_not_text(head: bytes) -> str | None:
@@ -71,8 +92,3 @@ def why_not_text(head: bytes) -> str | None:
     if not head:
         return "it is empty"
     return next((what for start, what in _BINARY if head.startswith(start)), None)
-
-
-def why_without_messages(head: bytes) -> str | None:
-    """Returns what an input is that has no messages; None if it is unknown."""
-    return next((reason for pattern, reason in _KNOWN if pattern.search(head)), None)

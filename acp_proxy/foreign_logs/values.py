@@ -46,13 +46,11 @@ class RemarkKind(StrEnum):
 
     REMARK = "remark"
     """Other lines of the log."""
-    WORDS = "words"
-    """What a person has written around an excerpt."""
     BLANK = "blank"
     BRACKETS = "brackets"
     """Only what begins or ends an array of messages."""
-    ELISION = "elision"
-    """Lines such as ``...``: a person has left something out here."""
+    GAP = "gap"
+    """Messages may be missing here, since a person has copied two parts of a log."""
 
 
 class Remark(NamedTuple):
@@ -83,13 +81,7 @@ class Facts(NamedTuple):
     """The words of the agent's command."""
 
 
-class Repaired(NamedTuple):
-    """A message of which a person has left something out; what is there has been kept."""
-
-    line: LoggedLine
-
-
-Entry = LoggedLine | Repaired | Remark | UnreadLines | Facts
+Entry = LoggedLine | Remark | UnreadLines | Facts
 
 
 @frozen
@@ -106,13 +98,12 @@ class LogFormat:
     """Whether an input is such a log, by its first `HEAD` bytes."""
     read: Callable[[Iterable[bytes], bytes], Iterator[Entry]]
     """Reads pieces of the input, each a line with its newline or a part of one; the second argument
-    is the beginning of the input, or of the part of it in which messages begin."""
+    is the beginning of the input."""
     resolution_ns: int | None = None
     """The unit of its times."""
-    has_preamble: bool = False
-    """Whether any other lines may stand before its messages."""
-    has_pattern: bool = False
-    """Whether a user has said how its lines look."""
+    has_marks: bool = True
+    """Whether its lines may say which way messages went; otherwise that is guessed where neither a
+    method nor an id shows it, since nobody can add it."""
 
 
 class NumberedLine(NamedTuple):
@@ -150,6 +141,7 @@ def _line(number: int, parts: list[bytes]) -> bytes:
 BROKEN = "expected a message, got JSON that is broken or cut off"
 CUT_OFF = "expected a message, got one that is cut off"
 OTHER_JSON = "expected a message, got other JSON"
+OTHER_TEXT = "expected a message, with at most a time and > or < before it, got other text"
 NOT_WHOLE = "expected a message, got a part of one"
 MISPLACED = "expected a message in no other brackets than those of an array"
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from acp_proxy.foreign_logs.json_text import member_texts, read_message
-from acp_proxy.foreign_logs.messages import spelled
-from acp_proxy.foreign_logs.pasted_text import PastedText, remark_kind
+from acp_proxy.foreign_logs.no_messages import broken
 from acp_proxy.foreign_logs.splitting import FoundObject, ObjectSplitter, too_long
 from acp_proxy.foreign_logs.values import (
     BROKEN,
@@ -24,7 +23,6 @@ from acp_proxy.foreign_logs.values import (
     LoggedLine,
     Remark,
     RemarkKind,
-    Repaired,
     UnreadLines,
 )
 from acp_proxy.protocol.json_text import storable
@@ -37,9 +35,9 @@ def _recognizes(head: bytes) -> bool:
     return b'"_direction"' in head and b'"_type"' in head
 
 
-def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
-    pasted, has_ended = PastedText(head), False
-    for found in ObjectSplitter(b"", b"[").split(pasted.cleaned(pieces)):
+def _read(pieces: Iterable[bytes], _head: bytes) -> Iterator[Entry]:
+    has_ended = False
+    for found in ObjectSplitter(b"", b"[").split(pieces):
         if found.text is None:
             yield too_long(found)
         elif not isinstance(found, FoundObject) and b'"_direction"' in found.text:
@@ -47,7 +45,7 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
         elif not isinstance(found, FoundObject):
             yield Remark(found.first, found.last, _kind_of(found.text))
             if has_ended and b"[" in found.text:  # another copy, of a later part
-                yield Remark(found.first, found.last, RemarkKind.ELISION)
+                yield Remark(found.first, found.last, RemarkKind.GAP)
             has_ended = has_ended or b"]" in found.text
         elif not found.is_whole:
             yield UnreadLines(found.first, found.last, NOT_WHOLE)
@@ -57,15 +55,14 @@ def _read(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
 
 def _kind_of(text: bytes) -> RemarkKind:
     if text.strip(b" \t\r\n[],"):
-        return remark_kind(text)
+        return RemarkKind.REMARK
     return RemarkKind.BRACKETS if b"[" in text or b"]" in text else RemarkKind.BLANK
 
 
 def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
-    found = read_message(text, repairs=True)
-    texts = member_texts(found.raw) if found is not None else None
-    if found is None or texts is None or not isinstance(found.value, dict):
-        yield UnreadLines(first, last, BROKEN)
+    found = read_message(text)
+    if found is None or not isinstance(found.value, dict):
+        yield UnreadLines(first, last, broken(text))
         return
     value = found.value
     stream = _STREAMS.get(str(value.get("_direction")))
@@ -76,13 +73,14 @@ def _message(first: int, last: int, text: bytes) -> Iterator[Entry]:
         words = params if isinstance(params, str) else json.dumps(params)
         for each in words.split("\n"):
             yield LoggedLine(first, last, stream, storable(each).encode())
+    elif (texts := member_texts(found.raw)) is None:
+        yield UnreadLines(first, last, BROKEN)
     elif (raw := _rebuilt(value, texts)) is None:
         expected = "request, response or notification"
         yield UnreadLines(first, last, f'expected "_type" to be {expected}')
     else:
         answered = value.get("method") if value["_type"] == "response" else None
-        line = LoggedLine(first, last, stream, raw, answered=answered)
-        yield Repaired(line) if found.is_elided else line
+        yield LoggedLine(first, last, stream, raw, answered=answered)
 
 
 def _rebuilt(value: dict[str, Any], texts: dict[str, bytes]) -> bytes | None:
@@ -91,12 +89,17 @@ def _rebuilt(value: dict[str, Any], texts: dict[str, bytes]) -> bytes | None:
     known = {"id": texts.get("id", b"null"), "method": texts.get("method", b"null")}
     if kind == "response":
         name = "error" if _is_error(value.get("params")) else "result"
-        return spelled({"id": known["id"], name: params})
+        return _spelled({"id": known["id"], name: params})
     if kind not in ("request", "notification"):
         return None
     if kind == "notification":
         del known["id"]
-    return spelled(known if params == b"null" else {**known, "params": params})
+    return _spelled(known if params == b"null" else {**known, "params": params})
+
+
+def _spelled(parts: dict[str, bytes]) -> bytes:
+    members = b"".join(b',"%s":%s' % (name.encode(), text) for name, text in parts.items())
+    return b'{"jsonrpc":"2.0"' + members + b"}"
 
 
 def _is_error(params: Any) -> bool:

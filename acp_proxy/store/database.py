@@ -16,7 +16,6 @@ from acp_proxy.errors import (
     UnreadableRecording,
 )
 from acp_proxy.plain_files import open_plain, reason
-from acp_proxy.store import devtools_database
 from acp_proxy.store.checked_values import HELD, LONGEST_TEXT, LineTooLarge, is_too_large
 from acp_proxy.store.schema import APPLICATION_ID, VERSION, ForeignTables, check_tables
 from acp_proxy.store.side_files import (
@@ -150,7 +149,7 @@ def fold(path: Path) -> None:
 
 
 def open_readonly(
-    path: Path, *, immutable: bool = False, in_use: bool = False, is_foreign: bool = False
+    path: Path, *, immutable: bool = False, in_use: bool = False
 ) -> sqlite3.Connection:
     """Opens a recording's database to read it; nothing in the file can write or call anything.
 
@@ -161,7 +160,6 @@ def open_readonly(
         path: the database.
         immutable: whether to open no file beside it; used by itself where none can be made.
         in_use: whether its recorder, or a reader that finishes it, may be writing to it.
-        is_foreign: whether it is a database of another program, whose tables the caller checks.
 
     Raises:
         NotARecording: it is no SQLite file, or not one of ours.
@@ -191,18 +189,15 @@ def open_readonly(
         connection.close()
         if _is_interrupted_write(e) and (in_use or has_journal(real)):
             if _roll_back(real):
-                return open_readonly(
-                    path, immutable=immutable, in_use=in_use, is_foreign=is_foreign
-                )
+                return open_readonly(path, immutable=immutable, in_use=in_use)
         elif not (immutable or in_use) and _is_refused(real, e):
-            return open_readonly(path, immutable=True, is_foreign=is_foreign)
+            return open_readonly(path, immutable=True)
         raise unreadable(path, e) from None
-    if empty or is_foreign:
+    if empty:
         return connection
     if ours != APPLICATION_ID:
-        hint = devtools_database.import_hint(connection)
         connection.close()
-        raise NotARecording(path, "it is a SQLite database of something else" + hint)
+        raise NotARecording(path, "it is a SQLite database of something else")
     if version > VERSION:
         connection.close()
         raise NewerRecording(path, version, VERSION)

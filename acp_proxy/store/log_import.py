@@ -7,20 +7,19 @@ recording; none is left if a line cannot be read.
 
 import json
 import os
-import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 from attrs import define, evolve, frozen
 
 from acp_proxy import __version__
-from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
+from acp_proxy.errors import NotARecording, UnreadableRecording
 from acp_proxy.foreign_logs.connections import ConnectionBegins, Sent, connections
+from acp_proxy.foreign_logs.headings import EARLIEST_NS, LATEST_NS, as_iso
 from acp_proxy.foreign_logs.no_messages import nothing_in
 from acp_proxy.foreign_logs.sources import source_of
-from acp_proxy.foreign_logs.times import EARLIEST_NS, LATEST_NS, as_iso
 from acp_proxy.foreign_logs.values import (
     Entry,
     Facts,
@@ -33,8 +32,6 @@ from acp_proxy.foreign_logs.values import (
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import DIRECTIONS, Stream
 from acp_proxy.recording import MOST_NAMED, Lost, NamedAnswer, Origin, Recording, is_method
-from acp_proxy.store import database, devtools_database
-from acp_proxy.store.devtools_database import CapturedSession
 from acp_proxy.store.earlier_rows import mask_rows
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.log_masking import LogMasking, MaskedLine
@@ -47,7 +44,6 @@ _BATCH, _BATCH_BYTES = 4096, 4 << 20
 _MOST_CONNECTIONS = 1000
 _MOST_NAMED = 3
 _SKIPPING = "; --skip-bad leaves such lines out"
-_NO_MATCH = "--line finds no message in it"
 _NEWLINE = b"\n"
 
 
@@ -141,7 +137,8 @@ def import_log(
     counts = LineCounts()
     skipped: list[UnreadLines] = []
     made: list[_Connection] = []
-    masking = LogMasking(connections(with_end(entries)), options.redaction)
+    sent = connections(with_end(entries), guesses=not source.has_marks)
+    masking = LogMasking(sent, options.redaction)
     command: tuple[str, ...] | None = None
     name = options.name or target.stem
     with ExitStack() as files:
@@ -177,54 +174,10 @@ def _numbered(name: str, number: int) -> str:
 
 
 def _why_nothing(head: bytes, source: LogFormat) -> str:
-    if source.has_pattern:
-        return _NO_MATCH
     why = nothing_in(head, f"a message of {source.title}")
     found = source_of(head)
     is_other = found is not None and found.name != source.name
     return f"{why}; it looks like {found.title}: leave out --from" if is_other and found else why
-
-
-@contextmanager
-def captures(path: Path) -> Iterator["Captures | None"]:
-    """Opens the database of acp-devtools; None if it is another database.
-
-    Args:
-        path: the database.
-
-    Raises:
-        UnreadableRecording: it is damaged further on, or a file beside it is in the way.
-    """
-    try:
-        opened = database.open_readonly(path, is_foreign=True)
-    except DamagedRecording:
-        yield None
-        return
-    with closing(opened) as connection:
-        try:
-            is_known = devtools_database.is_devtools(connection)
-            yield Captures(connection) if is_known else None
-        except (sqlite3.Error, UnicodeDecodeError) as e:
-            raise database.unreadable(path, e) from None
-
-
-class Captures:
-    """The database of acp-devtools.
-
-    Args:
-        connection: the database.
-
-    Attributes:
-        sessions: its sessions, the latest last.
-    """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self.sessions = devtools_database.sessions_of(connection)
-
-    def entries(self, session: CapturedSession) -> Iterator[Entry]:
-        """Returns the messages of a session, each as a line of its own."""
-        return devtools_database.entries_of(self._connection, session)
 
 
 class _Connection:
@@ -258,8 +211,8 @@ class _Connection:
         self._frames = self._waiting = self._messages = 0
         self._skipped = self._inferred = self._untimed = 0
         self._answers: list[NamedAnswer] = []
-        self._words_follow = self._is_elided = False
-        """Whether words, or dots in place of lines, came since the last message."""
+        self._has_gap = False
+        """Whether messages may be missing since the last one."""
         self._start_ns: int | None = None
         self._t_ns = 0
         self._step_ns = 10**9
@@ -281,25 +234,21 @@ class _Connection:
             self._add_frame(happened, raw)
         elif isinstance(happened, UnreadLines):
             self._skipped += happened.last - happened.first + 1
-            self._lost.add("ending" if happened.is_end else "middle")
-        elif isinstance(happened, Remark) and happened.kind is RemarkKind.ELISION:
-            self._is_elided = True
-        elif isinstance(happened, Remark) and happened.kind is RemarkKind.WORDS:
-            self._words_follow = self.has_messages
+            self._has_gap = True
+        elif isinstance(happened, Remark) and happened.kind is RemarkKind.GAP:
+            self._has_gap = True
 
     def _add_frame(self, sent: Sent, raw: MaskedLine) -> None:
         self._take_time(sent)
         if sent.stream is not Stream.STDERR:
-            if not self.has_messages and (self._is_elided or not sent.begins):
+            if not self.has_messages and not sent.begins:
                 self._lost.add("start")
-            elif self.has_messages and (self._is_elided or self._words_follow):
+            elif self.has_messages and self._has_gap:
                 self._lost.add("middle")
             if sent.line.stream is None and self._source.name == "lines":
                 self._lost.add("middle")  # a person has chosen the messages
             self._messages += 1
-            self._is_elided = False
-        if sent.is_repaired:
-            self._lost.add("parts")
+            self._has_gap = False
         self._inferred += sent.line.is_inferred
         self._frames += 1
         message = message_of(sent.stream, raw.line, _NEWLINE)

@@ -51,11 +51,10 @@ def _seeds() -> list[bytes]:
 WORDS = (
     b"OUT: ", b"IN: ", b"-->", b"<--", "→".encode(), "←".encode(), b"...", "…".encode(), b"> ",
     b"```\n", b'{"jsonrpc":"2.0",', b'"method":"initialize"', b"AcpTransport - IN: ", b'"raw":"',
-    b'"_direction":"incoming"', b'"_direction":"stderr"', b"((:direction . incoming)", b"(:object",
-    b"#1=", b"#1#", b"nil", b"[client] {'a': ", b"\x1b[31m", b"\\", b'\\"', b"{" * 200, b"[" * 200,
-    b"(" * 200, b"'" * 50, b"\n\n", b"2026-01-02 03:04:05,678", b"23:59:59", b'"ts":1e400',
-    b'"direction":"sent","frame":{"method":"x"}', b"\xff", b"\r\n", b",\n",
-    b"failed. Raw: ", b'"error":{}}\n', b"INCOMING TEXT >\n", b"INCOMING LINE >\n",
+    b'"_direction":"incoming"', b'"_direction":"stderr"', b"# ", b"Sending data:\n",
+    b"[client] {'a': ", b"\x1b[31m", b"\\", b'\\"', b"{" * 200, b"[" * 200, b"'" * 50, b"\n\n",
+    b"2026-01-02 03:04:05,678", b"23:59:59", b"\xff", b"\r\n", b",\n", b'"error":{}}\n',
+    b'{"schema":"acpx.session.journal.v1"}\n',
 )  # fmt: skip
 TARGET = Target(
     "foreign_logs",

@@ -1,4 +1,4 @@
-"""Lines of any log: no message is lost without being named, and nothing is guessed unmarked."""
+"""Lines of messages: each is read with its time and its direction, or named with its number."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import json
 
 import pytest
 
-from acp_proxy.foreign_logs.markers import Marker, read_marker
-from acp_proxy.foreign_logs.values import Repaired
+from acp_proxy.foreign_logs.connections import Sent, connections
+from acp_proxy.foreign_logs.headings import read_heading
+from acp_proxy.foreign_logs.values import Remark, RemarkKind, UnreadLines
 from tests.foreign_entries import (
     ANSWER,
     INITIALIZE,
     UPDATE,
     bad,
-    directed,
     messages,
     read,
     read_as,
 )
-from tests.foreign_logs import STDERR, TO_AGENT, TO_CLIENT
+from tests.foreign_logs import TO_AGENT, TO_CLIENT
 
 _I, _A, _U = INITIALIZE.decode(), ANSWER.decode(), UPDATE.decode()
 _PRETTY = json.dumps(json.loads(INITIALIZE), indent=2)
@@ -26,48 +26,67 @@ _PRETTY = json.dumps(json.loads(INITIALIZE), indent=2)
 
 def test_a_byte_order_mark_hides_no_message() -> None:
     """Programs for Windows write it; the first message is still the first."""
-    _, entries = read(f"\ufeff{_PRETTY}\n{_A}\n", "lines")
+    _, entries = read(f"\ufeff{_PRETTY}\n{_A}\n", "acpx")
     assert [json.loads(one.raw) for one in messages(entries)] == [json.loads(_I), json.loads(_A)]
-    _, entries = read(f"\ufeff{_I}\n{_A}\n", "acpx")
-    assert [one.raw for one in messages(entries)] == [INITIALIZE, ANSWER]
+
+
+def test_the_messages_of_an_array_are_read_one_by_one() -> None:
+    """If no mark stands before it; otherwise it is a batch, which one side has sent."""
+    array = f"[{_I},\n  {_A}]\n"
+    assert [one.raw for one in messages(read_as("lines", array))] == [INITIALIZE, ANSWER]
+    (batch,) = messages(read_as("lines", f"< {array}"))
+    assert (batch.stream, batch.first, batch.last) == (TO_CLIENT, 1, 2)
+    assert [json.loads(one) for one in (_I, _A)] == json.loads(batch.raw)
 
 
 @pytest.mark.parametrize(
-    ("text", "inferred"),
+    ("line", "reason"),
     [
-        (f"→ {_I} {_A}", [False, True]),
-        (f"→ {_I}{_A}", [False, True]),
-        (f"→ {_I} ← {_A}", [False, False]),
-        (f"→ {_PRETTY}, {_A}", [False, True]),
-        (
-            f'[{{"direction":"sent","frame":{_I}}},{{"direction":"received","frame":{_A}}}]',
-            [False, False],
-        ),
-        (f'{{"log":{{"entries":[{{"request":{_I},"response":{_A}}}]}}}}', [True, True]),
-        ("[client] {'jsonrpc':'2.0','id':0,'method':'initialize'} [agent] " + _A, [False, False]),
+        (f"See {_I}", "expected a message, with at most a time and > or < before it, got other"),
+        ("It hung.", "expected a message, with at most a time and > or < before it, got other"),
+        (f"> {_I} and so on", "expected nothing after the message"),
+        (f"> {_I} {_A}", "expected nothing after the message"),
+        ('> {"a": 1}', "expected a message, got other JSON"),
+        ('> {"frame": {"jsonrpc": "2.0"}}', "expected a message, got other JSON; `jq -c .NAME"),
+        ('> {"jsonrpc": }', "expected a message, got JSON that is broken or cut off"),
+        ('{"id":1,"params":{...}}', "expected a message, got JSON that is broken or cut off: a"),
+        ("{'id': 1, 'result': None}", "expected a message, got JSON that is broken or cut off: it"),
     ],
-)
-def test_several_messages_in_a_line_are_all_read(text: str, inferred: list[bool]) -> None:
-    """A direction that stands before the first is not taken for that of the others."""
-    _, entries = read(f"{text}\n", "lines")
-    found = directed(entries)
-    assert [json.loads(one.line.raw)["id"] for one in found] == [0, 0]
-    assert [one.stream for one in found] == [TO_AGENT, TO_CLIENT]
-    assert [one.line.is_inferred for one in found] == inferred
-
-
-def test_words_after_a_message_are_no_message() -> None:
-    """What a person writes beside one may quote another; one that is cut off is named."""
-    _, entries = read(f"→ {_I} // not {_A}\n← {_A} {_U[:30]}\n", "lines")
+)  # fmt: skip
+def test_any_other_line_is_named(line: str, reason: str) -> None:
+    """With what was expected; the messages around it are read."""
+    entries = read_as("lines", f"> {_I}\n{line}\n< {_A}\n")
+    (unread,) = [one for one in entries if isinstance(one, UnreadLines)]
+    assert (unread.first, unread.last) == (2, 2)
+    assert unread.reason.startswith(reason)
     assert [one.raw for one in messages(entries)] == [INITIALIZE, ANSWER]
-    assert bad(entries) == [(2, 2)]
 
 
-@pytest.mark.parametrize("tail", ['{"', '{"js', '{"jsonrpc', '{"jsonrpc"', '{ "id"', '[{"m'])
-def test_a_message_cut_off_in_its_first_name_is_named(tail: str) -> None:
+def test_fences_comments_and_blanks_are_skipped() -> None:
+    """Also colours of a terminal, a comma after a message, and blanks before it."""
+    text = f"# Report\n```json\n// one\n  \x1b[32m→\x1b[0m {_I},\n\n---\n← {_A}\n```\n"
+    entries = read_as("lines", text)
+    assert [one.raw for one in messages(entries)] == [INITIALIZE, ANSWER]
+    kinds = [entry.kind for entry in entries if isinstance(entry, Remark)]
+    assert kinds == [*[RemarkKind.REMARK] * 3, RemarkKind.BLANK, *[RemarkKind.REMARK] * 2]
+
+
+def test_time_and_mark_may_stand_on_the_lines_before() -> None:
+    """As CodeCompanion writes its messages."""
+    text = "".join(
+        f"[INFO] 2026-01-02 03:04:0{n}\n{mark}:\n{raw.decode()}\n\n"
+        for n, (mark, raw) in enumerate((("Sent", INITIALIZE), ("Received", ANSWER)))
+    )
+    found = [*messages(read(text, "lines")[1])]
+    assert [one.stream for one in found] == [TO_AGENT, TO_CLIENT]
+    first, second = (one.time_ns or 0 for one in found)
+    assert second - first == 10**9
+
+
+@pytest.mark.parametrize("tail", ['{"', '{"jsonrpc', '{"jsonrpc":"2.0","id":0,', "[{"])
+def test_a_last_message_that_is_cut_off_is_named(tail: str) -> None:
     """As in the last line of a log that is still being written."""
-    _, entries = read(f"→ {_I}\n← {tail}", "lines")
-    assert bad(entries) == ([(2, 2)] if tail != '{"' else [])
+    assert bad(read_as("lines", f"→ {_I}\n← {tail}")) == [(2, 2)]
 
 
 def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
@@ -82,93 +101,58 @@ def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
     assert len(list(messages(read(text, "lines")[1]))) == 1
 
 
-def test_a_message_in_several_lines_that_is_broken_is_named() -> None:
-    """With or without a direction; other JSON without one is a remark."""
-    broken = '{\n "jsonrpc":"2.0",\n "id":\n}'
-    other = '{\n "params": 1\n}'
-    _, entries = read(f"{broken}\n→ {broken}\n{other}\n→ {other}\n{_I}\n", "lines")
-    assert bad(entries) == [(1, 4), (5, 8), (12, 14)]
-
-
-def test_a_message_beside_other_text_is_no_remark_of_a_stream() -> None:
-    """Where the beginning shows it, directions and times are read; further on it is named."""
-    text = f"{_I}\n← {_A}\n"
-    name, entries = read(text)
-    assert (name, [one.stream for one in messages(entries)]) == ("lines", [None, TO_CLIENT])
-    entries = read_as("acpx", text)
-    assert bad(entries) == [(2, 2)]
-    name, _ = read(f"{_I}\n  {_A}\n[acpx] sent it\nError: x\n")
-    assert name == "acpx"
-
-
 @pytest.mark.parametrize(
-    "text",
+    ("prefix", "stream"),
     [
-        '{"direction":"\\ud800","frame":%s}',
-        '{"ts":"\\ud800","frame":%s}',
-        '{"ts":%s,"frame":%%s}' % ("9" * 5000),
-        '{"ts":true,"direction":[],"frame":%s}',
+        (">", TO_AGENT), ("<<<", TO_CLIENT), ("-->", TO_AGENT), ("<==", TO_CLIENT),
+        ("→", TO_AGENT), ("⬅️", TO_CLIENT), ("OUT:", TO_AGENT), ("[in]", TO_CLIENT),
+        ("TX |", TO_AGENT), ("DEBUG wire::rpc: Sending:", TO_AGENT), ("got", TO_CLIENT),
+        ("[acp] Received message:", TO_CLIENT), ("stdin:", TO_AGENT), ("[agent]", TO_CLIENT),
+        ("Client -> Agent:", TO_AGENT), ("A <- C", TO_AGENT), ("agent to client", TO_CLIENT),
+        ("from-agent", TO_CLIENT), ("client:", TO_AGENT), ("C →", TO_AGENT), ("C ←", TO_CLIENT),
+        (">>> CLIENT → AGENT [REQUEST] initialize", TO_AGENT),
+        ("2026-01-02 03:04:05.678 INFO", None), ("[03:04:05]", None), ("  ", None),
     ],
 )  # fmt: skip
-def test_an_envelope_may_have_any_values(text: str) -> None:
-    """Half of a surrogate pair, a number of many digits."""
-    _, entries = read(text % _I + "\n")
-    assert [one.raw for one in messages(entries)] == [INITIALIZE]
+def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None:
+    """Arrows, words and the names of the peers; a time alone says nothing of it."""
+    heading = read_heading(f"{prefix} ".encode())
+    assert heading is not None
+    assert (heading.mark and heading.mark.stream) is stream
 
 
-def test_what_was_left_out_in_an_envelope_is_marked() -> None:
-    """Also if the message is a string in it."""
-    elided = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{...}}'
-    for frame in (elided, json.dumps(elided)):
-        _, entries = read(f'{{"direction":"sent","frame":{frame}}}\n', "lines")
-        assert [type(one) for one in entries] == [Repaired]
+@pytest.mark.parametrize("prefix", ["See", "json", "1. ", "echo '", "It says: ", "x" * 400])
+def test_words_are_no_mark(prefix: str) -> None:
+    """What a person writes before a message is not read as a part of a log."""
+    assert read_heading(prefix.encode()) is None
 
 
-def test_stderr_in_an_envelope_may_have_several_lines() -> None:
-    """Each is a line of stderr; a newline at the end makes none."""
-    text = f'{{"stream":"stderr","data":"a\\nb\\n"}}\n{{"direction":"sent","frame":{_I}}}\n'
-    _, entries = read(text, "lines")
-    found = [(one.stream, one.raw) for one in messages(entries)]
-    assert found == [(STDERR, b"a"), (STDERR, b"b"), (TO_AGENT, INITIALIZE)]
-
-
-@pytest.mark.parametrize(
-    ("words", "inferred"),
-    [
-        (("Client sends:", "Agent sends:", "The agent sent"), [False, False, False]),
-        (("The agent received", "The client received", "client gets"), [False, False, False]),
-        (("Zed sends", "and the server replied", "it was sent that"), [False, False, True]),
-        (("I sent", "what I sent and then got", "sent this and received"), [False] * 3),
-        (("received", "sent", "sent"), [True, True, True]),
-    ],
-)
-def test_words_say_which_way_messages_went(
-    words: tuple[str, str, str], inferred: list[bool]
-) -> None:
-    """Of the side that is named, else of the nearest verb, unless a method contradicts it."""
-    text = "".join(f"{a}: {b}\n" for a, b in zip(words, (_I, _A, _U), strict=True))
-    _, entries = read(text, "lines")
-    found = directed(entries)
-    assert [one.stream for one in found] == [TO_AGENT, TO_CLIENT, TO_CLIENT]
-    assert [one.line.is_inferred for one in found] == inferred
+def test_arrows_of_an_agents_log_are_turned_round() -> None:
+    """If the first methods contradict them; the directions count as inferred."""
+    entries = read_as("lines", f"received {_I}\nsent {_A}\n")
+    found = [(one.stream, one.is_inferred) for one in messages(entries)]
+    assert found == [(TO_AGENT, True), (TO_CLIENT, True)]
 
 
 def test_an_arrow_is_believed_though_a_method_contradicts_it() -> None:
     """An agent may send back what it got: that is to be seen."""
-    _, entries = read(f"→ {_I}\n← {_I}\n← {_A}\n", "lines")
+    entries = read_as("lines", f"→ {_I}\n← {_I}\n← {_A}\n")
     found = [(one.stream, one.is_inferred) for one in messages(entries)]
     assert found == [(TO_AGENT, False), (TO_CLIENT, False), (TO_CLIENT, False)]
 
 
-def test_a_line_of_many_objects_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_direction_that_nothing_shows_is_asked_for() -> None:
+    """Of an answer without its question, and of a method that is not of the protocol."""
+    text = f'{_U}\n{_A}\n{{"jsonrpc":"2.0","method":"_x/y"}}\n'
+    update, *unknown = connections(read_as("lines", text))
+    assert isinstance(update, Sent)
+    assert [one.reason for one in unknown if isinstance(one, UnreadLines)] == [
+        "expected > (to the agent) or < (to the client) before the message: neither its method nor"
+        " its id shows which way it went"
+    ] * 2
+
+
+def test_a_line_of_many_objects_is_read_once() -> None:
     """It may be a megabyte of JSON after the word error, and is no message."""
-    looked_at = []
-
-    def counted(prefix: bytes) -> Marker | None:
-        looked_at.append(prefix)
-        return read_marker(prefix)
-
-    monkeypatch.setattr("acp_proxy.foreign_logs.message_starts.read_marker", counted)
-    entries = read_as("lines", "error " + '{"a":1} ' * 2000 + f"\n→ {_I}\n")
-    assert [one.raw for one in messages(entries)] == [INITIALIZE]
-    assert len(looked_at) < 100
+    entries = read_as("lines", "error " + '{"a":1} ' * 20_000 + f"\n→ {_I}\n")
+    assert ([one.raw for one in messages(entries)], bad(entries)) == ([INITIALIZE], [(1, 1)])

@@ -17,36 +17,20 @@ from acp_proxy.cli.options import recording_name
 from acp_proxy.cli.recordings import STDIN
 from acp_proxy.cli.render.imports import import_summary
 from acp_proxy.cli.render.output import progress, say, warn
-from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.errors import NotARecording
-from acp_proxy.foreign_logs.late_messages import SEARCHED, has_sign
-from acp_proxy.foreign_logs.line_pattern import LinePattern
-from acp_proxy.foreign_logs.lines import source_of_pattern
-from acp_proxy.foreign_logs.no_messages import nothing_in, why_not_text, why_without_messages
-from acp_proxy.foreign_logs.sources import (
-    NAMES,
-    head_of,
-    source_after_preamble,
-    source_named,
-    source_of,
-)
+from acp_proxy.foreign_logs.no_messages import nothing_in, why_not_text
+from acp_proxy.foreign_logs.sources import NAMES, source_named, source_of
 from acp_proxy.foreign_logs.values import HEAD, LogFormat
-from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.store.database import MAGIC
-from acp_proxy.store.log_import import ImportedLog, ImportOptions, captures, import_log
+from acp_proxy.store.log_import import ImportedLog, ImportOptions, import_log
 from acp_proxy.store.text_import import import_text_form, is_text_head
-from acp_proxy.wording import listed
 
 _TEXT = "text"
-_GROUPS = ("direction", "time", "message")
 _PIECE = 1 << 20
 _TEXT_START = re.compile(rb'\s*(?:\{[ \t]*"(?:acp_|recording|stream|event|fired|after_))')
 """How a text form begins whose header is wrong."""
-_NOT_FOUND = (
-    f"no ACP message was found in its first {SEARCHED >> 20} MiB; --from NAME reads all of it as"
-    " such a log"
-)
+_SEARCHED = f"; only its first {HEAD >> 10} KiB were searched: --from NAME reads all of it"
 
 
 @frozen
@@ -54,8 +38,6 @@ class _Options:
     output: str | None
     name: str | None
     source: str
-    line: str | None
-    session: int | None
     log: ImportOptions
 
 
@@ -75,9 +57,7 @@ class _Options:
       acp-proxy inspect import acp-transport.log
           what a JetBrains IDE has logged
       acp-proxy inspect import - --name bug --skip-bad
-          an excerpt that you paste, up to Ctrl-D
-      acp-proxy inspect import app.log --line '(?P<direction>in|out) (?P<message>.*)'
-          a log that only you know
+          what you paste, up to Ctrl-D, without the words around messages
     """,
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
@@ -88,13 +68,8 @@ class _Options:
 )
 @click.option("--from", "source", type=click.Choice(["auto", _TEXT, *NAMES]), default="auto",
               show_default=True, help="What FILE is.")  # fmt: skip
-@click.option("--line", metavar="RE",
-              help="How the lines of a log look: a regular expression with the groups direction, "
-              "time and message.")  # fmt: skip
 @click.option("--skip-bad", is_flag=True,
               help="Leave out lines of a log that cannot be read, and count them.")  # fmt: skip
-@click.option("--session", type=click.IntRange(min=1), metavar="N",
-              help="Which session of the database of acp-devtools, if not the latest.")  # fmt: skip
 @click.option("--redact", type=click.Choice(["secrets", "private", "none"]), default="secrets",
               show_default=True, help="What to mask in the recording of a log.")  # fmt: skip
 def import_(
@@ -102,9 +77,7 @@ def import_(
     output: str | None,
     name: str | None,
     source: str,
-    line: str | None,
     skip_bad: bool,
-    session: int | None,
     redact: str,
 ) -> None:
     """Make a database of a recording's text form, or of a log of another tool.
@@ -114,10 +87,10 @@ def import_(
     of `inspect` read the text form as well; a database is quicker, and other programs read it.
 
     FILE may also be the transport log of a JetBrains IDE, what Zed copies from its ACP logs, an
-    export of acp-devtools, a stream of acpx, traffic that agent-shell has saved, or any text with
-    ACP messages in it, such as a bug report. What such a log does not have, for instance times, is
-    not in the recording either, and every command says so. If a client starts several agents, each
-    connection is a recording of its own.
+    export of acp-devtools, a stream of acpx, or lines of ACP messages: optionally a time, a mark
+    such as > or < that says which way it went, then the message. What such a log does not have, for
+    instance times, is not in the recording either, and every command says so. If a client starts
+    several agents, each connection is a recording of its own.
 
     Prints the path of each database. Existing files are never changed: if NAME.db is there, the
     database is NAME-2.db, and a line on standard error reports it. If a line cannot be read, its
@@ -125,9 +98,7 @@ def import_(
     """
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")
-    if line is not None and source not in ("auto", "lines"):
-        raise Refusal(f"expected --from lines with --line, got --from {source}")
-    options = _Options(output, name, source, line, session, ImportOptions(redact, skip_bad, name))
+    options = _Options(output, name, source, ImportOptions(redact, skip_bad, name))
     for file in files:
         _import(file, options)
 
@@ -145,12 +116,11 @@ def _import(file: str, options: _Options) -> None:
             make_private(str(directory))
         with _opened(file) as opened:
             target = directory / f"{stem or _log_name(file)}.db"
-            if file != "-" and _import_captures(opened.head, path, target, options):
-                return
-            if options.session is not None:
-                raise Refusal(f"expected a database of acp-devtools with --session, got {path}")
-            if (found := _recognized(opened, path, options)) is not None:
-                _import_log(opened, *found, path, target, options)
+            if (source := _recognized(opened, path, options.source)) is not None:
+                pieces = progress(opened.lines(_PIECE), label="importing")
+                entries = source.read(pieces, opened.head)
+                log = import_log(entries, opened.head, source, path, target, options.log)
+                _say_made(log, path, target)
                 return
             stem = stem or (None if file == "-" else path.name.removesuffix(".jsonl"))
             lines = progress(opened.lines(), label="importing")
@@ -165,90 +135,26 @@ def _log_name(file: str) -> str:
     return "imported" if file == "-" else Path(file).stem
 
 
-def _recognized(
-    opened: HeadedInput, path: Path, options: _Options
-) -> tuple[LogFormat, bytes] | None:
-    """Returns the format of a log, and the part of it in which messages begin.
-
-    Returns:
-        None for the text form, and for what is to be read as it.
-    """
+def _recognized(opened: HeadedInput, path: Path, name: str) -> LogFormat | None:
+    """Returns the format of a log; None for the text form, and for what is to be read as it."""
     head = opened.head
-    if head.startswith(MAGIC):
-        return None  # what is expected in place of a database is said then
-    if options.source == _TEXT:
-        return None
-    if options.source != "auto" or options.line is not None:
-        named = source_named("lines" if options.line is not None else options.source)
-        if named.has_preamble and not named.recognizes(head):
-            head = head_of(named, opened.beginning(SEARCHED))
-        return named, head
+    if head.startswith(MAGIC) or name == _TEXT:
+        return None  # of a database, what is expected in its place is said then
+    if name != "auto":
+        return source_named(name)
     if is_text_head(head):
         return None
     if (source := source_of(head)) is not None:
-        return source, head
-    if why_not_text(head) or why_without_messages(head):
-        raise NotARecording(path, nothing_in(head))
-    beginning = opened.beginning(SEARCHED)
-    if (found := source_after_preamble(beginning)) is not None:
-        return found
-    if _TEXT_START.match(head) is not None:
+        return source
+    if not why_not_text(head) and _TEXT_START.match(head) is not None:
         return None  # what is expected of a text form is said then
-    is_searched = len(beginning) < SEARCHED and not has_sign(beginning[HEAD:])
-    raise NotARecording(path, nothing_in(head) if is_searched else _NOT_FOUND)
-
-
-def _import_log(
-    opened: HeadedInput,
-    source: LogFormat,
-    head: bytes,
-    path: Path,
-    target: Path,
-    options: _Options,
-) -> None:
-    limit = TimeLimit("line ")
-    with limit.running():
-        if options.line is not None:
-            source = _source_of_line(options.line, limit)
-        pieces = progress(opened.lines(_PIECE), label="importing")
-        entries = source.read(pieces, head)
-        made = import_log(entries, opened.head, source, path, target, options.log)
-    _say_made(made, path, target)
-
-
-def _import_captures(head: bytes, path: Path, target: Path, options: _Options) -> bool:
-    """Imports a session of acp-devtools; returns False if the file is not a database of it."""
-    if not head.startswith(MAGIC):
-        return False
-    with captures(path) as found:
-        if found is None:
-            return False
-        known = {one.id: one for one in found.sessions}
-        if not known:
-            raise NotARecording(path, "it has no sessions")
-        number = max(known) if options.session is None else options.session
-        if number not in known:
-            among = listed([str(each) for each in known], 10)
-            raise Refusal(f"expected --session to be one of {among}, got {number}")
-        if options.session is None and len(known) > 1:
-            warn(f"{path} has {len(known)} sessions; importing {number}, the latest")
-        entries = progress(found.entries(known[number]), known[number].messages, label="importing")
-        made = import_log(entries, b"", source_named("acp-devtools"), path, target, options.log)
-    _say_made(made, path, target)
-    return True
+    raise NotARecording(path, nothing_in(head) + (_SEARCHED if len(head) == HEAD else ""))
 
 
 def _say_made(made: ImportedLog, path: Path, target: Path) -> None:
     warn(import_summary(made, path))
     for number, one in enumerate(made.connections, 1):
         _say(one.path, target.stem if number == 1 else None)
-
-
-def _source_of_line(line: str, limit: TimeLimit) -> LogFormat:
-    regex = Pattern(line, is_regex=True, ignore_case=False).regex
-    if unknown := sorted(set(regex.groupindex) - set(_GROUPS)):
-        raise Refusal(f"expected groups of {', '.join(_GROUPS)} in --line, got {unknown[0]}")
-    return source_of_pattern(LinePattern(regex, limit.at))
 
 
 def _say(made: Path, stem: str | None) -> None:

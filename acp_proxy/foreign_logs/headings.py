@@ -1,8 +1,10 @@
-"""Reads the times of logs."""
+"""Reads what stands before a message: when it was sent, and which way it went."""
 
 import re
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
+
+from acp_proxy.protocol.peers import Stream
 
 LATEST_NS = 1 << 62
 """Times from here on, in the year 2116, are not believed."""
@@ -20,11 +22,6 @@ STAMP = re.compile(
     rb"(?P<zone>Z|[+-]\d\d:?\d\d)?(?![\d:])"
 )
 """A time with or without its date, as nearly all logs write it."""
-
-
-_NUMBER = re.compile(rb"\s*(\d{9,19})(?:\.(\d{1,9}))?\s*")
-_UNITS = ((11, 10**9), (14, 10**6), (17, 10**3), (19, 1))
-"""How many digits a time since 1970 has at most in each unit, and its nanoseconds."""
 
 
 class Stamp(NamedTuple):
@@ -61,17 +58,6 @@ def _stamp(match: re.Match[bytes]) -> Stamp | None:
         offset = (int(digits[:2]) * 60 + int(digits[2:])) * 60 * _S
         ns += offset if zone[0] == "-" else -offset
     return Stamp(ns, bool(date), bool(zone)) if 0 <= ns < LATEST_NS else None
-
-
-def read_epoch(text: bytes) -> Stamp | None:
-    """Reads seconds, milliseconds, microseconds or nanoseconds since 1970."""
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        return None
-    digits, part = match[1].decode(), (match[2] or b"").decode()
-    unit = next(ns for length, ns in _UNITS if len(digits) <= length)
-    ns = int(digits) * unit + int(part.ljust(9, "0") or "0") * unit // 10**9
-    return Stamp(ns, has_date=True, has_zone=True) if ns < LATEST_NS else None
 
 
 class Clock:
@@ -111,3 +97,70 @@ def as_iso(ns: int) -> str | None:
         return (_EPOCH + timedelta(microseconds=ns // 1000)).isoformat(timespec="microseconds")
     except OverflowError:
         return None
+
+
+_RIGHT = rb"(?:-{1,9}>|={1,9}>|\xe2\x86\x92|\xe2\x87\x92|\xe2\x9e\xa1(?:\xef\xb8\x8f)?)"
+_LEFT = rb"(?:<-{1,9}|<={1,9}|\xe2\x86\x90|\xe2\x87\x90|\xe2\xac\x85(?:\xef\xb8\x8f)?)"
+_CLIENT = rb"(?<![a-z\d])(?:client|editor|c)"
+_AGENT = rb"(?<![a-z\d])(?:agent|server|a)"
+_MARK = re.compile(
+    rb"(?:(?P<named_out>%(client)s\s*(?:%(right)s|to\s)\s*(?:agent|server|a)(?![a-z\d])"
+    rb"|%(agent)s\s*%(left)s\s*(?:client|editor|c)(?![a-z\d])"
+    rb"|(?<![a-z])(?:to[-_ ]agent|from[-_ ]client))"
+    rb"|(?P<named_in>%(agent)s\s*(?:%(right)s|to\s)\s*(?:client|editor|c)(?![a-z\d])"
+    rb"|%(client)s\s*%(left)s\s*(?:agent|server|a)(?![a-z\d])"
+    rb"|(?<![a-z])(?:to[-_ ]client|from[-_ ]agent))"
+    rb"|(?P<out>%(right)s|>{1,3}|(?<![a-z])(?:outgoing|send(?:s|ing)?|sent|stdin|writ(?:es?|ing)"
+    rb"|(?:out|tx)(?=\s*[:\]|]))(?![a-z])|\[client\]|(?<![a-z])client(?=\s*:))"
+    rb"|(?P<in>%(left)s|<{1,3}|(?<![a-z])(?:incoming|recv|receiv(?:es?|ed|ing)|stdout|read|got"
+    rb"|(?:in|rx)(?=\s*[:\]|]))(?![a-z])|\[(?:agent|server)\]|(?<![a-z])(?:agent|server)(?=\s*:)))"
+    rb"(?:\s*\[\w+\])?(?:\s+[\w$/.-]{1,60}){0,2}[\s:|\]]*\Z"
+    % {b"client": _CLIENT, b"agent": _AGENT, b"right": _RIGHT, b"left": _LEFT},
+    re.IGNORECASE,
+)
+"""A mark, and behind it at most the kind or the method of the message."""
+_BRACKETED = re.compile(rb"\[[^\[\]]{0,60}\]")
+_LEVEL = re.compile(rb"[^\w\"'`]*(?:[A-Z]{4,8}[^\w\"'`]*)?")
+"""What a line has beside its time, where no words precede the message."""
+_LONGEST = 300
+"""Bytes that may stand before a message."""
+
+
+class DirectionMark(NamedTuple):
+    """Which way a message went."""
+
+    stream: Stream
+    names_peers: bool
+    """Whether it names who sends; an arrow is seen from the side that wrote the log."""
+
+
+class Heading(NamedTuple):
+    """What stands before a message, in its line or on the lines above."""
+
+    mark: DirectionMark | None
+    stamp: Stamp | None
+
+
+def read_heading(text: bytes) -> Heading | None:
+    """Reads the text before a message; None if it has words beside a time and a mark.
+
+    Args:
+        text: the text, which may be blank.
+    """
+    if not text or text.isspace():
+        return Heading(None, None)
+    if len(text) > _LONGEST:
+        return None
+    mark, stamp = _mark(text), read_stamp(text)
+    if mark is None and _LEVEL.fullmatch(_BRACKETED.sub(b"", STAMP.sub(b"", text))) is None:
+        return None
+    return Heading(mark, stamp)
+
+
+def _mark(text: bytes) -> DirectionMark | None:
+    match = _MARK.search(text)
+    if match is None:
+        return None
+    name = match.lastgroup or ""
+    is_out = name.endswith("out")
+    return DirectionMark(Stream.TO_AGENT if is_out else Stream.TO_CLIENT, name.startswith("named"))
