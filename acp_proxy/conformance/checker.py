@@ -1,6 +1,5 @@
 """Reads a recording once and lets every rule look at each message."""
 
-import re
 from collections.abc import Collection, Sequence
 from itertools import chain
 
@@ -28,7 +27,6 @@ from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import WaitTracker
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import PROMPT, V1
-from acp_proxy.protocol.json_text import has_elisions, member
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
@@ -47,7 +45,6 @@ _QUICK_NS = 20 * 10**9
 """The longest silence before the answer to a request for which no model has to think."""
 _LOST = ("unrecorded", "damaged")
 """Notes of the recorder after which something passed that is not in the recording."""
-_PLACEHOLDER = re.compile(r"^<[^<>]*>$|\.\.\.|…")
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 _TO_CLIENT = Direction.TO_CLIENT
 _REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
@@ -86,11 +83,6 @@ class Checker:
         lost = () if recording.origin is None else recording.origin.lost
         if not {"start", "middle"}.isdisjoint(lost):
             self._conversation.begin_partially()
-        self._conversation.is_excerpt = recording.origin is not None and (
-            recording.origin.source == "lines"
-        )
-        self._conversation.is_shortened = "parts" in lost
-        self._is_elided = False
         self._has_ending = "ending" not in lost
         held = [rule for rule in catalogue().values() if _holds(rule, self._dialect)]
         self._rules = {
@@ -181,7 +173,6 @@ class Checker:
         if run.raw is None and len(self._result.unread) < _MOST:
             self._result.unread.append(run.seq)
         line = checked(run.seq, run.t_ns, direction, message, done)
-        self._is_elided = self._conversation.is_shortened and has_elisions(line.value)
         if message.kind not in _MESSAGES:
             self._apply(line, self._plans.find("odd line", ANY))
         self._apply(line, self._plans.find("line", ANY))
@@ -228,18 +219,9 @@ class Checker:
             if has_gap and not entry.is_alone:
                 continue
             for breach in entry.function(seen, self._conversation) or ():
-                if self._is_elided or self._is_placeholder(seen, breach):
-                    continue  # what was left out may explain it
                 if breach.place is not None:
                     seen.broken.append(breach.place)
                 self._add(entry.rule, breach, seen)
-
-    def _is_placeholder(self, seen: CheckedMessage, breach: Breach) -> bool:
-        """Whether a person has put something in the place of the value that breaks a rule."""
-        if breach.place is None or not self._conversation.is_excerpt:
-            return False
-        value = member(seen.value, *breach.place.split("/")[1:])
-        return isinstance(value, str) and _PLACEHOLDER.search(value) is not None
 
     def _apply_to_turn(self, ended: EndedTurn, seen: CheckedMessage) -> None:
         if self._conversation.has_gap:

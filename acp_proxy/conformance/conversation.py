@@ -178,10 +178,6 @@ class Conversation:
     """Whether a login has succeeded, and no logout has followed."""
     auth_required: CheckedMessage | None = None
     """The latest answer that asked for a login, until one is tried."""
-    is_excerpt: bool = False
-    """Whether people may have shortened the messages, as in reports of bugs."""
-    is_shortened: bool = False
-    """Whether somebody has: parts of messages were left out."""
     is_partial: bool = False
     """Whether messages before the first one, or between others, may be missing."""
     has_gap: bool = False

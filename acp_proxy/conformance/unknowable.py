@@ -9,6 +9,7 @@ from functools import cache
 
 from acp_proxy.conformance.catalogue import rules
 from acp_proxy.conformance.values import UncheckedRules
+from acp_proxy.inspection.findings import CONVERSATION
 from acp_proxy.recording import Origin
 
 _BEFORE = """
@@ -57,19 +58,6 @@ _RULES = {
     "values": """rpc.schema-params rpc.schema-result rpc.shape rpc.params-type rpc.error-shape
         rpc.no-result-or-error rpc.result-and-error meta.type perm.outcome-form config.value
         s4.required s4.credential-shown""",
-    "parts": """rpc.version session.id-unknown prompt.image prompt.audio prompt.embedded
-        auth.not-offered auth.method-unknown auth.terminal-offered auth.logout-capability
-        elicit.capability fs.read-capability fs.write-capability term.capability
-        mcp.http-capability mcp.sse-capability mcp.acp-capability
-        session.load-capability session.resume-capability session.fork-capability
-        session.close-capability session.list-capability session.delete-capability
-        session.dirs-capability session.archive-capability session.status-capability
-        session.title-capability session.system-prompt-capability session.child-capability
-        auth.status-capability providers.capability update.capability nes.capability
-        nes.event-capability nes.kind-capability config.boolean-capability mode.not-listed
-        mode.update-not-listed config.unknown config.value config.partial commands.unknown
-        v2.auth-surface v2.mcp-type s4.attachments s4.mcp-transport
-        s4.required-capabilities""",
 }
 _REASONS = {
     "start": "its beginning may be missing",
@@ -110,4 +98,8 @@ def unchecked_rules(origin: Origin | None) -> list[UncheckedRules]:
 @cache
 def _table() -> Mapping[str, tuple[str, ...]]:
     order = [*rules()]
-    return {word: tuple(sorted({*text.split()}, key=order.index)) for word, text in _RULES.items()}
+    found = {word: tuple(sorted({*text.split()}, key=order.index)) for word, text in _RULES.items()}
+    # Earlier versions imported messages of which people had left out parts: any rule may need them.
+    return found | {
+        "parts": tuple(name for name in order if rules()[name].group not in CONVERSATION)
+    }

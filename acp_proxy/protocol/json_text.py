@@ -24,8 +24,6 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _CLOSERS = {b"{": b"}", b"[": b"]"}
-ELIDED = "..."
-"""The name of a member, or a value, that stands for what a person has left out of a message."""
 _Closers = tuple[bytes, Any] | None
 """The brackets to close, innermost first; a linked list, so that keeping a state costs nothing."""
 
@@ -58,17 +56,6 @@ def json_or_none(raw: bytes) -> Any:
         return parse(raw)
     except (ValueError, RecursionError):
         return None
-
-
-def has_elisions(value: Any) -> bool:
-    """Whether a person has left out parts of a value, so that dots stand in their place."""
-    found = [value]
-    while found:
-        one = found.pop()
-        if one == ELIDED or (isinstance(one, dict) and ELIDED in one):
-            return True
-        found += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
-    return False
 
 
 def json_or_text(raw: bytes) -> Any:

@@ -43,10 +43,6 @@ def version_is_2(seen: CheckedMessage, talk: Conversation) -> Iterator[Breach]:
     value = seen.value
     if not isinstance(value, dict) or value.get("jsonrpc") == "2.0":
         return
-    if talk.is_excerpt and "jsonrpc" not in value:
-        text = '"jsonrpc" is missing, or was left out by who copied the message'
-        yield Breach(text, severity=Severity.WARNING)
-        return
     what = f"is {shown(value['jsonrpc'])}" if "jsonrpc" in value else "is missing"
     yield Breach(f'"jsonrpc" {what}')
 

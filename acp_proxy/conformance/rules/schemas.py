@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import rule
-from acp_proxy.conformance.schema_check import DialectSchema
 from acp_proxy.conformance.schema_problems import Mismatch, SchemaProblem
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE
 from acp_proxy.protocol.json_text import member
 
 _MOST_NAMED = 5
@@ -84,19 +83,9 @@ def _result_problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaPro
 
 
 def _problems(seen: CheckedMessage, talk: Conversation) -> list[SchemaProblem]:
-    """Returns the problems of a message; an excerpt of an unknown dialect must be wrong in all."""
+    """Returns the problems of a message that no other rule has found."""
     found = talk.compared(seen).problems
-    if talk.is_excerpt and talk.schema_of(seen) is None:
-        schemas = map(DialectSchema.of_dialect, (V1, V2, DRAFT))
-        every = [seen.compared_with(one).problems for one in schemas]
-        found = every[0] if all(every) else []
-    return [one for one in found if not _is_excused(one, seen, talk)]
-
-
-def _is_excused(problem: SchemaProblem, seen: CheckedMessage, talk: Conversation) -> bool:
-    """Whether another rule has found it, or a person may have left out what is missing."""
-    is_left_out = talk.is_shortened and problem.mismatch is Mismatch.MISSING
-    return is_left_out or _is_broken(problem.pointer, seen.broken)
+    return [one for one in found if not _is_broken(one.pointer, seen.broken)]
 
 
 def _severity(problem: SchemaProblem) -> Severity | None:

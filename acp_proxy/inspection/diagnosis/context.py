@@ -22,7 +22,6 @@ from acp_proxy.inspection.diagnosis.values import (
 from acp_proxy.inspection.fault_effects import FaultEffects
 from acp_proxy.inspection.waits import OpenWait
 from acp_proxy.protocol.dialects import INITIALIZE
-from acp_proxy.protocol.json_text import has_elisions
 from acp_proxy.recording import RecordedEvent, Recording
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow, cancels, exchanges
@@ -98,19 +97,12 @@ class DiagnosisContext:
     @cached_property
     def rules(self) -> Rules:
         """What the connection allows."""
-        return Rules(self.recording.dialect, self._announced)
+        return Rules(self.recording.dialect, self.initialization)
 
     @cached_property
     def initialization(self) -> dict[str, Value]:
         """What each peer announced in the initialization, by the direction of what it receives."""
         return read_initialization(self.reader)
-
-    @property
-    def _announced(self) -> dict[str, Value]:
-        """The initialization, but for halves of which somebody has left out parts."""
-        if not self.recording.lost("parts"):
-            return self.initialization
-        return {way: {} if has_elisions(h) else h for way, h in self.initialization.items()}
 
     @cached_property
     def invalid_lines(self) -> list[InvalidLines]:

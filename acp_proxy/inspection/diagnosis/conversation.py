@@ -24,14 +24,12 @@ from acp_proxy.inspection.diagnosis.values import (
     TurnSummary,
 )
 from acp_proxy.protocol.dialects import OPENING
-from acp_proxy.protocol.json_text import ELIDED
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.safe_text import plain
 from acp_proxy.store import exchange_queries, frame_queries
 from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow
 from acp_proxy.store.reader import RecordingReader
 
-_LEFT_OUT = f"{ELIDED}: {ELIDED}"
 _LONGEST, _MOST = 200, 500
 """Characters of a capability, and capabilities of a peer, that are listed."""
 _PROMPT = 100_000
@@ -77,7 +75,7 @@ def capabilities(half: Value, *holders: str) -> list[str]:
     """
     found = {_short(_name(path, value)) for path, value in enabled(half, *holders)}
     # A custom one begins with an underscore, or is below one that does.
-    return sorted(found - {"", _LEFT_OUT}, key=lambda name: ("._" in f".{name}", name))[:_MOST]
+    return sorted(found - {""}, key=lambda name: ("._" in f".{name}", name))[:_MOST]
 
 
 def _name(path: tuple[str, ...], value: Any) -> str:

@@ -23,7 +23,6 @@ from acp_proxy.inspection.describe.values import Value, number, part, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges
 from acp_proxy.inspection.diagnosis.values import ErrorTally
 from acp_proxy.protocol.dialects import DRAFT, LOGIN, PERMISSION, V1, V2
-from acp_proxy.protocol.json_text import has_elisions
 from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, exchanges
@@ -243,9 +242,7 @@ def read_errors(
     refused = ((rows[key].request_seq, key[1]) for key in answers if codes[key] in _REFUSED)
     requests = messages_of_exchanges(reader, refused)
     if reader.recording.lost("parts"):
-        requests = {
-            key: request for key, request in requests.items() if not has_elisions(request.message)
-        }
+        requests = {}  # what was left out of a request may be what was refused
     rules = read_rules() if requests else Rules(dialect, {})
     groups: dict[_ErrorGroup, list[tuple[StoredMessage, int]]] = {}
     for key, answer in answers.items():
