@@ -15,19 +15,15 @@ END = 0
 
 
 class TimeLimit:
-    """Stops the search of a frame, an event or a line that takes too long.
+    """Stops the search of a frame or an event that takes too long.
 
     Regular expressions can backtrack for a very long time: ``(a+)+$``. A timer counts processor
     time, so that time spent in a pager or on a slow disk does not count. At each tick the search
     must have advanced since the last one. Python handles signals while it matches, so the exception
     ends the match itself, as Ctrl-C does.
-
-    Args:
-        noun: what stands before the number of a frame, or of another piece of text.
     """
 
-    def __init__(self, noun: str = "#") -> None:
-        self._noun = noun
+    def __init__(self) -> None:
         self._steps = 0
         self._steps_at_tick = -1
         self._place: int | None = None
@@ -70,7 +66,7 @@ class TimeLimit:
 
     def _tick(self, _signal: int, _frame: FrameType | None) -> None:
         if self._place is not None and self._steps == self._steps_at_tick:
-            place = "the end of a message" if self._place == END else f"{self._noun}{self._place}"
+            place = "the end of a message" if self._place == END else f"#{self._place}"
             raise BadPattern(
                 f"bad pattern: given up at {place}, which took more than {_TICK_S:g} s of "
                 "processor time; avoid repeats within repeats, such as (a+)+"

@@ -39,7 +39,7 @@ from acp_proxy.foreign_logs.values import (
 from acp_proxy.protocol.peers import Stream
 
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
-_SKIPPED = re.compile(rb"\s*(?:(?:`{3,}|~{3,})[^`{]*|(?:#|//|;).*|[-=*_\s]+)")
+_SKIPPED = re.compile(rb"\s*+(?:(?:`{3,}|~{3,})[^`{]*|(?:#|//|;).*|[-=*_][-=*_\s]*)")
 """A fence, a comment or a rule."""
 _JSON = re.compile(rb"\{(?=\s*(?:[\"'}.&\xe2\xc2]|\Z))|\[(?=\s*(?:\{|\Z))")
 _BEGINNING = re.compile(rb'\s*\{\s*"(?:jsonrpc|id|method)"')
