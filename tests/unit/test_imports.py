@@ -239,3 +239,19 @@ def test_the_recorder_spawns_the_agent_without_the_redactor(
     found = redaction_after(script, "record", "-o", recording, *options, "--", "true")
     assert recording.with_name("x.db.log").exists()
     assert found == set()
+
+
+def test_opening_a_recording_loads_no_reader_of_other_logs() -> None:
+    """Only a file that is no recording is looked at as a log of another tool."""
+    script = (
+        "import sys; from pathlib import Path; from acp_proxy.store.reader import RecordingReader\n"
+        "for path in sys.argv[1:]:\n"
+        "    with RecordingReader(Path(path)) as reader: list(reader.frames())\n"
+        "print(*[name for name in sys.modules if 'foreign_logs' in name])"
+    )
+    root = PACKAGE.parent
+    paths = (root / "recordings/tour.db", root / "tests/data/text_form/minimal.jsonl")
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, paths)], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "\n"
