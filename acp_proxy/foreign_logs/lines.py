@@ -43,6 +43,8 @@ _SKIPPED = re.compile(rb"\s*+(?:(?:`{3,}|~{3,})[^`{]*|(?:#|//|;).*|[-=*_][-=*_\s
 """A fence, a comment or a rule."""
 _JSON = re.compile(rb"\{(?=\s*(?:[\"'}.&\xe2\xc2]|\Z))|\[(?=\s*(?:\{|\Z))")
 _BEGINNING = re.compile(rb'\s*\{\s*"(?:jsonrpc|id|method)"')
+_NAMES = re.compile(rb"jsonrpc|[\"'](?:method|result|error)[\"']")
+"""A member of a message, whatever its quotation marks are."""
 _JOURNAL = re.compile(rb'\s*\{\s*"schema"\s*:\s*"acpx\.session\.journal\.')
 _NO_HEADING = Heading(None, None)
 _OPPOSITE = {Stream.TO_AGENT: Stream.TO_CLIENT, Stream.TO_CLIENT: Stream.TO_AGENT}
@@ -231,7 +233,8 @@ def _is_of_acpx(head: bytes) -> bool:
 
 def _has_message(head: bytes) -> bool:
     """Whether a message is in an input, or one of which the reader can say what is wrong."""
-    return any(
+    has_names = _NAMES.search(head) is not None
+    return has_names and any(
         isinstance(entry, LoggedLine)
         or (isinstance(entry, UnreadLines) and is_explained(entry.reason))
         for entry in _beginning(head)

@@ -66,7 +66,8 @@ def test_formats_are_not_mistaken() -> None:
         first = next(source.name for source in SOURCES if source.recognizes(data))
         assert first == writer.format, names
     assert source_of(b"") is None
-    assert source_of(b"Hello\n{}\nWorld [1]\n") is None
+    for text in (b"Hello\n{}\nWorld [1]\n", b"{'a': 1}\n", b"{...}\n"):
+        assert source_of(text) is None
 
 
 def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
