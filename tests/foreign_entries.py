@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 from acp_proxy.foreign_logs.connections import Sent, connections
 from acp_proxy.foreign_logs.sources import source_named, source_of
 from acp_proxy.foreign_logs.values import HEAD, Entry, LoggedLine, UnreadLines
+from tests.foreign_logs import BEGAN_NS, STDERR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.foreign_logs import Sent as Written
+    from tests.foreign_logs import Writer
 
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
 ANSWER = b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
@@ -59,3 +64,24 @@ def directed(entries: list[Entry]) -> list[Sent]:
 def bad(entries: list[Entry]) -> list[tuple[int, int]]:
     """The numbers of the lines that cannot be read."""
     return [(entry.first, entry.last) for entry in entries if isinstance(entry, UnreadLines)]
+
+
+def assert_same(found: list[Sent], written: list[Written], writer: Writer) -> None:
+    """Asserts that messages have the values and times that were written."""
+    for one, original in zip(found, written, strict=True):
+        if original.stream is STDERR:
+            assert one.line.raw == original.raw
+            continue
+        ours, theirs = json.loads(one.line.raw), json.loads(original.raw)
+        assert (ours == theirs) if writer.has_values else (_alike(ours) == _alike(theirs))
+        assert one.line.time_ns == (BEGAN_NS + original.ms * 10**6 if writer.has_times else None)
+
+
+def _alike(value: Any) -> Any:
+    """A value in which null, false, an empty object and a missing member are the same."""
+    if isinstance(value, dict):
+        members = {name: _alike(each) for name, each in value.items()}
+        return {name: each for name, each in members.items() if each is not None} or None
+    if isinstance(value, list):
+        return [_alike(each) for each in value]
+    return None if value is False else value

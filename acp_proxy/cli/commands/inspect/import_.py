@@ -1,5 +1,6 @@
 """``acp-proxy inspect import``: databases from the text form, and from logs of other tools."""
 
+import io
 import re
 import sys
 from collections.abc import Iterator
@@ -12,25 +13,83 @@ from attrs import frozen
 
 from acp_proxy.capture.files import make_private
 from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.cli.input_head import HeadedInput
 from acp_proxy.cli.options import recording_name
 from acp_proxy.cli.recordings import STDIN
-from acp_proxy.cli.render.imports import import_summary
 from acp_proxy.cli.render.output import progress, say, warn
 from acp_proxy.errors import NotARecording
 from acp_proxy.foreign_logs.no_messages import nothing_in, why_not_text
 from acp_proxy.foreign_logs.sources import NAMES, source_named, source_of
 from acp_proxy.foreign_logs.values import HEAD, LogFormat
 from acp_proxy.plain_files import open_plain, reason
+from acp_proxy.recording import LOST
 from acp_proxy.store.database import MAGIC
-from acp_proxy.store.log_import import ImportedLog, ImportOptions, import_log
+from acp_proxy.store.log_import import ImportedLog, ImportOptions, LineCounts, import_log
 from acp_proxy.store.text_import import import_text_form, is_text_head
+from acp_proxy.wording import counted
 
 _TEXT = "text"
 _PIECE = 1 << 20
 _TEXT_START = re.compile(rb'\s*(?:\{[ \t]*"(?:acp_|recording|stream|event|fired|after_))')
 """How a text form begins whose header is wrong."""
 _SEARCHED = f"; only its first {HEAD >> 10} KiB were searched: --from NAME reads all of it"
+
+
+_KINDS = {
+    "messages": "of messages", "stderr": "of stderr", "remarks": "of other text",
+    "brackets": "of brackets around messages", "blank": "blank", "skipped": "skipped",
+}  # fmt: skip
+"""What the lines of a log were, as `LineCounts` names them."""
+
+
+class HeadedInput:
+    """An input, and its beginning; it may be a pipe, which cannot be read twice.
+
+    Nothing is read after its end, since a terminal would wait for more.
+
+    Args:
+        source: the input.
+        size: bytes of the beginning.
+        path: where it comes from, for error messages.
+
+    Attributes:
+        head: the beginning.
+
+    Raises:
+        NotARecording: it cannot be read; so does the method.
+    """
+
+    def __init__(self, source: BinaryIO, size: int, path: Path) -> None:
+        self._source = source
+        self._path = path
+        try:
+            self.head = source.read(size)
+        except OSError as e:
+            raise NotARecording(path, reason(e)) from None
+        self._has_ended = len(self.head) < size
+
+    def lines(self, longest: int = -1) -> Iterator[bytes]:
+        """Yields the lines of the whole input, each with its newline.
+
+        Args:
+            longest: bytes from which on a line is yielded in several parts; -1 for no limit.
+        """
+        for line in io.BytesIO(self.head):
+            if line.endswith(b"\n") or longest >= 0:
+                yield line
+            else:
+                yield line + self._line(longest)
+        while line := self._line(longest):
+            yield line
+
+    def _line(self, longest: int) -> bytes:
+        if self._has_ended:
+            return b""
+        try:
+            line = self._source.readline(longest)
+        except OSError as e:
+            raise NotARecording(self._path, reason(e)) from None
+        self._has_ended = not line.endswith(b"\n") and len(line) != longest
+        return line
 
 
 @frozen
@@ -152,9 +211,29 @@ def _recognized(opened: HeadedInput, path: Path, name: str) -> LogFormat | None:
 
 
 def _say_made(made: ImportedLog, path: Path, target: Path) -> None:
-    warn(import_summary(made, path))
+    warn(_summary(made, path))
     for number, one in enumerate(made.connections, 1):
         _say(one.path, target.stem if number == 1 else None)
+
+
+def _summary(made: ImportedLog, path: Path) -> str:
+    """Says in one line what became of a log, and what it does not have."""
+    origins = [one.origin for one in made.connections]
+    words = {word for origin in origins for word in origin.lost}
+    messages = sum(one.messages for one in made.connections)
+    parts = [f"{path}: {made.source.title} with {counted(messages, 'message')}", _lines(made.lines)]
+    if len(made.connections) > 1:
+        parts.append(f"{len(made.connections)} connections, each a recording")
+    if inferred := sum(origin.inferred_directions for origin in origins):
+        parts.append(f"{counted(inferred, 'direction')} inferred")
+    parts.append("not known: " + ", ".join(LOST[word] for word in LOST if word in words))
+    parts += [f"skipped line {bad.first}: {bad.reason}" for bad in made.skipped]
+    return "; ".join(parts)
+
+
+def _lines(lines: LineCounts) -> str:
+    found = [f"{n:,} {words}" for name, words in _KINDS.items() if (n := getattr(lines, name))]
+    return f"{counted(lines.covered, 'line')}: {', '.join(found)}"
 
 
 def _say(made: Path, stem: str | None) -> None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from acp_proxy.cli.commands.inspect.import_ import HeadedInput
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.recordings import open_recording
 from tests.commands import complaint, run
 from tests.log_writer import LogWriter, handshake, record_conversation
 from tests.texts import HEADER, rows_of_recording, run_with, text_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -169,3 +167,23 @@ def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path
         assert result.exit_code == 2
         assert result.stderr.endswith(f"it is {kind}\n")
     assert not list(home.iterdir())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="expected a terminal of Unix")
+@pytest.mark.parametrize("head", [1 << 10, 4])
+def test_nothing_is_read_after_the_end_of_what_a_terminal_sends(head: int) -> None:
+    """One Ctrl-D ends what a person pastes, whoever meets it: the head, or a line."""
+    import pty
+    import termios
+
+    keys, terminal = pty.openpty()
+    attributes = termios.tcgetattr(terminal)
+    attributes[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, attributes)
+    os.write(keys, b"one\nsecond\n\x04later\n\x04")
+    with os.fdopen(terminal, "rb") as pasted:
+        found = HeadedInput(pasted, head, Path("-"))
+        assert list(found.lines()) == [b"one\n", b"second\n"]
+        assert list(found.lines())[:1] == [b"one\n"]
+        assert pasted.readline() == b"later\n"
+    os.close(keys)
