@@ -101,24 +101,29 @@ def as_iso(ns: int) -> str | None:
 
 _RIGHT = rb"(?:-{1,9}>|={1,9}>|\xe2\x86\x92|\xe2\x87\x92|\xe2\x9e\xa1(?:\xef\xb8\x8f)?)"
 _LEFT = rb"(?:<-{1,9}|<={1,9}|\xe2\x86\x90|\xe2\x87\x90|\xe2\xac\x85(?:\xef\xb8\x8f)?)"
-_CLIENT = rb"(?<![a-z\d])(?:client|editor|c)"
-_AGENT = rb"(?<![a-z\d])(?:agent|server|a)"
-_MARK = re.compile(
-    rb"(?:(?P<named_out>%(client)s\s*(?:%(right)s|to\s)\s*(?:agent|server|a)(?![a-z\d])"
-    rb"|%(agent)s\s*%(left)s\s*(?:client|editor|c)(?![a-z\d])"
-    rb"|(?<![a-z])(?:to[-_ ]agent|from[-_ ]client))"
-    rb"|(?P<named_in>%(agent)s\s*(?:%(right)s|to\s)\s*(?:client|editor|c)(?![a-z\d])"
-    rb"|%(client)s\s*%(left)s\s*(?:agent|server|a)(?![a-z\d])"
-    rb"|(?<![a-z])(?:to[-_ ]client|from[-_ ]agent))"
-    rb"|(?P<out>%(right)s|>{1,3}|(?<![a-z])(?:outgoing|send(?:s|ing)?|sent|stdin|writ(?:es?|ing)"
-    rb"|(?:out|tx)(?=\s*[:\]|]))(?![a-z])|\[client\]|(?<![a-z])client(?=\s*:))"
-    rb"|(?P<in>%(left)s|<{1,3}|(?<![a-z])(?:incoming|recv|receiv(?:es?|ed|ing)|stdout|read|got"
-    rb"|(?:in|rx)(?=\s*[:\]|]))(?![a-z])|\[(?:agent|server)\]|(?<![a-z])(?:agent|server)(?=\s*:)))"
-    rb"(?:\s*\[\w+\])?(?:\s+[\w$/.-]{1,60}){0,2}[\s:|\]]*\Z"
-    % {b"client": _CLIENT, b"agent": _AGENT, b"right": _RIGHT, b"left": _LEFT},
-    re.IGNORECASE,
+_CLIENT = rb"(?<![a-z\d])(?:client|editor|c)(?![a-z\d])"
+_AGENT = rb"(?<![a-z\d])(?:agent|server|a)(?![a-z\d])"
+
+
+def _marks(outward: bytes, inward: bytes) -> re.Pattern[bytes]:
+    """Returns a pattern of marks, behind which is at most the kind or the method of a message."""
+    either = rb"(?:(?P<out>" + outward + rb")|" + inward + rb")"
+    behind = rb"(?P<behind>(?:\s*\[\w+\])?(?:\s+[\w$/.-]{1,60}){0,2})[\s:|\]]*\Z"
+    return re.compile(either + behind, re.IGNORECASE)
+
+
+_PEERS = _marks(
+    rb"%s\s*(?:%s|to\s)\s*%s|%s\s*%s\s*%s" % (_CLIENT, _RIGHT, _AGENT, _AGENT, _LEFT, _CLIENT),
+    rb"%s\s*(?:%s|to\s)\s*%s|%s\s*%s\s*%s" % (_AGENT, _RIGHT, _CLIENT, _CLIENT, _LEFT, _AGENT),
 )
-"""A mark, and behind it at most the kind or the method of the message."""
+_ARROWS = _marks(rb"%s|>{1,3}" % _RIGHT, rb"(?:%s|<{1,3})" % _LEFT)
+_WORDS = _marks(
+    rb"(?<![a-z])(?:outgoing|send(?:s|ing)?|sent|stdin|writ(?:es?|ing)|to[-_ ]agent"
+    rb"|from[-_ ]client|(?:out|tx)(?=\s*[:\]|]))(?![a-z])|\[client\]|(?<![a-z])client(?=\s*:)",
+    rb"(?:(?<![a-z])(?:incoming|recv|receiv(?:es?|ed|ing)|stdout|read|got|to[-_ ]client"
+    rb"|from[-_ ]agent|(?:in|rx)(?=\s*[:\]|]))(?![a-z])|\[(?:agent|server)\]"
+    rb"|(?<![a-z])(?:agent|server)(?=\s*:))",
+)
 _BRACKETED = re.compile(rb"\[[^\[\]]{0,60}\]")
 _LEVEL = re.compile(rb"[^\w\"'`]*(?:[A-Z]{4,8}[^\w\"'`]*)?")
 """What a line has beside its time, where no words precede the message."""
@@ -132,13 +137,15 @@ class DirectionMark(NamedTuple):
     stream: Stream
     names_peers: bool
     """Whether it names who sends; an arrow is seen from the side that wrote the log."""
+    is_alone: bool
+    """Whether a line with nothing else announces a message, and is no sentence."""
 
 
 class Heading(NamedTuple):
     """What stands before a message, in its line or on the lines above."""
 
-    mark: DirectionMark | None
-    stamp: Stamp | None
+    mark: DirectionMark | None = None
+    stamp: Stamp | None = None
 
 
 def read_heading(text: bytes) -> Heading | None:
@@ -148,7 +155,7 @@ def read_heading(text: bytes) -> Heading | None:
         text: the text, which may be blank.
     """
     if not text or text.isspace():
-        return Heading(None, None)
+        return Heading()
     if len(text) > _LONGEST:
         return None
     mark, stamp = _mark(text), read_stamp(text)
@@ -158,9 +165,10 @@ def read_heading(text: bytes) -> Heading | None:
 
 
 def _mark(text: bytes) -> DirectionMark | None:
-    match = _MARK.search(text)
-    if match is None:
-        return None
-    name = match.lastgroup or ""
-    is_out = name.endswith("out")
-    return DirectionMark(Stream.TO_AGENT if is_out else Stream.TO_CLIENT, name.startswith("named"))
+    for pattern in (_PEERS, _ARROWS, _WORDS):
+        if (match := pattern.search(text)) is not None:
+            stream = Stream.TO_AGENT if match["out"] else Stream.TO_CLIENT
+            is_peers = pattern is _PEERS
+            is_alone = is_peers or (pattern is _ARROWS and not match["behind"])
+            return DirectionMark(stream, is_peers, is_alone or text.rstrip().endswith(b":"))
+    return None

@@ -15,7 +15,7 @@ of its journal or a turn begins, and how the turn has ended.
 import io
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from acp_proxy.foreign_logs.connections import direction_of_method
 from acp_proxy.foreign_logs.headings import Clock, Heading, read_heading
@@ -46,7 +46,7 @@ _BEGINNING = re.compile(rb'\s*\{\s*"(?:jsonrpc|id|method)"')
 _NAMES = re.compile(rb"jsonrpc|[\"'](?:method|result|error)[\"']")
 """A member of a message, whatever its quotation marks are."""
 _JOURNAL = re.compile(rb'\s*\{\s*"schema"\s*:\s*"acpx\.session\.journal\.')
-_NO_HEADING = Heading(None, None)
+_NO_HEADING = Heading()
 _OPPOSITE = {Stream.TO_AGENT: Stream.TO_CLIENT, Stream.TO_CLIENT: Stream.TO_AGENT}
 
 
@@ -135,7 +135,7 @@ class _LineReader:
 
     def _announced(self, number: int, heading: Heading | None) -> Entry:
         """Keeps what a line says of the JSON that follows it."""
-        if heading is None or heading == _NO_HEADING:
+        if not _is_announced(heading):
             self._above = _NO_HEADING
             return UnreadLines(number, number, OTHER_TEXT)
         self._above = self._joined(heading)
@@ -151,9 +151,9 @@ class _LineReader:
             return True
         if _indentation(line) > self._indentation or line.lstrip()[:1] in (b'"', b"}", b"]"):
             return False
-        found = _JSON.search(line)
-        heading = read_heading(line if found is None else line[: found.start()])
-        is_marked = heading is not None and heading != _NO_HEADING
+        if (found := _JSON.search(line)) is None:
+            return _is_announced(read_heading(line))
+        is_marked = read_heading(line[: found.start()]) not in (None, _NO_HEADING)
         return is_marked or _BEGINNING.match(line) is not None
 
     def _continued(self, number: int, line: bytes) -> Iterator[Entry]:
@@ -210,6 +210,13 @@ class _LineReader:
             is_inferred=is_turned,
             has_zone=stamp is None or stamp.has_zone,
         )
+
+
+def _is_announced(heading: Heading | None) -> TypeGuard[Heading]:
+    """Whether a line without JSON says something of the message after it."""
+    if heading is None or heading == _NO_HEADING:
+        return False
+    return heading.mark is None or heading.mark.is_alone
 
 
 def _indentation(line: bytes) -> int:

@@ -43,6 +43,8 @@ def test_the_messages_of_an_array_are_read_one_by_one() -> None:
     ("line", "reason"),
     [
         (f"See {_I}", "expected a message, with at most a time and > or < before it, got other"),
+        ("It got stuck here", "expected a message, with at most a time and > or < before it, got"),
+        ("> see below", "expected a message, with at most a time and > or < before it, got other"),
         ("It hung.", "expected a message, with at most a time and > or < before it, got other"),
         (f"> {_I} and so on", "expected nothing after the message"),
         (f"> {_I} {_A}", "expected nothing after the message"),
