@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from acp_proxy.conformance.checked_message import CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import rule
+from acp_proxy.conformance.schema_check import DialectSchema
 from acp_proxy.conformance.schema_problems import Mismatch, SchemaProblem
 from acp_proxy.conformance.values import Breach, Severity, frames_of
-from acp_proxy.protocol.dialects import DRAFT, INITIALIZE
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, V1, V2
 from acp_proxy.protocol.json_text import member
 
 _MOST_NAMED = 5
