@@ -1,1 +1,1 @@
-"""Forms of a recording that other programs draw: Mermaid and Perfetto."""
+"""Forms of a recording that other programs draw: Mermaid."""

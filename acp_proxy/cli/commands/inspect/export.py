@@ -25,13 +25,12 @@ from acp_proxy.cli.redaction import unredacted_option
 from acp_proxy.cli.render.output import Writer, progress, say, warn
 from acp_proxy.filters import EVERYTHING, UNREAD, Filter, all_of, parse
 from acp_proxy.inspection.frames import line_parts
-from acp_proxy.inspection.origins import why_no_times
 from acp_proxy.inspection.typed_filter import chosen_in, why_nothing
 from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_parts
 
-_FORMATS = ("jsonl", "raw", "pytest", "mermaid", "perfetto")
+_FORMATS = ("jsonl", "raw", "pytest", "mermaid")
 _PART_ONLY = "Not the whole recording, only:"
 _STREAMS = {
     "to-agent": "dir:to-agent",
@@ -42,7 +41,7 @@ _STREAMS = {
 
 
 @click.command(
-    short_help="Write a recording as text, a diagram, a trace or the bytes that passed.",
+    short_help="Write a recording as text, a diagram or the bytes that passed.",
     epilog="""\b
     Examples:
       acp-proxy inspect export latest -o hello.jsonl
@@ -64,8 +63,6 @@ _STREAMS = {
           tests/test_NAME.py, a test that plays what the second turn needs
       acp-proxy inspect export latest --format mermaid turn:last
           a sequence diagram, for a comment or a page in Markdown
-      acp-proxy inspect export latest --format perfetto -o trace.json
-          a trace, to be opened in ui.perfetto.dev
       ssh host acp-proxy inspect export latest | acp-proxy inspect show -
           a recording that is elsewhere
     """,
@@ -78,7 +75,7 @@ _STREAMS = {
     default="jsonl",
     show_default=True,
     help="jsonl: the lossless text form. raw: the bytes of the lines and their newlines. pytest: "
-    "a test and its recording. mermaid: a sequence diagram. perfetto: a trace.",
+    "a test and its recording. mermaid: a sequence diagram.",
 )
 @click.option("--turn", callback=turns_type, metavar="N..M",
               help="With --format pytest: only what these turns need.")  # fmt: skip
@@ -121,9 +118,6 @@ def export(
     mermaid is a sequence diagram in the language of Mermaid, which GitHub, GitLab and editors draw.
     Its last note says how much is left out, if it has more than --max arrows and notes.
 
-    perfetto is a trace in the JSON of Chromium's tracing: requests, tool calls and turns on a time
-    line, for each party that was waited for. ui.perfetto.dev opens it, in the browser alone.
-
     FILTER chooses frames and events, as in `inspect log`. The file that -o makes is readable by
     its owner alone, and appears when it is whole.
 
@@ -152,8 +146,6 @@ def export(
     if database is not None:
         check_database(database, force=force)
     with masking.opened(rec) as reader:
-        if format == "perfetto" and not reader.recording.has_durations:
-            raise Refusal(f"a trace needs times; {why_no_times(reader.recording)}")
         wanted = [chosen_in(reader, words)] if words else []
         wanted += [parse(stream)] if stream else []
         chosen = all_of(wanted) if wanted else EVERYTHING
@@ -169,8 +161,6 @@ def export(
                 parts = _raw(reader, chosen)
             case "mermaid":
                 parts = _diagram(reader, chosen, words, max)
-            case "perfetto":
-                parts = _trace(reader, chosen, words)
             case _:
                 parts = _text(reader, chosen, words)
         parts = progress(parts, label="writing")
@@ -207,9 +197,3 @@ def _diagram(
     if diagram.left_out:
         what = f"{diagram.left_out:,} more lines are not drawn"
         warn(f"{what}: choose some with a FILTER such as turn:2, or raise --max")
-
-
-def _trace(reader: RecordingReader, chosen: Filter, words: str) -> Iterator[bytes]:
-    from acp_proxy.inspection.diagrams.trace_events import Trace  # late, like the diagram
-
-    yield from Trace(reader, chosen, {"filter": words} if words else {}).parts()

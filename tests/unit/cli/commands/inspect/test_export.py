@@ -166,11 +166,3 @@ def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
     assert "expected --format mermaid with --max" in complaint(
         "inspect", "export", path, "--max", "1"
     )
-
-
-def test_a_trace_is_json(path: Path) -> None:
-    """It names the filter that it was made with."""
-    result = run("inspect", "export", path, "--format", "perfetto", "kind:request")
-    trace = json.loads(result.stdout)
-    assert trace["metadata"]["filter"] == "kind:request"
-    assert {event["name"] for event in trace["traceEvents"] if event["ph"] == "B"} >= {"Turn 1"}
