@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from acp_proxy import __version__
-from acp_proxy.filters import EVERYTHING
 from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.report.columns import Texts, differences, number_codes, planes
 from acp_proxy.report.model import (
@@ -32,7 +31,6 @@ from acp_proxy.report.rows import (
     RowReader,
 )
 from acp_proxy.store.checked_values import Row
-from acp_proxy.store.plain_updates import PlainUpdate
 from acp_proxy.store.reader import RecordingReader
 
 FORMAT = 2
@@ -82,8 +80,7 @@ def report_blocks(
     data = data or read_report_data(reader, options)
     chosen = options.chosen(reader)
     maker = _BlockMaker(reader, has_payloads=options.payloads)
-    rows = reader.rows_and_updates() if chosen is EVERYTHING else reader.rows(chosen)
-    yield from maker.make(rows)
+    yield from maker.make(reader.rows(chosen))
     yield _block("meta", encode_json({**maker.counts(), **described(data)}))
 
 
@@ -106,21 +103,17 @@ class _BlockMaker:
         self._members: dict[str, list[dict[str, Any]]] = {}
         self._member_count = 0
 
-    def make(self, rows: Iterable[Row | PlainUpdate]) -> Iterator[DataBlock]:
+    def make(self, rows: Iterable[Row]) -> Iterator[DataBlock]:
         """Yields the blocks of rows.
 
         Args:
             rows: all of them, in their order.
         """
         columns, payloads, cells = self._columns, self._payloads, self._cells
-        read, read_update = self._rows.read, self._rows.read_update
+        read = self._rows.read
         for row in rows:
-            if type(row) is PlainUpdate:
-                found = read_update(row)
-            else:
-                assert isinstance(row, dict)
-                found = read(row)
-                self._note(row, found)
+            found = read(row)
+            self._note(row, found)
             place = columns.rows
             own, shared, texts, data, is_joined, _ = found
             if (block := columns.add(own, shared, is_joined)) is not None:
@@ -205,7 +198,7 @@ class _IndexBlocks:
         if len(self._runs) == CHUNK_ROWS:
             block = self._block()
         self._own.append(own)
-        if not self._each or shared is not self._each[-1]:  # pieces of text have the same one
+        if not self._each or shared != self._each[-1]:  # pieces of text have the same values
             self._each.append(shared)
         self._shared.append(len(self._each) - 1)
         self._runs.append(run)

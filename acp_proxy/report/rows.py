@@ -1,8 +1,4 @@
-"""Reads what a report has of each row of a recording: columns, cells, the bytes of its line.
-
-Most rows of a large recording are pieces of text that differ from the one before in their text
-alone. Of such a row only the text is read, and all else is that of the one before.
-"""
+"""Reads what a report has of each row of a recording: columns, cells, the bytes of its line."""
 
 import base64
 from collections.abc import Iterator, Mapping
@@ -11,18 +7,15 @@ from typing import Any, NamedTuple
 from attrs import define, field
 
 from acp_proxy.inspection.fault_effects import delivered_instead
-from acp_proxy.inspection.folding import RunFinder, RunKey, chunk_in, run_key
+from acp_proxy.inspection.folding import RunFinder, chunk_in, run_key
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.measures.turn_times import Part, waiting_part
-from acp_proxy.inspection.preview import one_line
 from acp_proxy.inspection.timeline import TimelineLine, began_ns, event_line, frame_line
 from acp_proxy.protocol.call_ids import CallKey
-from acp_proxy.protocol.chunks import ChunkSplitter
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.report.delivery_times import delivery_delays
 from acp_proxy.store.checked_values import Row, is_excerpt
-from acp_proxy.store.plain_updates import PlainUpdate
 from acp_proxy.store.reader import RecordingReader
 
 OWN_COLUMNS = ("seq", "t_ns", "arrival_ns", "size", "length")
@@ -41,16 +34,10 @@ TEXTS = (
 )  # fmt: skip
 """Columns of texts."""
 
-_UPDATE = SHARED_COLUMNS.index("update")
-
 FIRED, MADE_UP, CHANGED, MASKED, IN_PIECES = 1, 2, 4, 8, 16
 """Bits of ``flags``."""
-_SHORT = 64
-"""Characters up to which a text cannot be base64."""
 _MOST_DELIVERED = 16 << 10
 """Bytes of what a fault delivered, beyond which only its size is told."""
-_MOST_STREAMS = 64
-"""Sessions whose last piece of text is remembered."""
 _MOST_CALLS = 10_000
 """Tool calls that another frame may be about."""
 
@@ -72,25 +59,6 @@ class ReportRow(NamedTuple):
     """The messages of a batch."""
 
 
-class _Pattern(NamedTuple):
-    """A piece of text, and what all those have in common that differ from it in the text alone."""
-
-    turn: int | None
-    masked: int
-    start: str
-    """With what the line of the timeline begins before the text."""
-    shared: tuple[Any, ...]
-    run: RunKey
-
-
-@define
-class _TextStream:
-    """The pieces of text of one session."""
-
-    splitter: ChunkSplitter = field(factory=ChunkSplitter)
-    pattern: _Pattern | None = None
-
-
 _NO_MEMBERS: list[dict[str, Any]] = []
 
 
@@ -110,7 +78,6 @@ class RowReader:
     _is_open: bool = field(init=False)
     _has_sizes: bool = field(init=False)
     _runs: RunFinder = field(factory=RunFinder)
-    _streams: dict[str | None, _TextStream] = field(factory=dict)
     _calls: dict[CallKey, tuple[int, int]] = field(factory=dict)
     """The start of the span of the last tool call with each id, and its first frame."""
 
@@ -137,32 +104,6 @@ class RowReader:
             is_joined,
             list(self._members(row)) if "members" in row else _NO_MEMBERS,
         )
-
-    def read_update(self, update: PlainUpdate) -> ReportRow:
-        """Returns what a report has of the next row, which is a plain update."""
-        seq, t_ns, lag_ns, session, turn, size, masked, raw = update
-        stream = self._streams.get(session)
-        if stream is None:
-            if len(self._streams) == _MOST_STREAMS:
-                self._streams.clear()
-            stream = self._streams[session] = _TextStream()
-        text, pattern = stream.splitter.same(raw), stream.pattern
-        if (
-            text is None
-            or pattern is None
-            or turn != pattern.turn
-            or masked != pattern.masked
-            or seq in self._delays
-            or (shown := _shown(pattern.start, text)) is None
-        ):
-            found = self.read(update.row())
-            if (split := stream.splitter.split(raw)) is not None:
-                stream.pattern = _pattern(update, found, split.text)
-            return found
-        is_joined = self._runs.continues(pattern.run, t_ns - lag_ns, t_ns)
-        own = (seq, t_ns, lag_ns, size if self._has_sizes else None, size)
-        values = own, pattern.shared, [shown], raw, is_joined, _NO_MEMBERS
-        return tuple.__new__(ReportRow, values)  # in half the time
 
     def _first_of_call(self, row: Row) -> int | None:
         """Returns the first frame about the tool call of a frame; None if it is about none."""
@@ -210,32 +151,6 @@ class RowReader:
         while len(cells) > 1 and cells[-1] is None:
             cells.pop()
         return cells
-
-
-def _pattern(update: PlainUpdate, found: ReportRow, text: str) -> _Pattern | None:
-    """Returns what a piece of text shares with the next ones; None if not its text describes it."""
-    row = update.row()
-    run = run_key(row, chunk_in(row))
-    kind = found.shared[_UPDATE]
-    start = f"{kind}: "
-    if run is None or _shown(start, text) != found.cells[0] or found.shared[-1] is not None:
-        return None
-    return _Pattern(update.turn, update.masked, start, found.shared, run)
-
-
-def _shown(start: str, text: str) -> str | None:
-    """Returns how the timeline shows a piece of text; None if that has to be found out otherwise.
-
-    Args:
-        start: what the timeline shows before it.
-        text: the text.
-    """
-    if not text:
-        return None
-    if len(text) <= _SHORT and text.isprintable() and ";base64," not in text:
-        return text
-    line = one_line(start + text)
-    return line[len(start) :] if line.startswith(start) else None
 
 
 def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:

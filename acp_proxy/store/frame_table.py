@@ -85,25 +85,15 @@ class FrameTable:
         """
         where = self._where(chosen)
         is_exact = where.exact
-        for row in self.frames_where(where, after):
-            if not is_exact and is_excerpt(row):
-                raise LineTooLarge(row["seq"], row["size"])
-            if chosen is None or chosen.finds(row):
-                yield row
-
-    def frames_where(self, where: Where, after: int = 0) -> Iterator[Row]:
-        """Yields the frames that fulfil a condition, in recorded order; see `Rows.frames`.
-
-        Args:
-            where: the condition; if it is not exact, more frames come.
-            after: only frames beyond this number.
-        """
         for row in self._candidates(where, after):
             if row["stream"] is None:
                 raise Mistyped(f"frame {row['seq']} is of no stream")
             if row["kind"] == "batch":
                 row["members"] = members_of(row, partial(select, self.connection))
-            yield row
+            if not is_exact and is_excerpt(row):
+                raise LineTooLarge(row["seq"], row["size"])
+            if chosen is None or chosen.finds(row):
+                yield row
 
     def heads(self, chosen: "Filter | None") -> Iterable[FrameHead]:
         """Streams the frames that a filter matches without their payloads.

@@ -6,7 +6,6 @@ import json
 import operator
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -31,7 +30,6 @@ from acp_proxy.store.frame_table import FrameTable
 if TYPE_CHECKING:
     from acp_proxy.filters import Filter
     from acp_proxy.store.masked_rows import MaskedRows
-    from acp_proxy.store.plain_updates import PlainUpdate
 
 LARGEST = 4 << 20
 """Bytes of the largest line that a search holds."""
@@ -151,28 +149,6 @@ class Rows:
         """
         every = self.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
         return every if chosen is None else filter(chosen.matches, every)
-
-    def rows_and_updates(self) -> "Iterator[Row | PlainUpdate]":
-        """Streams all frames and events in one order, most of them much faster than `rows`.
-
-        Session updates of the agent that are about no tool call come as tuples.
-        """
-        from acp_proxy.store.plain_updates import other_frames, plain_updates
-
-        with self._damage_reported():
-            updates = chain.from_iterable(map(plain_updates, self.tables))
-            frames = self._with_fired(map(other_frames, self.tables))
-            others = heapq.merge(frames, self.events(), key=operator.itemgetter("seq"))
-            other = next(others, None)
-            for update in updates:
-                seq = update.seq
-                while other is not None and other["seq"] < seq:
-                    yield other
-                    other = next(others, None)
-                yield update
-            if other is not None:
-                yield other
-                yield from others
 
     def heads(self, chosen: "Filter | None" = None) -> Iterator[FrameHead]:
         """Streams frames without their lines, much faster than `frames`."""
