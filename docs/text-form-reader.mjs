@@ -108,9 +108,10 @@ function event({ event: kind, data: given = {} }) {
   return { event: kind, data };
 }
 
-function fired({ rule = null, action = null, ...bytes }) {
+function fired({ rule = null, action = null, late_ms = null, ...bytes }) {
   const [received, delivered] = ['received', 'delivered'].map((name) => bytesOf(bytes[name], bytes[`${name}_base64`]));
-  return { rule, action, received, delivered };
+  const late_ns = late_ms === null ? null : nanoseconds(late_ms);
+  return { rule, action, received, delivered, late_ns };
 }
 
 /** Yields the recording, and then each frame, event and fired fault, from the bytes of a text form. */

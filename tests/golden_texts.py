@@ -76,6 +76,7 @@ def read(text: bytes) -> Iterator[dict[str, Any]]:
             seq = item.pop("seq")
             for name in ("received", "delivered"):
                 item[name] = _base64(item[name])
+            item["late_ns"] = None if item["late_ns"] is None else str(item["late_ns"])
             item = {"seq": seq, "fired": item}
         yield item
 

@@ -35,7 +35,8 @@ FAULT = 12  # a rule fired at the last line of the stream; see `runtime.fault_no
 MADE = 13  # a line that a rule made up, which is the parts before
 EFFECT = 14  # what a rule did that is no line; fields: rule, action and what belongs to it
 MASKING = 15  # first in an emptied log: what masking the rest has to know, as JSON
-LAST_KIND = MASKING
+SENT = 16  # a line that a rule has held goes out; fields: held, late
+LAST_KIND = SENT
 
 STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
 """The signals on which a recorder stops; all others are only passed on."""

@@ -169,6 +169,8 @@ class Fired(NamedTuple):
             included; None if nothing does.
         frame: the number of the frame at which the rule fired, counted from 1 as received.
         is_again: whether the rule has stopped the direction before, so that nothing passes there.
+        late_ns: how much later than the frame was received the bytes are due; None if nothing goes
+            out, or if they are held and the moment is not known yet.
     """
 
     rule: str
@@ -178,6 +180,7 @@ class Fired(NamedTuple):
     delivered: bytes | None
     frame: int = 0
     is_again: bool = False
+    late_ns: int | None = None
 
 
 @frozen

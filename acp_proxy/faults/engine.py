@@ -49,6 +49,7 @@ class _Flow:
         number: the frame's, counted from 1 as received.
         frame: what the rules get; its delivery changes from rule to rule.
         deliveries: what goes out in its place, and with it, in order.
+        late: how late each of them is due, in nanoseconds; None for what is held or does not pass.
     """
 
     number: int
@@ -56,6 +57,7 @@ class _Flow:
     deliveries: list[Delivery]
     side_effects: list[tuple[FaultRule, SideEffect]] = field(factory=list)
     fired: list[FaultRule] = field(factory=list)
+    late: list[int | None] = field(factory=list)
 
     @classmethod
     def of(cls, number: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "_Flow":
@@ -92,14 +94,15 @@ class _Flow:
         """Returns what the rules made of the frame, and the lines they injected, as they go out."""
         found = list[Fired]()
         is_lost = True
-        for delivery in self.deliveries:
+        for delivery, late in zip(self.deliveries, self.late, strict=True):
             if not delivery.is_injected and is_lost:
                 is_lost = False
-                found += self._of_the_frame(delivery.data or None)
+                found += self._of_the_frame(delivery.data or None, late)
             elif delivery.is_injected and lets_pass(delivery.direction):
                 kind = next(rule.kind for rule in self.fired if rule.name == delivery.by)
                 data, direction = delivery.data, delivery.direction
-                found.append(Fired(delivery.by, kind, direction, None, data, self.number))
+                fired = Fired(delivery.by, kind, direction, None, data, self.number, late_ns=late)
+                found.append(fired)
         return self._of_the_frame(None) + found if is_lost else found
 
     def _apply(self, rule: FaultRule, delivery: Delivery, *, is_first: bool) -> None:
@@ -113,10 +116,11 @@ class _Flow:
                 is_unsigned = effect.is_injected and not effect.by
                 self.deliveries.append(effect._replace(by=rule.name) if is_unsigned else effect)
 
-    def _of_the_frame(self, delivered: bytes | None) -> list[Fired]:
+    def _of_the_frame(self, delivered: bytes | None, late: int | None = None) -> list[Fired]:
         direction, raw, number = self.frame.direction, self.frame.row["raw"], self.number
         return [
-            Fired(rule.name, rule.kind, direction, raw, delivered, number) for rule in self.fired
+            Fired(rule.name, rule.kind, direction, raw, delivered, number, late_ns=late)
+            for rule in self.fired
         ]
 
 
@@ -167,7 +171,8 @@ class FaultEngine:
             if flow is None:
                 outputs = [queue.pass_on(direction, raw + newline, at, self._frames)]
             else:
-                outputs = [*flow.firings(self._lets_pass), *self._send(flow)]
+                writes = self._send(flow)
+                outputs = [*flow.firings(self._lets_pass), *writes]
                 if flow.side_effects:
                     outputs += self._stop(flow.side_effects)
         for other in self._queues.values():
@@ -240,8 +245,11 @@ class FaultEngine:
             to = self._queues[delivery.direction]
             if delivery.behind_frames or delivery.until_cancel:
                 to.held.append(HeldDelivery(delivery, at, number, row["session"], row["rpc_id"]))
+                flow.late.append(None)
             else:
-                writes += to.send(delivery, at, number)
+                sent = to.send(delivery, at, number)
+                flow.late.append(max(0, sent[-1].due - at) if sent else None)
+                writes += sent
             if delivery.is_injected:
                 # Its receiver takes it for the peer's: what answers it belongs to it.
                 self._label(delivery.direction, read(delivery.data.rstrip(b"\r\n")), at)

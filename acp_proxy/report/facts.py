@@ -116,6 +116,8 @@ class HeadFacts:
     faults: list[FiredRule]
     faulted_frames: int
     first_faulted: int | None
+    undated: int
+    """Frames at which rules fired, and of which is not recorded when they went out."""
     has_crashed: bool
     """Whether the agent ended by itself in the middle of something."""
     findings: list[FindingGroup]
@@ -164,6 +166,7 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
         faults=data.faults,
         faulted_frames=data.faulted_frames,
         first_faulted=min((seq for rule in data.faults for seq in rule.seqs), default=None),
+        undated=data.undated_frames,
         has_crashed=any(one.rule == ENDED for one in summary.findings),
         findings=[_group(found, summary) for found in by_rule(summary.findings)],
         turns=shortened(_turns(summary, times), _MOST),

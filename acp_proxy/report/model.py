@@ -16,7 +16,7 @@ from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 from acp_proxy.inspection.typed_filter import chosen_in
 from acp_proxy.recording import Recording, clock
 from acp_proxy.store.exchange_queries import last_turn
-from acp_proxy.store.fired_faults import count_faulted_frames
+from acp_proxy.store.fired_faults import count_faulted_frames, count_undated_frames
 from acp_proxy.store.reader import RecordingReader
 
 Watch = Callable[[Iterator[Any]], Iterator[Any]]
@@ -74,6 +74,8 @@ class ReportData:
     faults: list[FiredRule]
     """What each rule of the plan did; empty without one."""
     faulted_frames: int
+    undated_frames: int
+    """Frames that faults let out at a time that is not recorded."""
     rows_in_recording: int
     is_masked: bool
     """Whether secrets are masked, when it was recorded or now."""
@@ -114,6 +116,7 @@ def read_report_data(
         waterfalls=falls,
         faults=read_rules(reader),
         faulted_frames=count_faulted_frames(reader),
+        undated_frames=count_undated_frames(reader),
         rows_in_recording=frames + sum(1 for _ in reader.events()),
         is_masked=reader.is_masked or reader.masked_rows is not None,
         is_unredacted=reader.unredacted,

@@ -14,7 +14,6 @@ from acp_proxy.inspection.timeline import TimelineLine, began_ns, event_line, fr
 from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.updates import UPDATE
-from acp_proxy.report.delivery_times import delivery_delays
 from acp_proxy.store.checked_values import Row, is_excerpt
 from acp_proxy.store.reader import RecordingReader
 
@@ -38,6 +37,8 @@ FIRED, MADE_UP, CHANGED, MASKED, IN_PIECES = 1, 2, 4, 8, 16
 """Bits of ``flags``."""
 _MOST_DELIVERED = 16 << 10
 """Bytes of what a fault delivered, beyond which only its size is told."""
+_OVERTAKING = ("keep_order", "reorder", "reply")
+"""Words of a plan of faults that may let frames go out in another order than they came in."""
 _MOST_CALLS = 10_000
 """Tool calls that another frame may be about."""
 
@@ -74,7 +75,10 @@ class RowReader:
     reader: RecordingReader
     has_payloads: bool = True
     _hints: HintReader = field(init=False)
-    _delays: dict[int, int] = field(init=False)
+    _keeps_order: bool = field(init=False)
+    """Whether no fault lets a frame overtake another."""
+    _sent_ns: dict[str, int] = field(factory=dict)
+    """When the last late frame of each stream went out."""
     _is_open: bool = field(init=False)
     _has_sizes: bool = field(init=False)
     _runs: RunFinder = field(factory=RunFinder)
@@ -83,7 +87,8 @@ class RowReader:
 
     def __attrs_post_init__(self) -> None:
         self._hints = HintReader(self.reader)
-        self._delays = delivery_delays(self.reader)
+        plan = self.reader.recording.fault_plan or ""
+        self._keeps_order = not any(word in plan for word in _OVERTAKING)
         self._is_open = self.reader.is_open
         self._has_sizes = not self.reader.recording.lost("bytes")
 
@@ -98,12 +103,23 @@ class RowReader:
         known = size if self._has_sizes else None
         return ReportRow(
             (row["seq"], row["t_ns"], row["t_ns"] - row["t_first_ns"], known, size),
-            (*shared, self._first_of_call(row), self._delays.get(row["seq"])),
+            (*shared, self._first_of_call(row), self._delay_ns(row)),
             self._cells(row, line),
             None if is_excerpt(row) else row["raw"],
             is_joined,
             list(self._members(row)) if "members" in row else _NO_MEMBERS,
         )
+
+    def _delay_ns(self, row: Row) -> int | None:
+        """Returns how much later than it came a frame went out; None if at once, or not known."""
+        stream, t_ns = row["stream"], row["t_ns"]
+        late = [one["late_ns"] for one in row.get("fired") or () if one["late_ns"] is not None]
+        if not late and row["delivered"] != "none" and stream in self._sent_ns:
+            late = [self._sent_ns[stream] - t_ns]  # it waited behind a late one
+        found = max(late, default=0)
+        if found > 0 and self._keeps_order:
+            self._sent_ns[stream] = t_ns + found
+        return found if found > 0 else None
 
     def _first_of_call(self, row: Row) -> int | None:
         """Returns the first frame about the tool call of a frame; None if it is about none."""

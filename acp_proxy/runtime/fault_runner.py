@@ -17,6 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import count
 
 from attrs import evolve
 
@@ -43,7 +44,7 @@ from acp_proxy.faults.triggers import reached
 from acp_proxy.protocol.framing import Cut, LineCutter
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.runtime.engine_guard import EngineGuard
-from acp_proxy.runtime.fault_notes import Actor, FaultNotes
+from acp_proxy.runtime.fault_notes import Actor, FaultNotes, Moment
 from acp_proxy.runtime.faulted_pump import FaultedPump, TappedLog, WriteQueue
 
 _OUTLETS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stream.STDERR}
@@ -85,6 +86,10 @@ class FaultRunner(Interceptor):
         self._cutters = {direction: LineCutter() for direction in Direction}
         self._passed: deque[tuple[Direction, int, bytes]] = deque()
         """What has passed a bare pump and the engine was not given yet."""
+        self._held: dict[tuple[int, bool], tuple[int, int, int]] = {}
+        """What rules hold, by frame and whether they injected it: its number in the log, its stream
+        and when the frame was received."""
+        self._next_held = count(1).__next__
         self._agent: AgentProcess
         self._log: Log
         self._notes: FaultNotes
@@ -165,6 +170,7 @@ class FaultRunner(Interceptor):
                     self._note(output, cut, t_ns)
             if noted < len(chunk):
                 self._notes.read(stream, t_ns, chunk[noted:])
+            self._note_sent(decided, t_ns)
             self._notes.write()
             self._add(decided, stream)
 
@@ -183,8 +189,9 @@ class FaultRunner(Interceptor):
                 decided += self._engine.receive(direction, cut, t_ns)
                 for output in decided:
                     self._note(output, cut, t_ns)
-                self._notes.write()
             decided += self._engine.end(direction, t_ns)
+            self._note_sent(decided, t_ns)
+            self._notes.write()
             self._add(decided, stream)
 
     def is_ending(self, stream: int) -> bool:
@@ -194,8 +201,12 @@ class FaultRunner(Interceptor):
     def give_up(self) -> None:
         """Ends the faults: all that is late or held goes out, and no rule fires any more."""
         with self._lock:
-            for held in self._engine.give_up(self._clock()):
-                self._schedule.add(held, 0)
+            now = self._clock()
+            held = list(self._engine.give_up(now))
+            self._note_sent(held, now)
+            self._notes.write()
+            for write in held:
+                self._schedule.add(write, 0)
             self._schedule.hurry()
         for queue in self.queues.values():
             queue.hurry()
@@ -234,14 +245,37 @@ class FaultRunner(Interceptor):
                 pass
             case Fired(rule, action, direction, received, delivered, _, is_again):
                 stream, actor, data = _STREAMS[direction], (rule, action), delivered or b""
+                moment = self._moment(output, stream, t_ns)
                 if received is None:
-                    self._notes.made(actor, stream, t_ns, data)
+                    self._notes.made(actor, stream, t_ns, data, moment)
                 else:
-                    self._notes.fault(actor, stream, t_ns, cut, data, is_again=is_again)
+                    self._notes.fault(
+                        actor, stream, t_ns, cut, data, is_again=is_again, moment=moment
+                    )
             case RuleEffect(rule, action, StallEffect(direction) | CloseEffect(direction)):
                 self._notes.effect((rule, action), stream=_STREAMS[direction])
             case RuleEffect(rule, action, StderrEffect(data)):
                 self._notes.effect((rule, action), stream=STDERR, bytes=len(data))
+
+    def _moment(self, fired: Fired, stream: int, t_ns: int) -> Moment:
+        """Returns how late goes out what a rule has left, or the number of what it holds."""
+        if fired.late_ns is not None:
+            return "late", fired.late_ns
+        if fired.delivered is None:
+            return None
+        key = fired.frame, fired.received is None
+        if key not in self._held:
+            self._held[key] = self._next_held(), stream, t_ns
+        return "held", self._held[key][0]
+
+    def _note_sent(self, decided: Iterable[Output], t_ns: int) -> None:
+        """Notes when that goes out which was held until now."""
+        if not self._held:
+            return
+        due = {(w.frame, w.is_injected): w.due for w in decided if isinstance(w, ScheduledWrite)}
+        for key in self._held.keys() & due.keys():
+            number, stream, received_ns = self._held.pop(key)
+            self._notes.sent(stream, t_ns, number, max(0, due[key] - received_ns))
 
     def _add(self, decided: Iterable[Output], stream: int) -> None:
         """Schedules what was decided; the thread that has read ``stream`` flushes that itself."""

@@ -151,6 +151,16 @@ def count_faulted_frames(rows: Rows) -> int:
     return count
 
 
+def count_undated_frames(rows: Rows) -> int:
+    """Returns how many frames went out, of those of `count_faulted_frames`, nobody knows when."""
+    sql = (
+        "SELECT count(DISTINCT seq) AS n FROM faults_fired"
+        " WHERE delivered IS NOT NULL AND late_ns IS NULL"
+    )
+    count: int = next(rows.query(sql))["n"]
+    return count
+
+
 def injected_frames(rows: Rows) -> dict[int, str]:
     """Returns the rules that injected frames, by the number of the frame."""
     sql = "SELECT seq, rule FROM faults_fired WHERE received IS NULL"

@@ -40,6 +40,8 @@ class IndexerState:
     """The number of the last line that was received on each stream."""
     parts: dict[Stream, list[Segment]] = field(factory=dict)
     """The places of the pieces of a line that a fault has changed or made up."""
+    held: dict[int, int] = field(factory=dict)
+    """The frames that faults hold: `frames.seq`, by the number in the log."""
     masked_sizes: dict[int, int] = field(factory=dict)
     """The sizes of the latest masked frames as they were received, in bytes without newlines."""
     search_before: int = 0

@@ -64,6 +64,8 @@ _NUMBERS = (
     "origin",
     "seed",
     "at",
+    "late",
+    "held",
     "size",
     *Stream,
 )

@@ -89,3 +89,9 @@ def add_note(db: Database) -> None:
 def add_origin(db: Database) -> None:
     """What an imported recording was made from, as JSON."""
     db.execute("ALTER TABLE recording ADD COLUMN origin TEXT")
+
+
+@migrations(name="0004_late")
+def add_late(db: Database) -> None:
+    """How much later than it was received a line went out, where a rule fired at it."""
+    db.execute("ALTER TABLE faults_fired ADD COLUMN late_ns INTEGER")

@@ -214,7 +214,8 @@ class RecordHandler:
         self._rows.mark_fault(seq, rule, str(fields.get("delivered", "full")))
         if "again" not in fields:
             delivered = Same.LINE if "same" in fields else changed or None
-            self._rows.add_fired(seq, rule, action, Same.LINE, delivered)
+            late_ns = self._late_ns(seq, fields)
+            self._rows.add_fired(seq, rule, action, Same.LINE, delivered, late_ns)
 
     def _add_made(self, record: LogRecord, stream: Stream) -> None:
         """Adds a line that a fault made up; a part of a line is one without a newline."""
@@ -228,9 +229,24 @@ class RecordHandler:
             raw, newline = raw[:-1], b"\r\n"
         message = Message(Kind.STDERR) if stream is _STDERR else read(raw)
         t_ns = number(fields, "at", record.t_ns) - state.origin_ns
-        self._rows.add_fired(state.next_seq, rule, action, None, line)
+        late_ns = self._late_ns(state.next_seq, fields)
+        self._rows.add_fired(state.next_seq, rule, action, None, line, late_ns)
         is_masked = line is not made
         self._rows.add_frame(stream, message, newline, t_ns, 0, raw, fault=rule, masked=is_masked)
+
+    def _late_ns(self, seq: int, fields: _Fields) -> int | None:
+        """Returns how late a line went out; None if that is not known, or not yet."""
+        if (held := number(fields, "held", None)) is not None:
+            self._state.held[held] = seq
+        return number(fields, "late", None)
+
+    def _note_sent(self, record: LogRecord, _: Stream) -> None:
+        """Adds to a line that was held how late it went out."""
+        fields = event_data(record)
+        seq = self._state.held.pop(number(fields, "held", 0), None)
+        late_ns = number(fields, "late", None)
+        if seq is not None and late_ns is not None:
+            self._rows.mark_late(seq, late_ns)
 
     def _start(self, record: LogRecord, fields: _Fields) -> None:
         state = self._state
@@ -327,6 +343,7 @@ class RecordHandler:
         capture_log.PART: _keep_part,
         capture_log.FAULT: _mark_fault,
         capture_log.MADE: _add_made,
+        capture_log.SENT: _note_sent,
     }
     _OF_EVENTS: ClassVar[dict[int, Callable[["RecordHandler", LogRecord, _Fields], None]]] = {
         capture_log.START: _start,

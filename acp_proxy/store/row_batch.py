@@ -29,6 +29,9 @@ _RAW = 14  # the column of the BLOB
 _NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
 
 Row = tuple[Any, ...]
+FiredRow = tuple[
+    int, str | None, str | None, "bytes | Same | None", "bytes | Same | None", int | None
+]
 
 
 class Same(Enum):
@@ -57,10 +60,10 @@ class RowBatch:
     """Rows of ``frame_rows`` without their line, and the line."""
     events: list[Row] = field(factory=list)
     labels: list[tuple[int, str]] = field(factory=list)
-    fired: list[tuple[int, str | None, str | None, bytes | Same | None, bytes | Same | None]] = (
-        field(factory=list)
-    )
+    fired: list[FiredRow] = field(factory=list)
     """Rows of ``faults_fired``."""
+    late: list[tuple[int, int]] = field(factory=list)
+    """How late frames went out that a fault has held, and their numbers."""
     touched: list[tuple[str, int, int]] = field(factory=list)
     """Rule, code of what was delivered, and number of frames at which a fault has fired."""
     undelivered: list[tuple[Stream, int, int, dict[int, int]]] = field(factory=list)
@@ -115,6 +118,7 @@ class RowBatch:
             many(replace.format(table, _marks(len(columns))), rows)
         for fired in self.fired:
             _write_fired(connection, schema, *fired)
+        many(f"UPDATE {schema}.faults_fired SET late_ns = ? WHERE seq = ?", self.late)
         if self.recording is not None:
             write_recording(connection, schema, self.recording)
         if self.state is not None:
@@ -170,14 +174,19 @@ def _write_fired(
     action: str | None,
     received: bytes | Same | None,
     delivered: bytes | Same | None,
+    late_ns: int | None,
 ) -> None:
     if received is Same.LINE:
         received = _line(connection, schema, seq, whole=False)
     if delivered is Same.LINE:
         delivered = _line(connection, schema, seq, whole=True)
+    row = {"seq": seq, "rule": rule, "action": action, "received": received}
+    row |= {"delivered": delivered, "late_ns": late_ns}
+    if late_ns is None:  # a database of an older version that may not be written has no such column
+        del row["late_ns"]
     connection.execute(
-        f"INSERT INTO {schema}.faults_fired VALUES (?, ?, ?, ?, ?)",
-        (seq, rule, action, received, delivered),
+        f"INSERT INTO {schema}.faults_fired ({', '.join(row)}) VALUES ({_marks(len(row))})",
+        (*row.values(),),
     )
 
 

@@ -162,6 +162,7 @@ class RowWriter:
         action: str | None,
         received: bytes | Same | None,
         delivered: bytes | Same | None,
+        late_ns: int | None = None,
     ) -> None:
         """Adds a row of ``faults_fired``.
 
@@ -171,8 +172,18 @@ class RowWriter:
             action: what it did.
             received: the bytes that came, without newline; None for a line that the fault made up.
             delivered: the bytes that went out, with newline; None if nothing did.
+            late_ns: how long after they came; None if nothing did, or if that is not known.
         """
-        self._batch.fired.append((seq, rule, action, received, delivered))
+        self._batch.fired.append((seq, rule, action, received, delivered, late_ns))
+
+    def mark_late(self, seq: int, late_ns: int) -> None:
+        """Marks a line that a fault has held with how late it went out.
+
+        Args:
+            seq: its frame.
+            late_ns: nanoseconds.
+        """
+        self._batch.late.append((late_ns, seq))
 
     def mark_fault(self, seq: int, rule: str, delivered: str) -> None:
         """Marks a frame at which a rule fired.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LARGEST = 4 << 20
 """Bytes of the largest line that a search holds."""
 _FIRED = (
-    "SELECT seq, rule, action, received IS NULL AS made, length(delivered) AS size,"
+    "SELECT seq, rule, action, received IS NULL AS made, length(delivered) AS size, late_ns,"
     f" CASE WHEN length(delivered) <= {HELD} THEN delivered END AS delivered"
     " FROM faults_fired WHERE seq >= ? ORDER BY seq, rowid"
 )

@@ -13,7 +13,7 @@ from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Stream
 
 APPLICATION_ID = 0x61637031  # "acp1", at a fixed place in the file's header
-VERSION = 3
+VERSION = 4
 """``PRAGMA user_version``; equals the number of migrations, as a test checks."""
 
 STREAM_CODES = {Stream.TO_AGENT: 1, Stream.TO_CLIENT: 2, Stream.STDERR: 3}

@@ -11,7 +11,9 @@ from acp_proxy.store.rows import FiredRows, Rows
 from acp_proxy.text_form.header import write_header
 from acp_proxy.text_form.writer import LineWriter
 
-_FIRED = "SELECT seq, rule, action, received, delivered FROM faults_fired ORDER BY seq, rowid"
+_FIRED = (
+    "SELECT seq, rule, action, received, delivered, late_ns FROM faults_fired ORDER BY seq, rowid"
+)
 
 
 def write_text_form(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:

@@ -37,6 +37,7 @@ _ROW = (
     "seq, flags, kind, t_ns, lag_ns, method, rpc_id, exchange, session, turn, tool_call, terminal,"
     " parse_error, fault"
 )
+_LATE = "late_ns"
 _OF_ROWS = f"coalesce(f.raw, {LINE_START})"
 
 
@@ -100,8 +101,14 @@ def make_views(
         check_labels(connection, "main.labels")
         columns = lines.raw, lines.size, lines.masked
         views = {"frames": frames_select("main.frame_rows", "main.labels", *columns)}
+    late = _late(connection)
     if masked:
-        views |= _masked(schemas)
+        views |= _masked(schemas, late)
+    elif late != _LATE:
+        views["faults_fired"] = " UNION ALL ".join(
+            f"SELECT rowid + {first_place(schema)} AS rowid, *, {late} FROM {schema}.faults_fired"
+            for schema in reversed(schemas)
+        )
     for name, select in views.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
     connection.commit()
@@ -151,7 +158,13 @@ def _merged_recording(connection: sqlite3.Connection) -> str:
     )
 
 
-def _masked(schemas: tuple[str, ...]) -> dict[str, str]:
+def _late(connection: sqlite3.Connection) -> str:
+    """Returns SQL for a column of fired faults that recordings of earlier versions lack."""
+    sql = "SELECT 1 FROM pragma_table_info('faults_fired', 'main') WHERE name = ?"
+    return _LATE if connection.execute(sql, (_LATE,)).fetchone() else f"NULL AS {_LATE}"
+
+
+def _masked(schemas: tuple[str, ...], late: str) -> dict[str, str]:
     """Returns SQL for the views of events and of fired faults, with masked values."""
     events = " UNION ALL ".join(
         f"SELECT e.seq, e.t_ns, e.kind, coalesce((SELECT k.data FROM {MASKED}.events AS k"
@@ -160,7 +173,7 @@ def _masked(schemas: tuple[str, ...]) -> dict[str, str]:
     )
     fired = " UNION ALL ".join(
         f"SELECT f.rowid + {first_place(schema)} AS rowid, f.seq, f.rule, f.action,"
-        f" {_fired('received', schema)}, {_fired('delivered', schema)}"
+        f" {_fired('received', schema)}, {_fired('delivered', schema)}, {late}"
         f" FROM {schema}.faults_fired AS f"
         for schema in schemas
     )

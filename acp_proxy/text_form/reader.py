@@ -51,6 +51,8 @@ class FiredLine(NamedTuple):
     action: str | None
     received: bytes | None
     delivered: bytes | None
+    late_ns: int | None
+    """How long after it came it went out."""
 
 
 class _Fired(Struct, forbid_unknown_fields=True):
@@ -60,6 +62,7 @@ class _Fired(Struct, forbid_unknown_fields=True):
     received_base64: str | None = None
     delivered: str | None = None
     delivered_base64: str | None = None
+    late_ms: int | float | str | None = None
 
 
 class _Line(Struct, forbid_unknown_fields=True):
@@ -166,7 +169,10 @@ class LineReader:
             raise BadLine(f"seq is out of range: {seq}")
         received = _bytes("received", fired.received, fired.received_base64)
         delivered = _bytes("delivered", fired.delivered, fired.delivered_base64)
-        return FiredLine(seq, fired.rule, fired.action, received, delivered)
+        late_ns = None if fired.late_ms is None else nanoseconds("late_ms", fired.late_ms)
+        if late_ns is not None and not -LIMIT <= late_ns < LIMIT:
+            raise BadLine(f"late_ms is out of range: {fired.late_ms}")
+        return FiredLine(seq, fired.rule, fired.action, received, delivered, late_ns)
 
     def _advance(self, parts: _Line) -> None:
         """Goes on to a line's number and time."""

@@ -82,6 +82,8 @@ class LineWriter:
             if row[name] is not None:
                 member, text = text_or_base64(name, f"{name}_base64", row[name])
                 fired[member] = text
+        if row["late_ns"] is not None:
+            fired["late_ms"] = msgspec.Raw(milliseconds(row["late_ns"]))
         line = {"fired": fired} if row["seq"] == self._seq else {"seq": row["seq"], "fired": fired}
         return visible_json(_encode(line) + b"\n")
 
@@ -110,7 +112,9 @@ def _payload(raw: bytes, stream: str) -> bytes:
 
 def _check_fired(row: Mapping[str, Any]) -> None:
     texts, blobs = (row["rule"], row["action"]), (row["received"], row["delivered"])
-    if not all(v is None or isinstance(v, str) for v in texts) or not all(
-        v is None or isinstance(v, bytes) for v in blobs
+    if (
+        not all(v is None or isinstance(v, str) for v in texts)
+        or not all(v is None or isinstance(v, bytes) for v in blobs)
+        or not (row["late_ns"] is None or type(row["late_ns"]) is int)
     ):
         raise ValueError(f"a fault that fired at {row['seq']} has a value of a wrong type")

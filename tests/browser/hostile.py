@@ -259,7 +259,7 @@ def _spoil(path: Path, every: str) -> None:
         for number, payload in enumerate(PAYLOADS.values(), 1):
             rule = payload.encode("utf-8", "replace").decode().replace("\x00", "")
             fired = (10 * number, rule, rule, None, rule.encode())
-            database.execute("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?)", fired)
+            database.execute("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?, NULL)", fired)
             database.execute("UPDATE frame_rows SET fault = ? WHERE seq = ?", (rule, 10 * number))
             data = json.dumps({"action": rule, "reason": rule, "signal": rule, rule: rule})
             for kind in ("note", "signal", "fault", rule or "other"):

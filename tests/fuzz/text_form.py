@@ -98,7 +98,8 @@ def _add(rows: RowWriter, source: ByteSource) -> None:
     message = Message(Kind.STDERR) if stream is Stream.STDERR else read(raw)
     rows.add_frame(stream, message, newline, t_ns, lag_ns, raw, delivered, fault, masked=t_ns == 1)
     if fired is not None:
-        rows.add_fired(seq, fault, None, fired, source.choice((None, raw)))
+        late_ns = source.choice((None, 0, lag_ns))
+        rows.add_fired(seq, fault, None, fired, source.choice((None, raw)), late_ns)
 
 
 def _check_comes_back(rows: Rows, text: bytes) -> None:

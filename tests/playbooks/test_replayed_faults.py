@@ -38,7 +38,7 @@ def mark(
             lost = f"UPDATE frame_rows SET flags = flags & ~48 | {LOST} WHERE seq = ?"
             connection.execute(lost, (seq,))
         row = (seq, "rule", "kind", received, delivered)
-        connection.execute("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?)", row)
+        connection.execute("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?, NULL)", row)
         connection.commit()
 
 

@@ -35,7 +35,7 @@ def test_each_rule_says_what_it_did(tmp_path: Path) -> None:
         (9, "slow", "latency", b"x", b"x\r\n"),
     ]
     with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
-        connection.executemany("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?)", fired)
+        connection.executemany("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?, NULL)", fired)
         connection.commit()
     with RecordingReader(recorder.path) as reader:
         assert read_rules(reader) == [

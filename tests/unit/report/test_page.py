@@ -101,6 +101,7 @@ def everything() -> ReportData:
         summary=summary,
         faults=[FiredRule("a rule", 9, ["kept 9 frames back (drop)"], [3, 4])],
         faulted_frames=9,
+        undated_frames=2,
         statistics=evolve(
             tour.statistics, tool_calls=[c for d in every for c in d.statistics.tool_calls]
         ),

@@ -7,8 +7,13 @@ import re
 import sqlite3
 from pathlib import Path
 
+import pytest
+
+from acp_proxy.capture.log_format import FAULT, TO_CLIENT
 from acp_proxy.report.blocks import report_blocks
-from acp_proxy.report.model import ReportOptions
+from acp_proxy.report.facts import head_facts
+from acp_proxy.report.model import ReportOptions, read_report_data
+from acp_proxy.report.page import report_parts
 from acp_proxy.report.rows import (
     CHANGED,
     DIFFERENCES,
@@ -19,7 +24,7 @@ from acp_proxy.report.rows import (
     TEXTS,
 )
 from acp_proxy.store.reader import RecordingReader
-from tests.log_writer import LogWriter, notification, request, result, update
+from tests.log_writer import MS, LogWriter, notification, request, result, update
 from tests.report_data import decode
 
 
@@ -47,7 +52,7 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
         (4, "lose", "drop", b"x", None), (5, "slow", "latency", b"x", b"x" * 20_000),
     ]  # fmt: skip
     with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
-        connection.executemany("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?)", changed)
+        connection.executemany("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?, NULL)", changed)
         connection.execute("UPDATE frame_rows SET fault = 'r' WHERE seq > 2")
         connection.execute("UPDATE frame_rows SET flags = flags | 32 WHERE seq = 4")
         connection.commit()
@@ -72,6 +77,56 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
         for one in row["fired"] or ():
             assert one["delivered"] is None
             assert one["base64"] is None
+
+
+@pytest.mark.parametrize(
+    ("plan", "delays"),
+    [
+        ('kind = "latency"', {2: 4 * MS, 3: 2 * MS, 4: MS, 5: None}),
+        ('kind = "latency"\nkeep_order = false', {2: 4 * MS, 3: None, 4: None, 5: None}),
+    ],
+)
+def test_a_late_frame_and_those_behind_it_have_delays(
+    tmp_path: Path, plan: str, delays: dict[int, int | None]
+) -> None:
+    """What comes behind a late frame goes out with it, unless the plan may let it overtake."""
+    with LogWriter(tmp_path / "x.db", fault_plan=plan) as recorder:
+        for n in range(4):
+            recorder.to_client(notification("a", n=n))
+            if n == 0:
+                fields = {"rule": "r", "action": "latency", "delivered": "full", "same": 1}
+                recorder.event(FAULT, TO_CLIENT, **fields, late=4 * MS)
+        recorder.finish()
+    with RecordingReader(recorder.path) as reader:
+        report = decode(report_blocks(reader, ReportOptions()))
+    found = {row["seq"]: row["delay_ns"] for row in report.rows if row["stream"] == "to-client"}
+    assert found == delays
+
+
+@pytest.mark.parametrize("version", [3, 4])
+@pytest.mark.parametrize("unredacted", [False, True])
+def test_an_older_recording_does_not_say_how_late_frames_were(
+    tmp_path: Path, version: int, unredacted: bool
+) -> None:
+    """The page says so where frames went out, and an older file can be read without the column."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for delivered in ("full", "none"):
+            recorder.to_client(notification("a"))
+            recorder.event(FAULT, TO_CLIENT, rule="r", action="x", delivered=delivered, same=1)
+        recorder.finish()
+    with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
+        connection.execute("UPDATE faults_fired SET delivered = NULL WHERE seq = 3")
+        if version == 3:
+            connection.execute("ALTER TABLE faults_fired DROP COLUMN late_ns")
+        connection.execute(f"PRAGMA user_version = {version}")
+        connection.commit()
+    with RecordingReader(recorder.path, unredacted=unredacted) as reader:
+        data = read_report_data(reader, ReportOptions())
+        assert data.undated_frames == 1
+        page = b"".join(report_parts(head_facts(data, 2, "nothing"), []))
+        delays = [row["delay_ns"] for row in decode(report_blocks(reader, ReportOptions())).rows]
+    assert b"It is not recorded how late 1 frame went out." in page
+    assert {*delays} == {None}
 
 
 def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:

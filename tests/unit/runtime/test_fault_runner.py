@@ -18,6 +18,7 @@ from acp_proxy.capture.log_format import (
     END,
     FAULT,
     PART,
+    SENT,
     STDERR,
     TO_AGENT,
     TO_CLIENT,
@@ -204,6 +205,25 @@ async def test_latency_keeps_the_order(clock: MockClock) -> None:
         connection.read(A)
         assert await connection.arrivals(1, 0.5) == [(0, A)]
         nursery.cancel_scope.cancel()
+
+
+async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
+    """The note on a late line has its delay; one that is held gets it once it is let go."""
+    connection = play(
+        clock, "latency latency_ms=2000 where=method:a", "reorder after_frames=1 where=method:b"
+    )
+    connection.read(A + B)
+    await trio.sleep(1)
+    connection.read(C)
+    notes = [
+        (kind, what) for kind, _, what in (one for one in connection.log.kept if len(one) == 3)
+    ]
+    said = {"delivered": "full", "same": "1"}
+    assert notes == [
+        (FAULT, {"rule": "latency", "action": "latency", **said, "late": "2000000000"}),
+        (FAULT, {"rule": "reorder", "action": "reorder", **said, "held": "1"}),
+        (SENT, {"held": "1", "late": "2000000000"}),
+    ]
 
 
 async def test_slices_come_one_by_one(clock: MockClock) -> None:

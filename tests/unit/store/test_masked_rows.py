@@ -175,7 +175,7 @@ def test_fired_faults_are_masked(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE frame_rows SET raw = ? WHERE seq = 3", (line,))
         connection.executemany(
-            "INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?, NULL)",
             [(3, "r", "delay", line, line + b"\n"), (5, "s", "made", None, b"cut " + line)],
         )
     connection.close()

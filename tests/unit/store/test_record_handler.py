@@ -158,6 +158,25 @@ def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
             assert (seq, received, delivered) == (2, b"zero", b"zero\n")
 
 
+def test_how_late_lines_went_out(tmp_path: Path) -> None:
+    """A late line has its delay, one that was held gets it later; an older log has none."""
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        for more in ({"late": 20}, {"held": 1}, {}):
+            recorder.chunk(TO_CLIENT, b"line\n")
+            fault(recorder, delivered="full", same=1, **more)
+        made(recorder, b"more\n", held=2)
+        recorder.event(capture_log.SENT, TO_CLIENT, held=2, late=50)
+        indexer = Indexer(connection, LogReader(recorder._fd))
+        while indexer.step(1):
+            pass
+        recorder.event(capture_log.SENT, TO_CLIENT, held=1, late=40)
+        recorder.event(capture_log.SENT, TO_CLIENT, held=1, late=41)
+        while indexer.step(1):
+            pass
+        found = query(connection, "select late_ns from faults_fired order by seq")
+        assert found == [20, 40, None, 50]
+
+
 def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
     """An agent does not answer a request that a fault withheld."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:

@@ -51,7 +51,9 @@ def test_faults_and_masks_are_kept() -> None:
         write.commit()
         found = query(rows, "SELECT delivered, fault, masked FROM frames ORDER BY seq")
         assert found == [("partial", "cut", 1), ("full", None, 0)]
-        assert query(rows, "SELECT * FROM faults_fired") == [(1, "rule", "cut", b"\xff", None)]
+        assert query(rows, "SELECT * FROM faults_fired") == [
+            (1, "rule", "cut", b"\xff", None, None)
+        ]
 
 
 def test_a_large_line_is_copied_piece_by_piece() -> None:

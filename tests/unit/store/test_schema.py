@@ -40,7 +40,7 @@ CONTRACT = {
         id direction method rpc_id session request_seq response_seq latency_ns outcome""",
     "turns": "id session prompt_seq end_seq stop_reason updates tool_calls duration_ns",
     "events": "seq t_ns kind data",
-    "faults_fired": "seq rule action received delivered",
+    "faults_fired": "seq rule action received delivered late_ns",
     "messages": """
         first_seq last_seq session turn role message_id frames seconds duration_ns text""",
     "tool_calls": """

@@ -247,14 +247,17 @@ def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.executemany(
-            "INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?)",
-            [(7, "late", "delay", b"a\n", b"a\n"), (99, None, None, None, None),
-             (3, "r", "cut", b"\xff", None), (7, "b", "cut", b"", b"")],
+            "INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?, ?)",
+            [(7, "late", "delay", b"a\n", b"a\n", 1_500_000), (99, None, None, None, None, None),
+             (3, "r", "cut", b"\xff", None, None), (7, "b", "cut", b"", b"", 0)],
         )  # fmt: skip
     connection.close()
     lines = lines_of(path)
     after = [lines[n + 1].get("fired") for n, line in enumerate(lines[:-1]) if "stream" in line]
     assert after[1] == {"rule": "r", "action": "cut", "received_base64": "/w=="}
+    assert [line["fired"].get("late_ms") for line in lines if "fired" in line] == [
+        None, 1.5, 0, None,
+    ]  # fmt: skip
     assert lines[-1] == {"seq": 99, "fired": {}}
     assert_comes_back(path)
     with RecordingReader(path) as reader:

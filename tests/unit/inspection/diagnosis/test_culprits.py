@@ -480,7 +480,7 @@ def test_an_answer_that_a_fault_broke_is_named(chat: LogWriter) -> None:
     chat.finish()
     with contextlib.closing(sqlite3.connect(chat.path)) as connection:
         row = (7, "half", "truncate", b'{"jsonrpc"', b'{"json\n')
-        connection.execute("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?)", row)
+        connection.execute("INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?, NULL)", row)
         connection.execute("UPDATE frame_rows SET fault = 'half' WHERE seq = 7")
         connection.commit()
     assert words(chat) == 'fault half broke #7, the answer to session/prompt "go" (#6)'
