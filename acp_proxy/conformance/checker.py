@@ -32,8 +32,9 @@ from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import FrameRun, RecordedEvent, Recording
 from acp_proxy.safe_text import plain
+from acp_proxy.store.exchange_queries import LAST_SEQ
 from acp_proxy.store.fired_faults import touched_frames
-from acp_proxy.store.frame_queries import stderr_lines_with, unterminated_frames
+from acp_proxy.store.frame_queries import number_after, stderr_lines_with, unterminated_frames
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import events as read_events
 from acp_proxy.store.recorded_events import is_agent_leaving, is_client_ending
@@ -59,6 +60,9 @@ class Checker:
         reader: the recording.
         dialect: the dialect whose rules hold; None for that of the recording.
         chosen: the rules to check; None for all.
+        messages: the pass that it listens to, if others do as well.
+        most: the largest number of frames that are checked; None for all. Then it judges nothing
+            that a later frame may explain.
     """
 
     def __init__(
@@ -66,14 +70,20 @@ class Checker:
         reader: RecordingReader,
         dialect: str | None = None,
         chosen: Collection[str] | None = None,
+        *,
+        messages: MessagePass | None = None,
+        most: int | None = None,
     ) -> None:
         recording = reader.recording
         self._reader = reader
         self._dialect = dialect or recording.dialect
-        self._messages = MessagePass(reader, dialect=self._dialect)
+        self._messages = messages or MessagePass(reader, dialect=self._dialect)
+        self._most = most
         connection = self._messages.connection
         self._conversation = Conversation(connection, self._dialect)
         self.events = [*read_events(reader)]
+        self._upcoming = iter(self.events)
+        self._event = next(self._upcoming, None)
         self.waits = WaitTracker(self._messages.connection)
         """Who waits for whom after the frames that were read."""
         self.last_ns = 0
@@ -101,46 +111,61 @@ class Checker:
             unchecked=unchecked,
         )
         self._counts: dict[tuple[str, str | None], RuleCount] = {}
+        self._conversation.messages_on_stderr = stderr_lines_with(reader, b'"jsonrpc"')
+        senders = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
+        self._conversation.cut_lines = [
+            (seq, senders[_DIRECTIONS[stream]])
+            for seq, stream in unterminated_frames(reader)
+            if stream in _DIRECTIONS
+        ]
 
-    def read(self, watch: Watch = iter, most: int | None = None) -> ConformanceResult:
-        """Reads all frames, or the first ones; then it judges nothing that a later one may explain.
+    @property
+    def single_upto(self) -> int:
+        """The number up to which a pass has to read each frame by itself."""
+        beyond = None if self._most is None else number_after(self._reader, self._most)
+        return LAST_SEQ if beyond is None else beyond
+
+    def read(self, watch: Watch = iter) -> ConformanceResult:
+        """Reads all frames.
 
         Args:
             watch: receives all frames and passes them on.
-            most: the largest number of frames that are checked; None for all.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
         """
-        talk = self._conversation
-        talk.messages_on_stderr = stderr_lines_with(self._reader, b'"jsonrpc"')
-        senders = {Direction.TO_AGENT: CLIENT, Direction.TO_CLIENT: AGENT}
-        talk.cut_lines = [
-            (seq, senders[_DIRECTIONS[stream]])
-            for seq, stream in unterminated_frames(self._reader)
-            if stream in _DIRECTIONS
-        ]
-        upcoming = iter(self.events)
-        event = next(upcoming, None)
-        last_ns = 0
-        for run, message, done in self._messages.read(-1, watch):
-            while event is not None and event.seq < run.seq:
-                self._take_event(event)
-                event = next(upcoming, None)
-            if run.kind == "stderr" or run.stream not in _DIRECTIONS:
-                continue
-            if self._result.frames == most:
-                self._result.is_whole = False
-                break
-            self._result.frames += 1
-            last_ns, self._result.last_seq = run.last_ns, run.seq
-            self._take_frame(run, message, done)
+        self._messages.play_to([self], -1, watch)
+        return self.finish()
+
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes a frame; up to `single_upto` by itself.
+
+        Args:
+            run: the frame, or the run of which it is the first.
+            message: its message.
+            done: what that has changed.
+        """
+        if not self._result.is_whole:
+            return
+        while self._event is not None and self._event.seq < run.seq:
+            self._take_event(self._event)
+            self._event = next(self._upcoming, None)
+        if run.kind == "stderr" or run.stream not in _DIRECTIONS:
+            return
+        if self._result.frames == self._most:
+            self._result.is_whole = False
+            return
+        self._result.frames += 1
+        self.last_ns, self._result.last_seq = run.last_ns, run.seq
+        self._take_frame(run, message, done)
+
+    def finish(self) -> ConformanceResult:
+        """Returns what was found, once all frames are read."""
         if self._result.is_whole:
-            for late in chain([] if event is None else [event], upcoming):
+            for late in chain([] if self._event is None else [self._event], self._upcoming):
                 self._take_event(late)
-                last_ns = max(last_ns, late.t_ns)
-            self._end(last_ns)
-            self.last_ns = last_ns
+                self.last_ns = max(self.last_ns, late.t_ns)
+            self._end(self.last_ns)
         order = {severity: at for at, severity in enumerate(SEVERITIES)}
         self._result.findings.sort(key=lambda one: one.seq)
         self._result.counts = sorted(
@@ -313,7 +338,6 @@ def check(
     dialect: str | None = None,
     chosen: Collection[str] | None = None,
     watch: Watch = iter,
-    most: int | None = None,
 ) -> ConformanceResult:
     """Checks a recording against the rules of its dialect.
 
@@ -322,9 +346,8 @@ def check(
         dialect: the dialect whose rules hold; None for that of the recording.
         chosen: the rules to check; None for all.
         watch: receives all frames and passes them on.
-        most: the largest number of frames that are checked; None for all.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
     """
-    return Checker(reader, dialect, chosen).read(watch, most)
+    return Checker(reader, dialect, chosen).read(watch)

@@ -4,7 +4,7 @@ Both may tell of one cause: an agent that exits leaves a request unanswered, and
 was of the wrong type. Then one of the two is told, the one that says more.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from acp_proxy.conformance.checker import Checker
 from acp_proxy.conformance.choice import chosen_rules, looked_at
@@ -14,15 +14,15 @@ from acp_proxy.inspection.diagnosis.context import MOST as LISTED
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext
 from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts
 from acp_proxy.inspection.diagnosis.summary import (
+    counted,
     finished,
-    read_context,
     summarize,
     with_rules,
 )
 from acp_proxy.inspection.diagnosis.unanswered import UNANSWERED
 from acp_proxy.inspection.diagnosis.values import Extent, Summary
 from acp_proxy.inspection.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order
-from acp_proxy.inspection.message_pass import Watch
+from acp_proxy.inspection.message_pass import Listener, MessagePass, Watch
 from acp_proxy.store.reader import RecordingReader
 
 MOST = 3_000
@@ -39,9 +39,7 @@ def check_whole(
     chosen: Collection[str] | None = None,
     watch: Watch = iter,
     *,
-    most: int | None = None,
     now_ns: int | None = None,
-    context: DiagnosisContext | None = None,
 ) -> ConformanceResult:
     """Checks a recording against the rules of its dialect, and its conversation as a whole.
 
@@ -50,19 +48,19 @@ def check_whole(
         dialect: the dialect whose rules hold; None for that of the recording.
         chosen: the rules to check; None for all.
         watch: receives all frames and passes them on.
-        most: the largest number of frames that are checked for rules; None for all, or without a
-            context.
         now_ns: the monotonic clock, for a recording that is still made.
-        context: what is known of the conversation, if it is read already.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
     """
     checker = Checker(reader, dialect, chosen)
-    result = checker.read(watch, most)
-    if context is None:  # the checker has read all frames
-        counts = FrameCounts(checker.waits, end_ns=checker.last_ns)
-        context = finished(reader, checker.events, counts, now_ns)
+    result = checker.read(watch)
+    counts = FrameCounts(checker.waits, end_ns=checker.last_ns)
+    return _with_conversation(result, finished(reader, checker.events, counts, now_ns))
+
+
+def _with_conversation(result: ConformanceResult, context: DiagnosisContext) -> ConformanceResult:
+    """Adds what went wrong with the conversation as a whole to the broken rules."""
     found = run_checks(context)
     result.findings = in_order([*result.findings, *found])
     for one in found:
@@ -105,6 +103,8 @@ def summarize_whole(
     *,
     most: int = MOST,
     listed: int = LISTED,
+    messages: MessagePass | None = None,
+    others: Sequence[Listener] = (),
 ) -> Summary:
     """Summarizes a recording with the one list of findings; rules of its first messages.
 
@@ -112,13 +112,18 @@ def summarize_whole(
         reader: the recording.
         now_ns: as for `summarize`.
         watch: as for `summarize`.
-        most: as for `check_whole`.
+        most: the largest number of frames that are checked for rules; None for all.
         listed: the largest number of findings of each rule that are listed.
+        messages: the pass over the messages, if others listen to it.
+        others: who also listens.
     """
     chosen = chosen_rules((), ())
-    context = read_context(reader, now_ns, watch)
+    messages = messages or MessagePass(reader)
+    checker = Checker(reader, messages=messages, most=most)
+    listeners, single_upto = [checker, *others], checker.single_upto
+    context = counted(reader, checker.events, now_ns, watch, messages, listeners, single_upto)
     summary = summarize(reader, context=context)
-    result = check_whole(reader, most=most, context=context)
+    result = _with_conversation(checker.finish(), context)
     findings, _ = merged(result, chosen)
     if summary.finding_counts.get(UNANSWERED, 0) > LISTED:  # it counts them all
         findings = [one for one in findings if one.rule not in _UNANSWERED]

@@ -1,12 +1,14 @@
 """Feeds a recording to the state machine of a connection: the one pass over its messages.
 
-Four things rest on it: who waits for whom in `inspect show`, what the agent did in `inspect audit`,
-where the time of each turn went in `inspect stats`, and the waterfall of one turn. Pieces of
-messages that are streamed without a pause change nothing that the first three ask for, so that only
-the first of them is read. That is what makes the pass quick: most frames are such pieces.
+Listeners take what it reads: who waits for whom in `inspect show`, what the agent did in `inspect
+audit`, where the time of each turn went in `inspect stats`, the waterfall of a turn, and the rules
+of `inspect check`. A report has all of them listen to one pass. Pieces of messages that are
+streamed without a pause change nothing that the first three ask for, so that only the first of them
+is read. That is what makes the pass quick: most frames are such pieces.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State, Transition
@@ -25,6 +27,19 @@ PAUSE_NS = 10**8
 HISTORY = OPENING[1:]
 """Requests before whose answer an agent streams a session's history."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
+
+
+class Listener(Protocol):
+    """Takes what a pass reads, in the order of the frames."""
+
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes a frame, or a run of pieces.
+
+        Args:
+            run: the frame, or the run of which it is the first.
+            message: its message.
+            done: what that has changed.
+        """
 
 
 class MessagePass:
@@ -49,18 +64,39 @@ class MessagePass:
         self._first = 0 if first is None else first.prompt_seq
         self._opened_before = opened_before(recording)
 
+    def play_to(
+        self,
+        listeners: Iterable[Listener],
+        pause_ns: int,
+        watch: Watch = iter,
+        single_upto: int = 0,
+    ) -> None:
+        """Reads all frames, and has each listener take them.
+
+        Args:
+            listeners: who takes them, in this order.
+            pause_ns: as for `read`.
+            watch: as for `read`.
+            single_upto: as for `read`.
+        """
+        takers = [listener.take for listener in listeners]
+        for run, message, done in self.read(pause_ns, watch, single_upto):
+            for take in takers:
+                take(run, message, done)
+
     def read(
-        self, pause_ns: int, watch: Watch = iter
+        self, pause_ns: int, watch: Watch = iter, single_upto: int = 0
     ) -> Iterator[tuple[FrameRun, Message, Transition]]:
         """Yields each frame, or the first of a run, with its message and what that has changed.
 
         Args:
             pause_ns: a longer time between two frames ends a run.
             watch: is given all runs, and passes them on.
+            single_upto: the number up to which each frame is a run by itself.
         """
         feed = self.connection.feed
         nothing, no_message = Transition(), read(b"")
-        for run in watch(self._runs(pause_ns)):
+        for run in watch(self._runs(pause_ns, single_upto)):
             direction = _DIRECTIONS.get(run.stream)
             if direction is None:
                 yield run, no_message, nothing
@@ -85,9 +121,9 @@ class MessagePass:
         asked = (one for one in opening if one.method in HISTORY and one.session == session)
         return next((one.request_seq for one in asked), None)
 
-    def _runs(self, pause_ns: int) -> Iterator[FrameRun]:
+    def _runs(self, pause_ns: int, single_upto: int) -> Iterator[FrameRun]:
         """Reads runs; where the times between frames are not known, no time passes."""
-        runs = self._reader.runs(pause_ns, self._first)
+        runs = self._reader.runs(pause_ns, self._first, single_upto)
         return runs if self._has_times else (run._replace(t_ns=0, last_ns=0) for run in runs)
 
     def _outline(self, seq: int) -> Message:

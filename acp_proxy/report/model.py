@@ -10,12 +10,19 @@ from acp_proxy.filters import EVERYTHING, Filter, all_of
 from acp_proxy.inspection.choice import of_turn
 from acp_proxy.inspection.diagnosis.values import Summary
 from acp_proxy.inspection.fault_effects import FiredRule, read_rules
-from acp_proxy.inspection.measures.statistics import Statistics, gather, waterfalls, with_texts
+from acp_proxy.inspection.measures.statistics import (
+    Statistics,
+    TurnsAndCalls,
+    gather,
+    waterfalls,
+    with_texts,
+)
 from acp_proxy.inspection.measures.turn_times import waiting_part
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall
+from acp_proxy.inspection.message_pass import MessagePass
 from acp_proxy.inspection.typed_filter import chosen_in
 from acp_proxy.recording import Recording, clock
-from acp_proxy.store.exchange_queries import last_turn
+from acp_proxy.store.exchange_queries import last_turn, turns
 from acp_proxy.store.fired_faults import count_faulted_frames, count_undated_frames
 from acp_proxy.store.reader import RecordingReader
 
@@ -87,7 +94,7 @@ class ReportData:
 def read_report_data(
     reader: RecordingReader, options: ReportOptions, watch: Watch = iter
 ) -> ReportData:
-    """Reads what a report says of a whole recording.
+    """Reads what a report says of a whole recording: its messages and the heads of frames once.
 
     Args:
         reader: the recording.
@@ -99,21 +106,24 @@ def read_report_data(
         UnreadableRecording: the file is damaged, or locked.
     """
     options.chosen(reader)  # before the long work
-    statistics = gather(reader, watch=watch)
-    turns = with_texts(reader, statistics.turns)
     frames = reader.count()
-    shown = [turn for turn in turns if options.turn is None or turn.id == options.turn]
-    falls: list[TurnWaterfall] = []
-    if reader.recording.has_shares:
-        falls = waterfalls(reader, shown, _most_steps(len(shown)))
+    messages = MessagePass(reader)
+    passed = TurnsAndCalls(reader, messages)
+    shown = [turn for turn in turns(reader) if options.turn in (None, turn.id)]
+    if not reader.recording.has_shares:
+        shown = []
+    falls = waterfalls(reader, shown, passed.end_ns, _most_steps(len(shown)))
+    summary = summarize_whole(
+        reader, options.now_ns, watch, most=MOST_CHECKED, listed=_MOST_LISTED,
+        messages=messages, others=[passed, falls],
+    )  # fmt: skip
+    statistics = gather(reader, watch=watch, passed=passed)
     return ReportData(
         name=reader.recording.name,
         options=options,
-        summary=summarize_whole(
-            reader, options.now_ns, watch, most=MOST_CHECKED, listed=_MOST_LISTED
-        ),
-        statistics=evolve(statistics, turns=turns),
-        waterfalls=falls,
+        summary=summary,
+        statistics=evolve(statistics, turns=with_texts(reader, statistics.turns)),
+        waterfalls=falls.finish(),
         faults=read_rules(reader),
         faulted_frames=count_faulted_frames(reader),
         undated_frames=count_undated_frames(reader),

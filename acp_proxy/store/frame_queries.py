@@ -5,8 +5,10 @@ Each takes an open recording, and raises `UnreadableRecording` if the file is da
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
+from acp_proxy.protocol.peers import Direction
 from acp_proxy.store.checked_values import Row
 from acp_proxy.store.rows import Rows
 
@@ -199,8 +201,20 @@ def stray_errors(rows: Rows, most: int) -> list[int]:
 
 def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
     """Returns the frames that no newline ended, which are the last ones of a stream, with it."""
-    sql = "SELECT max(seq) AS seq, stream, newline FROM frames GROUP BY stream"
-    return [(row["seq"], row["stream"]) for row in rows.query(sql) if not row["newline"]]
+    sql = "SELECT seq, stream, newline FROM frames WHERE stream = ? ORDER BY seq DESC LIMIT 1"
+    last = chain.from_iterable(rows.query(sql, (direction.value,)) for direction in Direction)
+    return [(row["seq"], row["stream"]) for row in last if not row["newline"]]
+
+
+def number_after(rows: Rows, count: int) -> int | None:
+    """Returns the number of the frame behind the first ones of both peers; None if there is none.
+
+    Args:
+        rows: the recording.
+        count: how many come before it.
+    """
+    sql = "SELECT seq FROM frames WHERE stream != 'stderr' ORDER BY seq LIMIT 1 OFFSET ?"
+    return next((row["seq"] for row in rows.query(sql, (count,))), None)
 
 
 def sessions_of_frames(rows: Rows) -> list[str]:

@@ -35,7 +35,9 @@ _Begun = tuple[int, int, str, str, bytes | None]
 """The first frame of a run: its number, time, stream, kind and line."""
 
 
-def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRun]:
+def frame_runs(
+    table: FrameTable, pause_ns: int, first: int, single_upto: int = 0
+) -> Iterator[FrameRun]:
     """Yields the frames of a table in order, the updates of a run as one.
 
     Args:
@@ -43,6 +45,7 @@ def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRu
         pause_ns: a longer time between two frames ends a run; a negative one makes each frame a run
             by itself.
         first: the number from which on frames are read.
+        single_upto: the number up to which each frame is a run by itself.
 
     Raises:
         sqlite3.Error, Mistyped: the file is damaged.
@@ -58,8 +61,9 @@ def frame_runs(table: FrameTable, pause_ns: int, first: int) -> Iterator[FrameRu
     )
     label = execute(f"SELECT id FROM {table.labels} WHERE text = ?", (UPDATE,)).fetchone()
     update = label[0] if label is not None and pause_ns >= 0 else None
+    values = first, update, max(first, single_upto), pause_ns
     begun: _Begun | None = None
-    for seq, t_ns, stream, kind, line, *last in execute(sql, (first, update, first, pause_ns)):
+    for seq, t_ns, stream, kind, line, *last in execute(sql, values):
         if begun is not None:  # what directly precedes a run is the end of the one before
             yield _run(begun, execute(last_before, (seq,)).fetchone() if last[0] is None else last)
         if type(t_ns) is not int or (type(line) is not bytes and line is not None):

@@ -156,7 +156,7 @@ class Rows:
             for table in self.tables:
                 yield from table.heads(chosen)
 
-    def runs(self, pause_ns: int, first: int = 0) -> Iterator[FrameRun]:
+    def runs(self, pause_ns: int, first: int = 0, single_upto: int = 0) -> Iterator[FrameRun]:
         """Streams frames, where session updates without a pause between them are one run.
 
         In a run are updates of one turn that are about no tool call and no terminal.
@@ -165,13 +165,14 @@ class Rows:
             pause_ns: a longer time between two frames ends a run; a negative one makes each frame a
                 run by itself.
             first: the number from which on frames are read.
+            single_upto: the number up to which each frame is a run by itself.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
         """
         with self._damage_reported():
             for table in self.tables:
-                yield from frame_runs(table, pause_ns, first)
+                yield from frame_runs(table, pause_ns, first, single_upto)
 
     def payloads(self, chosen: "Filter | None" = None) -> Iterator[Payload]:
         """Streams what a search needs of frames; a line larger than `LARGEST` is None."""

@@ -18,7 +18,9 @@ from acp_proxy.inspection.measures.turn_times import (
     RunningTurn,
     TurnTime,
 )
+from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass
 from acp_proxy.protocol.connection_state import Exchange, Turn
+from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import run
 from tests.log_writer import MS, LogWriter, notification, request, result, text, update
@@ -81,7 +83,9 @@ def test_the_parts_of_a_turn_make_up_the_turn(
             rows = {row["id"]: row for row in reader.query("SELECT * FROM turns")}
             assert {turn.id for turn in found.turns} == set(rows)
             turns = with_texts(reader, found.turns)
-            for turn, fall in zip(turns, waterfalls(reader, turns), strict=True):
+            steps = waterfalls(reader, read_turns(reader), found.duration_ns)
+            MessagePass(reader).play_to([steps], PAUSE_NS)
+            for turn, fall in zip(turns, steps.finish(), strict=True):
                 check(turn, fall)
                 assert fall == waterfall(reader, turn)
                 if rows[turn.id]["duration_ns"] is not None:

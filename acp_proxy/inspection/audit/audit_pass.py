@@ -56,11 +56,20 @@ class AuditPass:
         Raises:
             UnreadableRecording: the file is damaged, or locked.
         """
-        for run, message, done in self._messages.read(PAUSE_NS, watch):
-            if run.kind == "stderr":
-                continue
-            for one, its_done in messages_of(message, done):
-                self._take(run, one, its_done)
+        self._messages.play_to([self], PAUSE_NS, watch)
+
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes a frame, or a run of pieces.
+
+        Args:
+            run: the frame, or the run of which it is the first.
+            message: its message.
+            done: what that has changed.
+        """
+        if run.kind == "stderr":
+            return
+        for one, its_done in messages_of(message, done):
+            self._take(run, one, its_done)
 
     def _take(self, run: FrameRun, message: Message, done: Transition) -> None:
         if message.kind is Kind.NOTIFICATION:

@@ -13,7 +13,7 @@ from acp_proxy.inspection.describe.tools import tool_content, tool_name
 from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
 from acp_proxy.inspection.diagnosis.messages import read_messages
 from acp_proxy.inspection.diagnosis.values import FailedCall, ToolTally
-from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, Watch, messages_of
+from acp_proxy.inspection.message_pass import MessagePass, messages_of
 from acp_proxy.inspection.waits import WaitTracker
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.connection_state import Transition, Turn
@@ -122,59 +122,60 @@ class FrameCounts:
     """Whether silences of any length are included."""
 
 
-def count_frames(
-    reader: RecordingReader,
-    events: Sequence[RecordedEvent],
-    watch: Watch = iter,
-    pause_ns: int = PAUSE_NS,
-) -> FrameCounts:
-    """Reads all frames and events in their order.
+class FrameCounter:
+    """Counts the frames that a pass reads, beside all events.
 
     Args:
         reader: the recording.
-        events: all its events.
-        watch: receives all runs of frames and yields them again.
-        pause_ns: silences up to this length may be left out.
+        messages: the pass.
+        events: all events of the recording.
     """
-    return _FramePass(reader, events, watch).read(pause_ns)
 
-
-class _FramePass:
     def __init__(
-        self, reader: RecordingReader, events: Sequence[RecordedEvent], watch: Watch
+        self, reader: RecordingReader, messages: MessagePass, events: Sequence[RecordedEvent]
     ) -> None:
-        self._events = events
-        self._watch = watch
         self._reader = reader
-        self._messages = MessagePass(reader)
-        self._found = FrameCounts(WaitTracker(self._messages.connection))
+        self._messages = messages
+        self._end_ns = max((event.t_ns for event in events), default=0)
+        self._events = iter(events)
+        self._event = next(self._events, None)
+        self._last_ns = 0
+        self._found = FrameCounts(WaitTracker(messages.connection))
 
-    def read(self, pause_ns: int) -> FrameCounts:
-        found, upcoming = self._found, iter(self._events)
-        event = next(upcoming, None)
-        last_ns = 0
-        for run, message, done in self._messages.read(pause_ns, self._watch):
-            while event is not None and event.seq < run.seq:
-                self._take_event(event)
-                event = next(upcoming, None)
-            key = (run.stream, run.kind)
-            found.counts[key] = found.counts.get(key, 0) + run.frames
-            last_ns = run.last_ns
-            if run.kind == "stderr":
-                continue
-            found.last_seq = run.last_seq
-            for one, its_done in messages_of(message, done):
-                self._take(run, one, its_done)
-            if run.last_seq != run.seq:
-                found.is_exact = False
-                found.updates += run.frames - 1
-        while event is not None:
-            self._take_event(event)
-            event = next(upcoming, None)
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes a frame, or a run of pieces.
+
+        Args:
+            run: the frame, or the run of which it is the first.
+            message: its message.
+            done: what that has changed.
+        """
+        found = self._found
+        self._take_events(run.seq)
+        key = (run.stream, run.kind)
+        found.counts[key] = found.counts.get(key, 0) + run.frames
+        self._last_ns = run.last_ns
+        if run.kind == "stderr":
+            return
+        found.last_seq = run.last_seq
+        for one, its_done in messages_of(message, done):
+            self._take(run, one, its_done)
+        if run.last_seq != run.seq:
+            found.is_exact = False
+            found.updates += run.frames - 1
+
+    def finish(self) -> FrameCounts:
+        """Returns what was counted, once all frames are read."""
+        self._take_events(None)
         still_open = self._messages.connection.state.turns.values()
         self._count_calls(turn for turns in still_open for turn in turns)
-        found.end_ns = max(last_ns, *(event.t_ns for event in self._events), 0)
-        return found
+        self._found.end_ns = max(self._last_ns, self._end_ns, 0)
+        return self._found
+
+    def _take_events(self, before: int | None) -> None:
+        while self._event is not None and (before is None or self._event.seq < before):
+            self._found.waits.note(self._event)
+            self._event = next(self._events, None)
 
     def _take(self, run: FrameRun, message: Message, done: Transition) -> None:
         self._found.waits.feed(run, message, done)
@@ -197,9 +198,6 @@ class _FramePass:
 
     def _count_calls(self, turns: Iterable[Turn]) -> None:
         self._found.calls_of_turns.update((turn.id, turn.tool_calls) for turn in turns)
-
-    def _take_event(self, event: RecordedEvent) -> None:
-        self._found.waits.note(event)
 
 
 def running_calls(reader: RecordingReader, turn: int, span: Span) -> dict[int, str]:

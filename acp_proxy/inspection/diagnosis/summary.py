@@ -13,13 +13,13 @@ from acp_proxy.inspection.diagnosis.conversation import (
     read_sessions,
     with_prompts,
 )
-from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts, count_frames
+from acp_proxy.inspection.diagnosis.frame_pass import FrameCounter, FrameCounts
 from acp_proxy.inspection.diagnosis.messages import read_person_requests, read_tally
 from acp_proxy.inspection.diagnosis.unanswered import UNANSWERED, find_waiting
 from acp_proxy.inspection.diagnosis.values import CurrentWait, Extent, Summary
 from acp_proxy.inspection.fault_effects import read_faults
 from acp_proxy.inspection.findings import Finding, counts_of, in_order
-from acp_proxy.inspection.message_pass import PAUSE_NS, Watch
+from acp_proxy.inspection.message_pass import PAUSE_NS, Listener, MessagePass, Watch
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import error_count, open_exchange_count, open_turn_count
@@ -47,8 +47,7 @@ def read_context(
             then, or else until the last thing that happened. An ended one does not depend on it.
         watch: receives all frames and yields them again.
     """
-    events = list(read_events(reader))
-    return _context(reader, events, now_ns if reader.live else None, watch)
+    return counted(reader, list(read_events(reader)), now_ns, watch)
 
 
 def summarize(
@@ -161,23 +160,45 @@ def find_quickly(
     """
     events = list(read_events(reader))
     if reader.live and (open_exchange_count(reader) or open_turn_count(reader)):
-        context = _context(reader, events, now_ns, iter)
+        context = counted(reader, events, now_ns)
     else:
         context = DiagnosisContext(reader, events, None, [], last_ns(reader))
     return run_checks(context), find_waiting(context)
 
 
-def _context(
-    reader: RecordingReader, events: list[RecordedEvent], now_ns: int | None, watch: Watch
+def counted(
+    reader: RecordingReader,
+    events: list[RecordedEvent],
+    now_ns: int | None = None,
+    watch: Watch = iter,
+    messages: MessagePass | None = None,
+    others: Sequence[Listener] = (),
+    single_upto: int = 0,
 ) -> DiagnosisContext:
-    for pause_ns in (PAUSE_NS, 0):
-        context = finished(reader, events, count_frames(reader, events, watch, pause_ns), now_ns)
-        counts = context.counts
-        assert counts is not None
-        longest = counts.waits.silences.longest
-        if counts.is_exact or (longest is not None and longest.length_ns > pause_ns):
-            break  # else the longest silence may be one of those that were left out
-    return context
+    """Returns what checks of the conversation need, from one pass over its frames.
+
+    A second one follows only where the longest silence may be within a run of pieces.
+
+    Args:
+        reader: the recording.
+        events: all its events.
+        now_ns: as for `read_context`.
+        watch: as for `read_context`.
+        messages: the pass, if others listen to it.
+        others: who also listens.
+        single_upto: the number up to which they are to take each frame by itself.
+    """
+    messages = messages or MessagePass(reader)
+    counter = FrameCounter(reader, messages, events)
+    messages.play_to([counter, *others], PAUSE_NS, watch, single_upto)
+    context = finished(reader, events, counts := counter.finish(), now_ns)
+    longest = counts.waits.silences.longest
+    if counts.is_exact or (longest is not None and longest.length_ns > PAUSE_NS):
+        return context
+    again = MessagePass(reader)
+    counter = FrameCounter(reader, again, events)
+    again.play_to([counter], 0, watch)
+    return finished(reader, events, counter.finish(), now_ns)
 
 
 def finished(

@@ -22,13 +22,15 @@ from acp_proxy.inspection.measures.waterfall import (
     UNBROKEN_NS,
     VOICE,
     Line,
-    Outcomes,
+    TurnBounds,
     TurnWaterfall,
     Waterfalls,
 )
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, messages_of
 from acp_proxy.protocol.chunks import chunk_of
+from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import DRAFT
+from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.recording import FrameHead, FrameRun
 from acp_proxy.safe_text import plain
 from acp_proxy.store import frame_queries
@@ -69,8 +71,48 @@ class Statistics:
     waterfall: TurnWaterfall | None = None
 
 
+class TurnsAndCalls:
+    """Divides the time of all turns, and finds repeated tool calls; a `Listener` of a pass.
+
+    Args:
+        reader: the recording.
+        messages: the pass.
+
+    Attributes:
+        end_ns: when the last thing happened, or how late it is while the recorder runs.
+        times: where the time of the turns went; complete after the pass.
+    """
+
+    def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
+        self.end_ns = _end_ns(reader)
+        self.times = TurnIntervals()
+        self._repeated = RepeatedCalls(messages)
+
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes a frame, or a run of pieces.
+
+        Args:
+            run: the frame, or the run of which it is the first.
+            message: its message.
+            done: what that has changed.
+        """
+        for one, its_done in messages_of(message, done):
+            self.times.feed(run, one, its_done)
+            if its_done.tool_call is not None:
+                self._repeated.feed(run.seq, its_done)
+
+    def traffic(self) -> Traffic:
+        """Returns what counts the traffic, once all frames are read."""
+        return Traffic(self.end_ns, self._repeated.finish())
+
+
 def gather(
-    reader: RecordingReader, chosen: Filter = EVERYTHING, *, top: int = 10, watch: Watch = iter
+    reader: RecordingReader,
+    chosen: Filter = EVERYTHING,
+    *,
+    top: int = 10,
+    watch: Watch = iter,
+    passed: TurnsAndCalls | None = None,
 ) -> Statistics:
     """Counts a recording in two passes: over all turns, and over the frames that are counted.
 
@@ -81,23 +123,19 @@ def gather(
         chosen: which frames to count.
         top: how many tool calls to name.
         watch: is given the heads of all frames that are counted, and passes them on.
+        passed: what the first pass has found, if it was made before.
     """
-    end_ns = _end_ns(reader)
-    times = TurnIntervals()
-    messages = MessagePass(reader)
-    repeated = RepeatedCalls(messages)
-    for run, message, done in messages.read(PAUSE_NS):
-        for one, its_done in messages_of(message, done):
-            times.feed(run, one, its_done)
-            if its_done.tool_call is not None:
-                repeated.feed(run.seq, its_done)
-    traffic = Traffic(end_ns, repeated.finish())
+    if passed is None:
+        messages = MessagePass(reader)
+        passed = TurnsAndCalls(reader, messages)
+        messages.play_to([passed], PAUSE_NS)
+    end_ns, traffic = passed.end_ns, passed.traffic()
     for head in watch(reader.heads(chosen)):
         traffic.feed(head)
     for exchange in exchanges(reader):
         if chosen is EVERYTHING or traffic.includes(exchange):
             traffic.take(exchange)
-    turns, whole = times.finish(end_ns)
+    turns, whole = passed.times.finish(end_ns)
     methods = traffic.methods()
     return Statistics(
         str(reader.path),
@@ -132,15 +170,11 @@ def with_texts(reader: RecordingReader, turns: Iterable[TurnTime]) -> list[TurnT
     ordered = list(turns)
     first_chunks = _first_chunks(reader, ordered)
     return [
-        evolve(turn, prompt=_prompt(reader, turn), first_chunk_ns=first_chunks.get(turn.id))
+        evolve(
+            turn, prompt=_prompt(reader, turn.prompt_seq), first_chunk_ns=first_chunks.get(turn.id)
+        )
         for turn in ordered
     ]
-
-
-def _prompt(reader: RecordingReader, turn: TurnTime) -> str:
-    kind, prompt = frame_queries.start_of_line(reader, turn.prompt_seq, HEAD) or ("", b"")
-    params = {} if kind == "batch" else params_of(prompt)  # a batch has none, and may be large
-    return plain(prompt_text(params))[:_PROMPT]
 
 
 def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) -> TurnWaterfall:
@@ -151,40 +185,59 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
         turn: with its texts.
         most: how many steps to keep, the longest ones; all if it is None.
     """
-    (found,) = _waterfalls(reader, [turn], most, _first_beside(reader, turn))
+    end_seq = None if turn.open else turn.end_seq
+    bounds = TurnBounds(
+        turn.id, turn.prompt_seq, end_seq, turn.stop_reason, turn.duration_ns, turn.prompt
+    )
+    steps = _waterfalls(reader, [bounds], turn.start_ns + turn.duration_ns, most)
+    messages = MessagePass(reader, _first_beside(reader, turn))
+    for run, message, done in messages.read(UNBROKEN_NS):
+        steps.take(run, message, done)
+        if steps.is_done:
+            break
+    (found,) = steps.finish()
     return found
 
 
 def waterfalls(
-    reader: RecordingReader, turns: Iterable[TurnTime], most: int | None = None
-) -> list[TurnWaterfall]:
-    """Lays turns out in time, in one pass.
+    reader: RecordingReader, turns: Iterable[TurnRow], end_ns: int, most: int | None = None
+) -> Waterfalls:
+    """Returns what lays turns out in time while a pass is read.
 
     Args:
         reader: their recording.
-        turns: with their texts.
+        turns: the turns.
+        end_ns: when a turn ends that nothing ended.
         most: how many steps of each to keep, the longest ones; all if it is None.
     """
-    ordered = list(turns)
-    found = {one.turn: one for one in _waterfalls(reader, ordered, most, None)}
-    return [found[turn.id] for turn in ordered]
+    bounds = [
+        TurnBounds(
+            turn.id,
+            turn.prompt_seq,
+            turn.end_seq,
+            turn.stop_reason,
+            None if turn.end_seq is None else turn.duration_ns,
+            _prompt(reader, turn.prompt_seq),
+        )
+        for turn in turns
+    ]
+    return _waterfalls(reader, bounds, end_ns, most)
 
 
 def _waterfalls(
-    reader: RecordingReader, turns: list[TurnTime], most: int | None, first: TurnRow | None
-) -> Iterator[TurnWaterfall]:
-    steps = Waterfalls(turns, _outcomes(reader, turns), partial(_lines, reader), most)
-    for run, message, done in MessagePass(reader, first).read(UNBROKEN_NS):
-        yield from steps.feed(run, message, done)
-        if steps.is_done:
-            return
-    yield from steps.finish()
-
-
-def _outcomes(reader: RecordingReader, turns: list[TurnTime]) -> Outcomes:
+    reader: RecordingReader, turns: list[TurnBounds], end_ns: int, most: int | None
+) -> Waterfalls:
     first = min((turn.prompt_seq for turn in turns), default=0)
-    requests = client_requests(reader, first, max(map(_last_seq, turns), default=0))
-    return {(row.request_seq, row.rpc_id): row.outcome for row in requests}
+    last = max((LAST_SEQ if turn.end_seq is None else turn.end_seq for turn in turns), default=0)
+    requests = client_requests(reader, first, last)
+    outcomes = {(row.request_seq, row.rpc_id): row.outcome for row in requests}
+    return Waterfalls(turns, end_ns, outcomes, partial(_lines, reader), most)
+
+
+def _prompt(reader: RecordingReader, seq: int) -> str:
+    kind, prompt = frame_queries.start_of_line(reader, seq, HEAD) or ("", b"")
+    params = {} if kind == "batch" else params_of(prompt)  # a batch has none, and may be large
+    return plain(prompt_text(params))[:_PROMPT]
 
 
 def _last_seq(turn: TurnTime) -> int:

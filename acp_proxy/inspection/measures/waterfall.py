@@ -11,8 +11,8 @@ of text come as runs; what is in them is asked for where a turn has them.
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from attrs import define, field, frozen
 
@@ -22,7 +22,6 @@ from acp_proxy.inspection.measures.turn_times import (
     Interval,
     Part,
     TurnIntervals,
-    TurnTime,
     waiting_part,
 )
 from acp_proxy.inspection.message_pass import messages_of
@@ -87,6 +86,19 @@ class TurnWaterfall:
     """How many shorter steps there are besides."""
 
 
+class TurnBounds(NamedTuple):
+    """What is known of a turn before its frames are read."""
+
+    id: int
+    prompt_seq: int
+    end_seq: int | None
+    stop_reason: str | None
+    duration_ns: int | None
+    """None if nothing ended it."""
+    prompt: str
+    """The beginning of the prompt's text."""
+
+
 @define
 class _TextRun:
     kind: str
@@ -113,10 +125,11 @@ Outcomes = Mapping[tuple[int, str | None], str | None]
 
 
 class Waterfalls:
-    """Takes the frames of a recording, and lays some of its turns out.
+    """Takes the frames of a recording, and lays some of its turns out; a `Listener` of a pass.
 
     Args:
         turns: the turns.
+        end_ns: when a turn ends that nothing ended.
         outcomes: how the requests of the turns ended, some of them after their turn.
         lines: returns the lines of a run of frames; it may leave out those that are no text.
         most: how many steps of a turn to keep, the longest ones, prompt and end not counted.
@@ -124,15 +137,18 @@ class Waterfalls:
 
     def __init__(
         self,
-        turns: Iterable[TurnTime],
+        turns: Iterable[TurnBounds],
+        end_ns: int,
         outcomes: Outcomes,
         lines: Callable[[FrameRun], Iterable[Line]],
         most: int | None = None,
     ) -> None:
-        self._coming: dict[int, list[TurnTime]] = {}
+        self._coming: dict[int, list[TurnBounds]] = {}
         for turn in turns:
             self._coming.setdefault(turn.prompt_seq, []).append(turn)
         self._outcomes, self._lines, self._most = outcomes, lines, most
+        self._end_ns = end_ns
+        self._finished: list[TurnWaterfall] = []
         self._chunks = ChunkReader()
         self._intervals = TurnIntervals(1)
         self._open: dict[int, _Waterfall] = {}
@@ -144,8 +160,8 @@ class Waterfalls:
         """Whether all turns have ended."""
         return not self._coming and not self._open
 
-    def feed(self, run: FrameRun, message: Message, done: Transition) -> Iterator[TurnWaterfall]:
-        """Takes the next frame, or run of frames; yields the turns that have ended.
+    def take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        """Takes the next frame, or run of frames.
 
         Args:
             run: the frame, or a run in which no pause is longer than `UNBROKEN_NS`.
@@ -153,38 +169,41 @@ class Waterfalls:
             done: what it has changed.
         """
         for turn in self._coming.pop(run.seq, ()):
-            self._open[turn.id] = _Waterfall(turn, self._outcomes, self._most)
+            ended_ns = self._end_ns - run.t_ns if turn.duration_ns is None else turn.duration_ns
+            waterfall = _Waterfall(turn, run.t_ns, max(0, ended_ns), self._outcomes, self._most)
+            self._open[turn.id] = waterfall
             if turn.end_seq is not None:
                 self._ending.setdefault(turn.end_seq, []).append(turn.id)
         for one, its_done in messages_of(message, done):
             for interval in self._intervals.feed(run, one, its_done):
-                if (waterfall := self._open.get(interval.turn)) is not None:
-                    waterfall.take(interval, run, done.method)
+                if (running := self._open.get(interval.turn)) is not None:
+                    running.take(interval, run, done.method)
             if (asked := its_done.opened) is not None:
                 asking = self._of(self._intervals.waits_for(asked))
                 if asking is not None:
                     asking.ask(run, asked)
-            if its_done.begins_call and (waterfall := self._of(its_done.turn)) is not None:
-                waterfall.begin_call(its_done.tool_call or "")
+            if its_done.begins_call and (calling := self._of(its_done.turn)) is not None:
+                calling.begin_call(its_done.tool_call or "")
         if run.last_seq != run.seq:
             self._say_pieces(run, done)
         for turn_id in self._intervals.take_moved():
-            if (waterfall := self._open.get(turn_id)) is not None:
-                waterfall.now_ns = self._intervals.now_ns(turn_id, waterfall.now_ns)
+            if (moved := self._open.get(turn_id)) is not None:
+                moved.now_ns = self._intervals.now_ns(turn_id, moved.now_ns)
         if run.stream == Direction.TO_CLIENT and run.kind == "notification":
             self._say(run, done)
         for turn_id in self._ending.pop(run.seq, ()):
-            waterfall = self._open.pop(turn_id)
-            waterfall.end(run, done.method)
-            yield waterfall.finished()
+            ended = self._open.pop(turn_id)
+            ended.end(run, done.method)
+            self._finished.append(ended.finished())
 
-    def finish(self) -> Iterator[TurnWaterfall]:
-        """Ends the turns that are still open, at the end of the recording; yields them."""
+    def finish(self) -> list[TurnWaterfall]:
+        """Ends the turns that are still open; returns all of them in order."""
         for turn_id, waterfall in self._open.items():
             for interval in self._intervals.end_turn(turn_id, waterfall.end_ns):
                 waterfall.take(interval)
-            yield waterfall.finished()
+            self._finished.append(waterfall.finished())
         self._open.clear()
+        return sorted(self._finished, key=lambda one: one.turn)
 
     def _say_pieces(self, run: FrameRun, done: Transition) -> None:
         waterfall = self._of(done.turn)
@@ -215,11 +234,19 @@ class Waterfalls:
 class _Waterfall:
     """Makes steps of what happens in one turn."""
 
-    def __init__(self, turn: TurnTime, outcomes: Outcomes, most: int | None) -> None:
+    def __init__(
+        self,
+        turn: TurnBounds,
+        start_ns: int,
+        duration_ns: int,
+        outcomes: Outcomes,
+        most: int | None,
+    ) -> None:
         self._turn = turn
+        self._start_ns, self._duration_ns = start_ns, duration_ns
         self._outcomes = outcomes
-        self._shortest_ns = min(PAUSE_NS, max(1, turn.duration_ns // _SHORTEST))
-        self.now_ns = turn.start_ns
+        self._shortest_ns = min(PAUSE_NS, max(1, duration_ns // _SHORTEST))
+        self.now_ns = start_ns
         """When the last thing happened in the turn."""
         self._most = most
         self._steps: list[WaterfallStep] = []
@@ -233,7 +260,7 @@ class _Waterfall:
     @property
     def end_ns(self) -> int:
         """When the turn ended."""
-        return self._turn.start_ns + self._turn.duration_ns
+        return self._start_ns + self._duration_ns
 
     def finished(self) -> TurnWaterfall:
         """Ends whatever is still open, and returns the steps."""
@@ -245,7 +272,7 @@ class _Waterfall:
         first, last = self._ends[:1], self._ends[1:]
         steps = self._longest()
         left_out = len(self._steps) - len(steps)
-        return TurnWaterfall(turn.id, turn.duration_ns, first + steps + last, left_out)
+        return TurnWaterfall(turn.id, self._duration_ns, first + steps + last, left_out)
 
     def _longest(self) -> list[WaterfallStep]:
         """The longest steps in their order; one that failed counts before any other."""
@@ -379,13 +406,13 @@ class _Waterfall:
         title = self._turn.stop_reason or ""
         if failed and frame.raw is not None:
             title = preview(frame.raw, "error", method)[:_TITLE]
-        start = max(self.now_ns, frame.t_ns) - self._turn.start_ns
+        start = max(self.now_ns, frame.t_ns) - self._start_ns
         self._ends.append(WaterfallStep("end", frame.seq, start, 0, plain(title), failed=failed))
 
     def _add(
         self, kind: str, seq: int | None, start_ns: int, end_ns: int, title: str, **more: Any
     ) -> None:
-        start = start_ns - self._turn.start_ns
+        start = start_ns - self._start_ns
         self._steps.append(WaterfallStep(kind, seq, start, end_ns - start_ns, title, **more))
 
 

@@ -33,6 +33,22 @@ def printed(*words: str | Path) -> Any:
     return json.loads(run("inspect", *words, "--json").stdout)
 
 
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_the_messages_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The summary, the rules, the turns and their waterfalls listen to one pass."""
+    passes = []
+    runs = RecordingReader.runs
+
+    def counted(self: RecordingReader, *arguments: Any) -> Any:
+        passes.append(arguments)
+        return runs(self, *arguments)
+
+    monkeypatch.setattr(RecordingReader, "runs", counted)
+    with RecordingReader(path) as reader:
+        read_report_data(reader, ReportOptions())
+    assert len(passes) == 1
+
+
 @pytest.mark.parametrize("path", [TOUR, SHIPPED[0]], ids=lambda path: path.stem)
 def test_it_is_what_the_commands_print(path: Path) -> None:
     """The summary with what a check finds, the figures, and the steps of each turn."""

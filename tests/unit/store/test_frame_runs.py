@@ -40,6 +40,16 @@ def recorder(tmp_path: Path) -> Any:
         yield recorder
 
 
+def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
+    """A run begins with the last of them at the earliest."""
+    for _ in range(6):
+        chunk(recorder)  # 3 to 8
+    recorder.abandon()
+    with RecordingReader(recorder.path) as reader:
+        found = [(run.seq, run.last_seq) for run in reader.runs(5 * MS, single_upto=5)]
+    assert found == [(2, 2), (3, 3), (4, 4), (5, 8)]
+
+
 def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
     """A pause, a tool call and the end of the turn end it."""
     for _ in range(3):
