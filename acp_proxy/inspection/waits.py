@@ -170,6 +170,8 @@ class _SessionWaits:
     pending: dict[object, PendingRequest] = field(factory=dict)
     counts: Counter[tuple[str, Party]] = field(factory=Counter)
     """How many requests and turns are open, by direction and by who has to act."""
+    asked: int = 0
+    """How many requests of the agent are open."""
     terminals: set[str] = field(factory=set)
     """The terminals that run."""
     silent: dict[Party, _Moment] = field(factory=dict)
@@ -177,16 +179,17 @@ class _SessionWaits:
 
     @property
     def is_held_up(self) -> bool:
-        of_agent = (self.counts[Direction.TO_CLIENT, party] for party in Party)
-        return bool(self.terminals) or any(of_agent)
+        return bool(self.terminals) or self.asked > 0
 
     def add(self, key: object, request: PendingRequest) -> None:
         self.pending[key] = request
         self.counts[request.direction, request.awaited] += 1
+        self.asked += request.direction == Direction.TO_CLIENT
 
     def remove(self, key: object) -> None:
         if (request := self.pending.pop(key, None)) is not None:
             self.counts[request.direction, request.awaited] -= 1
+            self.asked -= request.direction == Direction.TO_CLIENT
 
     def oldest(self, party: Party) -> PendingRequest | None:
         return next((r for r in self.pending.values() if r.awaited is party), None)

@@ -178,6 +178,8 @@ def stderr_lines_with(rows: Rows, text: bytes, most: int = 1_000) -> list[int]:
         text: the text.
         most: the largest count.
     """
+    if "stderr" not in rows.first_of_kind("stderr"):  # by an index, where most have none
+        return []
     sql = (
         "SELECT seq FROM frames WHERE kind = 'stderr' AND instr(raw, ?)"
         f" AND json_valid(CAST(raw AS TEXT)) ORDER BY seq LIMIT {most}"
