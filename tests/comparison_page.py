@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acp_proxy.report.comparison import ComparisonFacts, read_comparison
-from acp_proxy.report.comparison_page import comparison_parts
+from acp_proxy.report.page import comparison_parts
 from acp_proxy.store.reader import RecordingReader
 from tests.report_page import Page
 from tests.shipped import SHIPPED

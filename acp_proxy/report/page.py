@@ -3,13 +3,18 @@
 The bytes come part by part, since the data may be large. All text of a recording stands in the head
 alone, and goes through `_safe` and the escaping of Jinja2, which no template can leave out. The
 blocks are base64, in which no markup can occur.
+
+The content security policy stands before anything that comes from a recording. A browser then loads
+nothing from anywhere, runs no other script, also none in an attribute or a link, and never reads
+text as HTML. So even a mistake in the page gives recorded text no power.
 """
 
+import base64
 import functools
+import hashlib
 import json
 import re
 import zlib
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -21,7 +26,6 @@ from attrs import frozen
 from acp_proxy import __version__
 from acp_proxy.report.blocks import DataBlock
 from acp_proxy.report.facts import HeadFacts
-from acp_proxy.report.policy import content_policy
 from acp_proxy.report.script import joined
 from acp_proxy.safe_text import plain
 from acp_proxy.wording import byte_size, counted, duration
@@ -29,11 +33,17 @@ from acp_proxy.wording import byte_size, counted, duration
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from acp_proxy.report.comparison import ComparisonFacts
+
 _FRONT_END = files(__package__) / "front_end"
 LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/app.js", "search/worker.js"
 """The modules with which the page begins, what it loads, and its worker."""
 _STYLES = ("base.css", "shell.css", "pictures.css", "content.css")
 """These come in this order, and any others after them."""
+_COMPARISON_SCRIPT = "comparison/comparison.js"
+_COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
+TYPE_POLICIES = "acp-report-script acp-report-worker"
+"""The only policies of Trusted Types: one makes the page's script, one the URL of its worker."""
 _NUMBER = re.compile(r"(\(|)#(\d{1,15})")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK_ID = re.compile(r"[a-z]+\d*")
@@ -83,6 +93,29 @@ def assets() -> Assets:
     return Assets(read_script(LOADER), read_script(SCRIPT), read_script(WORKER), style)
 
 
+def comparison_parts(comparison: "ComparisonFacts") -> Iterator[bytes]:
+    """Yields the bytes of the page of a comparison, in order.
+
+    Args:
+        comparison: what it shows.
+    """
+    script, style = comparison_assets()
+    yield from rendered(
+        "comparison.html.j2", (script,), style, found=comparison, step_ns=comparison.step_ns
+    )
+    yield f"<script>{script}</script>\n</body>\n</html>\n".encode()
+
+
+@functools.cache
+def comparison_assets() -> tuple[str, str]:
+    """Returns the script and the style of all comparisons.
+
+    Raises:
+        NotJoined: its module cannot be part of a page.
+    """
+    return read_script(_COMPARISON_SCRIPT), read_style(_COMPARISON_STYLES)
+
+
 def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -> Iterator[bytes]:
     """Yields a template's text, with what every page has in its head.
 
@@ -105,6 +138,37 @@ def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -
         )
     )
     return (text.encode("utf-8", "backslashreplace") for text in texts)
+
+
+def source_hash(text: str) -> str:
+    """Returns what a policy calls an inline script or style.
+
+    Args:
+        text: all of it, between the tags.
+    """
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def content_policy(scripts: Iterable[str], style: str) -> str:
+    """Returns the content security policy of a report.
+
+    Args:
+        scripts: the texts of its scripts.
+        style: the text of its style.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {' '.join(map(source_hash, scripts))}",
+            f"style-src {source_hash(style)}",
+            "worker-src blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            f"trusted-types {TYPE_POLICIES}",
+        )
+    )
 
 
 def read_script(entry: str) -> str:
@@ -138,7 +202,7 @@ def _style(text: str) -> str:
 
 def _packed(name: str, text: str) -> DataBlock:
     """A text as a block of data."""
-    return DataBlock(name, (b64encode(zlib.compress(text.encode(), 9)),))
+    return DataBlock(name, (base64.b64encode(zlib.compress(text.encode(), 9)),))
 
 
 @functools.cache

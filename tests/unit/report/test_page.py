@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from functools import cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,8 +19,7 @@ from acp_proxy.inspection.fault_effects import FiredRule
 from acp_proxy.inspection.findings import counts_of
 from acp_proxy.report.facts import HeadFacts, head_facts
 from acp_proxy.report.model import ReportData, ReportOptions, read_report_data
-from acp_proxy.report.page import assets, report_parts
-from acp_proxy.report.policy import source_hash
+from acp_proxy.report.page import assets, content_policy, report_parts, source_hash
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import byte_size, duration
 from tests.commands import run
@@ -165,6 +165,23 @@ def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
             assert name != "style"
             assert name not in ("href", "src") or re.fullmatch(r"#seq=\d+", value or ""), tag
     assert len(html) < 1_500_000
+
+
+def test_nothing_is_allowed_but_the_two() -> None:
+    """By their hashes; a worker, and the one policy that makes its URL."""
+    script, style = "let a = 'ä';", "a { b: c }"
+    found = dict(part.split(" ", 1) for part in content_policy((script, script), style).split("; "))
+    assert source_hash(script) == f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
+    assert found == {
+        "default-src": "'none'",
+        "script-src": f"{source_hash(script)} {source_hash(script)}",
+        "style-src": source_hash(style),
+        "worker-src": "blob:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "acp-report-script acp-report-worker",
+    }
 
 
 def test_the_policy_allows_what_the_page_has() -> None:

@@ -10,10 +10,11 @@ import click
 from attrs import frozen
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options import collected, pointers
+from acp_proxy.cli.options import collected
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import is_unredacted, masked_summary
 from acp_proxy.cli.render.output import progress, say
+from acp_proxy.cli.rules_file import pointers
 from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.filters import Filter
 from acp_proxy.inspection.searching.patterns import Pattern

@@ -175,7 +175,7 @@ def _write_comparison(
     # Late: only a comparison needs it, and it takes a while.
     from acp_proxy.difference.diff import diff
     from acp_proxy.report.comparison import read_comparison
-    from acp_proxy.report.comparison_page import comparison_parts
+    from acp_proxy.report.page import comparison_parts
 
     if pair == ("-", "-"):
         raise Refusal("expected one recording on standard input, got two")
