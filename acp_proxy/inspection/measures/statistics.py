@@ -5,6 +5,7 @@ what is shown by name: prompts, first chunks, the heaviest tool calls and one tu
 """
 
 import time
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
@@ -15,7 +16,6 @@ from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import CallState, params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
-from acp_proxy.inspection.measures.repeated_calls import RepeatedCalls
 from acp_proxy.inspection.measures.traffic import CallStatistics, MethodStatistics, Traffic
 from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import (
@@ -27,6 +27,7 @@ from acp_proxy.inspection.measures.waterfall import (
     Waterfalls,
 )
 from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass, messages_of
+from acp_proxy.protocol.call_ids import CallKey
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import DRAFT
@@ -81,12 +82,16 @@ class TurnsAndCalls:
     Attributes:
         end_ns: when the last thing happened, or how late it is while the recorder runs.
         times: where the time of the turns went; complete after the pass.
+        repeated: the first frames of the tool calls with an id that was used before, by that id. A
+            replayed history begins no such call: it repeats those before it.
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
         self.end_ns = _end_ns(reader)
         self.times = TurnIntervals()
-        self._repeated = RepeatedCalls(messages)
+        self.repeated: dict[CallKey, array[int]] = {}
+        self._messages = messages
+        self._first = dict[CallKey, int]()
 
     def take(self, run: FrameRun, message: Message, done: Transition) -> None:
         """Takes a frame, or a run of pieces.
@@ -99,11 +104,15 @@ class TurnsAndCalls:
         for one, its_done in messages_of(message, done):
             self.times.feed(run, one, its_done)
             if its_done.tool_call is not None:
-                self._repeated.feed(run.seq, its_done)
+                self._take_call(run.seq, (its_done.session, its_done.tool_call), its_done)
 
-    def traffic(self) -> Traffic:
-        """Returns what counts the traffic, once all frames are read."""
-        return Traffic(self.end_ns, self._repeated.finish())
+    def _take_call(self, seq: int, key: CallKey, done: Transition) -> None:
+        first = self._first.setdefault(key, seq)
+        if not done.begins_call or first == seq:
+            return
+        since = self._messages.history_seq(done.session) if done.turn is None else None
+        if since is None or first >= since:
+            self.repeated.setdefault(key, array("q")).append(seq)
 
 
 def gather(
@@ -129,7 +138,7 @@ def gather(
         messages = MessagePass(reader)
         passed = TurnsAndCalls(reader, messages)
         messages.play_to([passed], PAUSE_NS)
-    end_ns, traffic = passed.end_ns, passed.traffic()
+    end_ns, traffic = passed.end_ns, Traffic(passed.end_ns, passed.repeated)
     for head in watch(reader.heads(chosen)):
         traffic.feed(head)
     for exchange in exchanges(reader):

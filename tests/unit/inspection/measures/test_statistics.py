@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acp_proxy.filters import parse
-from acp_proxy.inspection.measures.statistics import gather, slowest, with_texts
+from acp_proxy.inspection.measures.statistics import TurnsAndCalls, gather, slowest, with_texts
+from acp_proxy.inspection.message_pass import PAUSE_NS, MessagePass
 from acp_proxy.store.reader import RecordingReader
+from tests.audited import Talk
 from tests.log_writer import MS, LogWriter, record_conversation, request, result, text, update
 from tests.waiting_chat import record_waiting_chat
 
@@ -113,3 +115,36 @@ def test_unindexed_frames_are_counted(tmp_path: Path) -> None:
     assert live.turns == finished.turns
     assert live.tool_calls == finished.tool_calls
     assert [m.p50_ns for m in live.methods] == [m.p50_ns for m in finished.methods]
+
+
+def repeated(talk: Talk) -> dict[str, list[int]]:
+    """Returns the first frames of these calls by id."""
+    with talk.reader() as reader:
+        messages = MessagePass(reader)
+        passed = TurnsAndCalls(reader, messages)
+        messages.play_to([passed], PAUSE_NS)
+    return {call: [*seqs] for (_, call), seqs in passed.repeated.items()}
+
+
+def test_the_first_call_with_an_id_is_not_repeated() -> None:
+    """Nor is a call that is announced twice."""
+    talk = Talk()
+    for call in "aabcc":
+        talk.call(call)
+    talk.ends("c")
+    talk.call("c")  # 12
+    talk.ends("c")
+    talk.call("c")  # 14
+    assert repeated(talk) == {"c": [12, 14]}
+
+
+def test_a_history_repeats_no_id_of_before() -> None:
+    """It tells of the same call again; what it alone tells of are calls of its own."""
+    talk = Talk()
+    talk.call("a", status="completed")
+    talk.to_client(result(3, stopReason="end_turn"))
+    talk.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
+    for call in "aabb":
+        talk.call(call, status="completed")  # 9 to 12
+    talk.to_client(result(9))
+    assert repeated(talk) == {"b": [12]}
