@@ -21,8 +21,6 @@ from acp_proxy.safe_text import visible, visible_json
 _PATIENCE_S = 1.0
 """Seconds before a progress bar is shown."""
 _REDRAW_S = 0.1
-_RAREST = 4096
-"""Items after which the clock is read again, at the latest."""
 _CLEAR = "\r\x1b[2K\x1b[?25h"
 """Back to the line's start, all of it gone, the cursor visible."""
 
@@ -257,21 +255,14 @@ def _shown(
     size: Callable[[T], int] | None,
     clock: Callable[[], float],
 ) -> Iterator[T]:
-    began = drawn = looked = clock()
+    began = drawn = clock()
     bar: Any = None
-    step, waiting, done, undrawn = 1, 0, 0, 0
+    undrawn = 0
     try:
         for item in items:
             yield item
-            waiting += 1
-            done += 1 if size is None else size(item)
-            if waiting < step:
-                continue
-            undrawn, waiting, done = undrawn + done, 0, 0
+            undrawn += 1 if size is None else size(item)
             now = clock()
-            # Items may take microseconds or seconds each; the clock costs little beside either.
-            step = min(step * 2, _RAREST) if now - looked < _REDRAW_S / 4 else max(1, step // 2)
-            looked = now
             if now - began < _PATIENCE_S or now - drawn < _REDRAW_S:
                 continue
             if getattr(sys.stdout, "hides_progress", False):  # see `pager`

@@ -199,17 +199,3 @@ def test_the_bar_is_cleared_when_the_loop_stops_early(monkeypatch: pytest.Monkey
     close = getattr(items, "close")  # noqa: B009  an iterator, for all that its caller knows
     close()
     assert terminal.getvalue().endswith("\r\x1b[2K\x1b[?25h")
-
-
-def test_the_clock_is_read_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of quick items thousands pass between two looks at the clock; of slow ones, one."""
-    terminal = on_terminal(monkeypatch)
-    clock = Clock()
-    for _ in progress(clock.work(100_000, 1e-7), clock=clock):
-        pass
-    assert clock.looks < 60
-    assert terminal.getvalue() == ""
-    slow = Clock()
-    for _ in progress(slow.work(10, 3.0), 10, clock=slow):
-        pass
-    assert slow.looks >= 9
