@@ -1,4 +1,4 @@
-"""Writes `acp_proxy/known_agents.py` and its page of the manual anew, from the official registry.
+"""Writes `acp_proxy/known_agents.json` and its page of the manual anew, from the official registry.
 
 ``make agents`` reads the registry's file from its site; ``make agents REGISTRY=FILE`` reads a file
 of the same form. What was read is named in the result by its checksum, and each agent by its
@@ -19,10 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-TABLE = Path(__file__).parents[1] / "acp_proxy" / "known_agents.py"
+    from acp_proxy.known_agents import KnownAgent
+
+TABLE = Path(__file__).parents[1] / "acp_proxy" / "known_agents.json"
 MANUAL = Path(__file__).parents[1] / "docs" / "known-agents.md"
+REGISTRY = "https://github.com/agentclientprotocol/registry"
 URL = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json"
 _PYPI = "https://pypi.org/pypi"
 _TIMEOUT_S = 60
@@ -39,7 +42,6 @@ _PROGRAMS = {
     "sigit": "sigit",
 }
 """What an installed agent is called, where that is not the name of its package or its file."""
-_MARK = " = {\n"
 
 
 def main(words: list[str]) -> int:
@@ -47,20 +49,17 @@ def main(words: list[str]) -> int:
     data = Path(words[0]).read_bytes() if words else _download()
     registry = json.loads(data)
     rows = {agent["id"]: row(agent, named_repositories) for agent in registry["agents"]}
-    TABLE.write_text(
-        with_rows(TABLE.read_text("utf-8"), rows, hashlib.sha256(data).hexdigest()), "utf-8"
-    )
-    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", TABLE], check=True)
+    TABLE.write_text(written(rows, hashlib.sha256(data).hexdigest()), "utf-8")
     kept = [line for line in MANUAL.read_text("utf-8").splitlines() if not line.startswith("| `@")]
     MANUAL.write_text("\n".join([*kept, *manual_rows(rows), ""]), "utf-8")
-    print(f"{len(rows)} agents; checksum of the table: {checksum(rows)}")  # noqa: T201
+    print(f"{len(rows)} agents")  # noqa: T201
     return 0
 
 
 def row(
     agent: dict[str, Any], ask: Callable[[Sequence[str]], list[str]], day: str = ""
-) -> tuple[Any, ...]:
-    """Makes a row of the table of an agent of the registry: see ``AGENTS``.
+) -> KnownAgent:
+    """Makes a row of the table of an agent of the registry.
 
     Args:
         agent: the agent's entry.
@@ -82,11 +81,18 @@ def row(
         program = re.split(r"[/\\]", found["cmd"])[-1].removesuffix(".exe")
     program = _PROGRAMS.get(agent["id"], program)
     env = {name: value for name, value in found.get("env", {}).items() if "UPDATE" not in name}
-    facts = [agent["version"], agent.get("commit", "-")[:12]]
     project = plain_repository(agent.get("repository", ""))
-    if runner and project and project in ask(runner):
-        facts += [f"{day or datetime.now(UTC).date()}", project]
-    return agent["name"], (program, *found.get("args", ())), runner, env, " ".join(facts)
+    is_compared = bool(runner and project and project in ask(runner))
+    return {
+        "name": agent["name"],
+        "command": [program, *found.get("args", ())],
+        "runner": [*runner],
+        "env": env,
+        "version": agent["version"],
+        "commit": agent.get("commit", "-")[:12],
+        "compared": (day or str(datetime.now(UTC).date())) if is_compared else "",
+        "repository": project if is_compared else "",
+    }
 
 
 def plain_repository(url: str) -> str:
@@ -112,38 +118,30 @@ def named_repositories(runner: Sequence[str]) -> list[str]:
     return [plain_repository(url) for url in found]
 
 
-def with_rows(source: str, rows: dict[str, tuple[Any, ...]], read: str) -> str:
-    """Returns the module with other rows.
+def written(rows: Mapping[str, KnownAgent], read: str) -> str:
+    """Returns the file of the package, an agent a line.
 
     Args:
-        source: the module.
         rows: the rows, by the agents' ids.
         read: the SHA-256 of what they were made of.
     """
-    head, _, rest = source.partition(_MARK)
-    tail = rest.partition("\n}\n")[2]
-    head = re.sub(r'REGISTRY_SHA256 = ".*"', f'REGISTRY_SHA256 = "{read}"', head)
-    head = re.sub(r'ROWS_SHA256 = ".*"', f'ROWS_SHA256 = "{checksum(rows)}"', head)
-    lines = "".join(f"    {key!r}: {value!r},\n" for key, value in sorted(rows.items()))
-    return f"{head}{_MARK}{lines.rstrip()}\n}}\n{tail}"
+    lines = [f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in sorted(rows.items())]
+    head = f'{{\n "registry": "{REGISTRY}",\n "sha256": "{read}",\n "agents": {{\n'
+    return head + ",\n".join(lines) + "\n }\n}\n"
 
 
-def manual_rows(rows: dict[str, tuple[Any, ...]]) -> list[str]:
+def manual_rows(rows: Mapping[str, KnownAgent]) -> list[str]:
     """Returns the rows of the manual's table, which is the end of its page."""
     lines = []
-    for id_, (name, command, runner, _, facts) in sorted(rows.items()):
+    for id_, agent in sorted(rows.items()):
+        command, runner = agent["command"], agent["runner"]
         names = dict.fromkeys([id_, id_.removesuffix("-acp"), command[0]])
         other = f"`{' '.join([*runner, *command[1:]])}`" if runner else ""
-        if other and len(facts.split()) == 2:
+        if other and not agent["compared"]:
             other = f"({other})"
         words = " ".join(f"`@{one}`" for one in names)
-        lines.append(f"| {words} | {name} | `{' '.join(command)}` | {other} |")
+        lines.append(f"| {words} | {agent['name']} | `{' '.join(command)}` | {other} |")
     return lines
-
-
-def checksum(rows: dict[str, Any]) -> str:
-    """Returns the SHA-256 of the rows, by which a change by hand is noticed."""
-    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
 
 
 def _download() -> bytes:

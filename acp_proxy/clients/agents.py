@@ -90,8 +90,9 @@ def known_id(command: Sequence[str]) -> str | None:
     if not command:
         return None
     program = PurePath(command[0]).name
-    for id_, (_, installed, runner, _, _) in AGENTS.items():
-        if program == installed[0] and program != "node":
+    for id_, agent in AGENTS.items():
+        runner = agent["runner"]
+        if program == agent["command"][0] and program != "node":
             return id_
         if runner and program == runner[0] and any(_is_package(w, runner[-1]) for w in command[1:]):
             return id_
@@ -106,8 +107,7 @@ def known_agent(id_: str, machine: Machine) -> ConfiguredAgent:
         machine: the machine, whose installed programs decide how the agent is started.
     """
     command = command_of(id_, lambda program: machine.find(program) is not None)
-    name, _, _, env, _ = AGENTS[id_]
-    return ConfiguredAgent(name, tuple(command), Path(), dict(env))
+    return ConfiguredAgent(AGENTS[id_]["name"], tuple(command), Path(), {**AGENTS[id_]["env"]})
 
 
 def recorded(
@@ -125,7 +125,7 @@ def recorded(
     path = machine.find(command[0])
     id_ = known_id(agent.agent)
     if path is None:
-        is_known = id_ is not None and command[0] == AGENTS[id_][1][0]
+        is_known = id_ is not None and command[0] == AGENTS[id_]["command"][0]
         typed = advice(id_, lambda _: False) if id_ is not None and is_known else ""
         notes.append(typed or f"{command[0]} was not found in PATH; put its absolute path there")
     else:

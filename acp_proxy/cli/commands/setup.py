@@ -182,7 +182,7 @@ def _agents(
         agents = [
             known_agent(id_, machine)
             for id_, row in AGENTS.items()
-            if machine.find(row[1][0]) is not None
+            if machine.find(row["command"][0]) is not None
         ]
     if not agents:
         has_none = f"{title} has no agent that can be recorded"
