@@ -6,15 +6,14 @@ union is what no other branch is. Here each type gets one of a few forms, which 
 
 - a reference, ``{"$ref": "#/$defs/Name"}``, but never to a mere string or number;
 - an object with ``properties`` and ``required``; ``additionalProperties`` where it may hold others;
-- a union of such objects, each of them complete: nothing is required beside it. ``discriminator``
-  names the member by which its branches are told apart, if there is one;
+- a union of such objects, each of them complete: nothing is required beside it;
 - an ``enum``; of an open one, ``type`` and the known values as ``x-known``;
 - whatever else the file says, without prose.
 
-So a type can be closed by closing each object, and what is wrong can be looked for in one branch.
+So the types of several versions can be merged member by member.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -174,36 +173,10 @@ class _Object:
         return form | self.other
 
 
-@frozen
-class _Alternatives:
-    """All ways an object may be."""
-
-    objects: list[_Object]
-    one_of: bool = False
-    """Whether two of them at once are wrong, and no member tells them apart."""
-
-    def form(self) -> Form:
-        forms = [one.form() for one in self.objects]
-        if len(forms) == 1:
-            return forms[0]
-        union: Form = {"oneOf" if self.one_of else "anyOf": forms}
-        tag = discriminator(forms)
-        return union | ({"discriminator": {"propertyName": tag}} if tag else {})
-
-
-def discriminator(objects: Iterable[Form], without: Iterable[str] = ()) -> str | None:
-    """Names the member by which most of the objects of a union are told apart, if there is one.
-
-    Args:
-        objects: the forms of the objects.
-        without: members that do not count.
-    """
-    counts: dict[str, int] = {}
-    for one in objects:
-        for name in one.get("required", ()):
-            if "const" in one.get("properties", {}).get(name, ()) and name not in without:
-                counts[name] = counts.get(name, 0) + 1
-    return max(counts, key=counts.__getitem__, default=None)
+def _union(objects: list[_Object]) -> Form:
+    """The form of an object that may be in several ways."""
+    forms = [one.form() for one in objects]
+    return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
 
 class _Deriver:
@@ -230,7 +203,7 @@ class _Deriver:
         if (values := _values(kept)) is not None:
             return values
         alternatives = self._alternatives(kept)
-        return alternatives.form() if alternatives else self._as_it_is(kept)
+        return _union(alternatives) if alternatives else self._as_it_is(kept)
 
     def _referred(self, reference: str, whole: bool) -> Form:
         name = named(reference)
@@ -249,9 +222,9 @@ class _Deriver:
         form: Form = {}
         for key, value in node.items():
             match key, value:
-                case "properties" | "patternProperties" | "$defs" | "dependentSchemas", dict():
+                case "properties", dict():
                     form[key] = {name: self.form(one) for name, one in value.items()}
-                case "anyOf" | "oneOf" | "allOf" | "prefixItems", list():
+                case "anyOf" | "oneOf" | "allOf", list():
                     form[key] = [self.form(one) for one in value]
                 case "additionalProperties", True:
                     pass  # says what holds anyway, where nothing is listed
@@ -261,7 +234,7 @@ class _Deriver:
                     form[key] = value
         return form
 
-    def _alternatives(self, node: Form) -> "_Alternatives | None":
+    def _alternatives(self, node: Form) -> list[_Object] | None:
         """All ways to be an object of a type; None if it is something else, or a plain map."""
         match node:
             case {"$ref": str(reference), **rest} if not rest:
@@ -277,21 +250,16 @@ class _Deriver:
             return None
         if composed and node.get("additionalProperties", True) is not True:
             return None
-        objects, one_of = [self._own(node)], False
+        objects = [self._own(node)]
         parts = [[one] for one in node.get("allOf", ())]
         parts += [node[key] for key in ("anyOf", "oneOf") if key in node]
         for branches in parts:
-            found_of = [self._alternatives(one) for one in branches]
-            found_all = [one for one in found_of if one is not None]
-            if len(found_all) < len(found_of):
+            every = [self._alternatives(one) for one in branches]
+            if None in every:
                 return None
-            more = [one for found in found_all for one in found.objects]
-            one_of |= any(found.one_of for found in found_all)
-            if branches is node.get("oneOf"):
-                tag = discriminator(one.form() for one in more)
-                one_of |= tag is None
+            more = [one for objects in every for one in objects or ()]
             objects = [a & b for a, b in product(objects, more)]
-        return _Alternatives(objects, one_of)
+        return objects
 
     def _own(self, node: Form) -> _Object:
         """What an object has beside its parts."""

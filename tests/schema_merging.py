@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.schema_derivation import NULL_IS_DEFAULT, REFERENCE, Form, discriminator, named
+from tests.schema_derivation import NULL_IS_DEFAULT, REFERENCE, Form, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,14 +34,12 @@ _KNOWN = frozenset(
     (
         *_LIMITS,
         *("type", "properties", "required", "additionalProperties", "items", "not", "enum"),
-        *("const", "pattern", "x-known", NULL_IS_DEFAULT, "discriminator"),
+        *("const", "pattern", "x-known", NULL_IS_DEFAULT),
     )
 )
 
 
-def merged(
-    versions: Sequence[Mapping[str, Any]], *, closes: bool = True, names_values: bool = False
-) -> dict[str, Any]:
+def merged(versions: Sequence[Mapping[str, Any]], *, names_values: bool = False) -> dict[str, Any]:
     """Returns the types of a dialect, as one JSON Schema.
 
     It is that of an object that has a member for each params and each result, for instance
@@ -50,7 +48,6 @@ def merged(
     Args:
         versions: what `schema_derivation.derive` has returned for each version, that of today
             first.
-        closes: whether objects are closed.
         names_values: whether values that an open type does not know are marked.
     """
     merger = _Merger([one["types"] for one in versions], names_values)
@@ -60,7 +57,7 @@ def merged(
             tables = [one[part][direction] for one in versions]
             for method in sorted({method for table in tables for method in table}):
                 forms = [one[method] for one in tables if method in one]
-                properties[f"{name} {direction} {method}"] = merger.place(forms, not closes)
+                properties[f"{name} {direction} {method}"] = merger.place(forms, free=False)
     return {"properties": properties, "$defs": dict(sorted(merger.types.items()))}
 
 
@@ -128,7 +125,7 @@ class _Merger:
             free: whether it is left open.
             used: the members by which they were told apart before.
         """
-        tag = discriminator(objects, used)
+        tag = _discriminator(objects, used)
         if tag is None:
             return self._whole(objects, free, used)
         tagged: dict[str, list[Form]] = {}
@@ -228,6 +225,21 @@ class _Merger:
             form["anyOf"] = [{"required": each} for each in rest if each in least]
             form["anyOf"] = [*{str(one): one for one in form["anyOf"]}.values()]
         return form
+
+
+def _discriminator(objects: Iterable[Form], without: Iterable[str] = ()) -> str | None:
+    """Names the member by which most of the objects of a union are told apart, if there is one.
+
+    Args:
+        objects: the forms of the objects.
+        without: members that do not count.
+    """
+    counts: dict[str, int] = {}
+    for one in objects:
+        for name in one.get("required", ()):
+            if "const" in one.get("properties", {}).get(name, ()) and name not in without:
+                counts[name] = counts.get(name, 0) + 1
+    return max(counts, key=counts.__getitem__, default=None)
 
 
 def _alternatives(
