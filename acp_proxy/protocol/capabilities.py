@@ -1,11 +1,18 @@
-"""Brings the capabilities of ``initialize`` into one form, so that they can be compared.
+"""What the peers announce in ``initialize``: capabilities in one form, and what needs which.
 
 ``false``, ``null`` and a missing member all mean that something is not supported. So does an object
 of such members, and an empty group of v1 or the 1.0 draft. Any other empty object means that
 something is supported: ``"list": {}``.
+
+The table says what may be sent only to a peer, or by one, that has announced a capability. It is
+from the descriptions in the schema: v1 with its unstable part and what was dropped from it, v2 and
+the 1.0 draft. "Only available if the Agent supports the `loadSession` capability": a must.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
+
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, OPENING, PROMPT, V1, V2
+from acp_proxy.protocol.updates import SUBAGENTS
 
 CAPABILITIES = ("clientCapabilities", "agentCapabilities", "capabilities")
 """The members of ``initialize`` that hold capabilities: the client's, the agent's, and both in v2
@@ -54,3 +61,134 @@ def _capability(key: str, value: Any) -> Any:
     inner = _supported(value)
     is_empty = not inner and (key in _GROUPS or False in value.values())
     return None if is_empty else inner
+
+
+class Need(NamedTuple):
+    """A method, an update or a member that needs a capability."""
+
+    rule: str
+    """The rule of `check` that is broken without it."""
+    uses: tuple[str, ...]
+    """Methods, or kinds of updates."""
+    v1: str = ""
+    """The path of the capability, with dots; empty where the dialect does not have it."""
+    v2: str = ""
+    draft: str = ""
+    where: str = ""
+    """The place of the member in the params that needs it, ``*`` for any item; empty: all do."""
+    value: str = ""
+    """The value of that member; empty: any but null."""
+    what: str = ""
+    """The words for what needs it; empty for the method."""
+    is_wanted: bool = False
+    """Whether the schema only says what the other side wants, so that it is no must."""
+    is_result: bool = False
+    """Whether an answer with that member needs it, and not the request."""
+    is_own: bool = False
+    """Whether the sender itself has to announce it, and not the receiver."""
+
+    @property
+    def is_update(self) -> bool:
+        """Whether it names kinds of updates."""
+        return not {*self.uses} & {"logout", *INITIALIZE} and "/" not in self.uses[0]
+
+    def path(self, dialect: str | None) -> tuple[str, ...]:
+        """Returns the path of the capability in a dialect; empty if it needs none there."""
+        found = {V1: self.v1, V2: self.v2, DRAFT: self.draft}.get(dialect or "", "")
+        return tuple(found.split(".")) if found else ()
+
+
+def _session(rule: str, capability: str, *methods: str, has_v2: bool = True) -> Need:
+    v2 = f"session.{capability}" if has_v2 else ""
+    uses = methods or (f"session/{capability}",)
+    return Need(f"session.{rule}-capability", uses, f"sessionCapabilities.{capability}", v2)
+
+
+def _server(kind: str, *, has_v2: bool = True) -> Need:
+    v2 = f"session.mcp.{kind}" if has_v2 else ""
+    what = f"an MCP server of type {kind}"
+    return Need(f"mcp.{kind}-capability", OPENING, f"mcpCapabilities.{kind}", v2,
+                where="mcpServers/*/type", value=kind, what=what)  # fmt: skip
+
+
+def _block(rule: str, kind: str, capability: str) -> Need:
+    return Need(rule, (PROMPT,), f"promptCapabilities.{capability}", f"session.prompt.{capability}",
+                where="prompt/*/type", value=kind, what=f"a block of type {kind}")  # fmt: skip
+
+
+def _elicitation(mode: str) -> Need:
+    path = f"elicitation.{mode}"
+    return Need("elicit.capability", ("elicitation/create",), path, path, where="mode", value=mode)
+
+
+_PROMPT_MODE = "systemPrompt.mode.override"
+_TERMINAL = ("wait_for_exit", "kill", "release")
+
+TABLE: tuple[Need, ...] = (
+    # Of the agent
+    Need("session.load-capability", ("session/load",), "loadSession", draft="loadSession"),
+    *(_session(one, one, has_v2=False) for one in ("resume", "close", "list")),
+    *(_session(one, one) for one in ("fork", "delete", "status")),
+    _session("archive", "archive", "session/archive", "session/unarchive"),
+    _session("archive", "archive", "session/list")._replace(where="archived"),
+    _session("title", "title", "session/set_title"),
+    _session("dirs", "additionalDirectories", *OPENING, "session/list")._replace(
+        where="additionalDirectories/*"
+    ),
+    _session("system-prompt", "systemPrompt", *OPENING)._replace(where="systemPrompt"),
+    _session("system-prompt", _PROMPT_MODE, *OPENING)._replace(
+        where="systemPrompt/mode", value="override", what="a system prompt that overrides"
+    ),
+    _block("prompt.image", "image", "image"),
+    _block("prompt.audio", "audio", "audio"),
+    _block("prompt.embedded", "resource", "embeddedContext"),
+    _server("http"),
+    _server("sse", has_v2=False),
+    _server("acp"),
+    Need("auth.logout-capability", ("logout",), "auth.logout"),
+    Need("auth.status-capability", ("auth/status",), "auth.status", "auth.status"),
+    Need("auth.status-capability", ("auth/status_update",), "auth.status", "auth.status",
+         is_own=True),
+    Need("providers.capability", ("providers/list", "providers/set", "providers/disable"),
+         "providers", "providers"),
+    Need("nes.capability",
+         ("nes/start", "nes/suggest", "nes/accept", "nes/reject", "nes/close"), "nes", "nes"),
+    *(
+        Need("nes.event-capability", (f"document/{event}",), f"nes.events.document.{event}",
+             f"nes.events.document.{event}", is_wanted=True)
+        for event in ("didOpen", "didChange", "didClose", "didSave", "didFocus")
+    ),
+    # Of the client
+    *(
+        Need("nes.kind-capability", ("nes/suggest",), f"nes.{kind}", f"nes.{kind}",
+             where="suggestions/*/kind", value=kind, what=f"a suggestion of kind {kind}",
+             is_wanted=True, is_result=True)
+        for kind in ("jump", "rename", "searchAndReplace")
+    ),
+    Need("auth.terminal-offered", INITIALIZE, "auth.terminal", "auth.terminal",
+         where="authMethods/*/type", value="terminal", what="a login method for a terminal",
+         is_result=True),
+    Need("fs.read-capability", ("fs/read_text_file",), "fs.readTextFile", draft="fs.read"),
+    Need("fs.write-capability", ("fs/write_text_file",), "fs.writeTextFile", draft="fs.write"),
+    Need("term.capability", ("terminal/create",), "terminal", draft="terminal.create"),
+    Need("term.capability", tuple(f"terminal/{one}" for one in _TERMINAL), "terminal",
+         draft="terminal.create"),
+    Need("term.capability", ("terminal/output",), "terminal"),  # goes to the agent in the draft
+    _elicitation("form"),
+    _elicitation("url"),
+    Need("update.capability", ("notice",), "session.notices"),
+    Need("update.capability", ("compaction_update", "compaction_summary_chunk"),
+         "session.compaction"),
+    Need("update.capability", SUBAGENTS, "subagents"),
+    Need("update.capability", ("plan_update", "plan_removed"), "plan", is_wanted=True),
+)  # fmt: skip
+
+OFFERS: dict[tuple[str, str], tuple[str, ...]] = {
+    (dialect, method): path
+    for need in TABLE
+    if not (need.where or need.is_own or need.is_update)
+    for dialect in (V1, V2, DRAFT)
+    if (path := need.path(dialect))
+    for method in need.uses
+}
+"""The capability by which a peer offers a method."""

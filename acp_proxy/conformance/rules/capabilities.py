@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.capability_table import TABLE, Need
 from acp_proxy.conformance.checked_message import CLIENT, CheckedMessage, items
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.registry import MessageRule, rule
-from acp_proxy.conformance.values import Breach, frames_of
+from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import not_offered, shown
+from acp_proxy.protocol.capabilities import TABLE, Need
 from acp_proxy.protocol.dialects import CANCEL, PROMPT
 from acp_proxy.protocol.json_text import member, pointer
 from acp_proxy.protocol.updates import NEW_CHILD
@@ -33,7 +33,7 @@ def _rule_of(need: Need) -> MessageRule:
             return
         what = need.what or seen.update_kind or seen.method or ""
         yield Breach(not_offered(what, ".".join(path), side), frames_of(peer),
-                     severity=need.severity,
+                     severity=Severity.WARNING if need.is_wanted else None,
                      place=pointer((root, *place)) if place else None)  # fmt: skip
 
     return capability_is_offered

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.conformance.capability_table import OFFERS
 from acp_proxy.conformance.checked_message import AGENT, CheckedMessage
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.methods import (
@@ -18,6 +17,7 @@ from acp_proxy.conformance.mistaken_pairs import retyped_id
 from acp_proxy.conformance.registry import ANY, end_rule, rule
 from acp_proxy.conformance.values import Breach, Severity, frames_of
 from acp_proxy.conformance.wording import dialect_name, shown
+from acp_proxy.protocol.capabilities import OFFERS
 from acp_proxy.protocol.dialects import CANCEL_REQUEST, DRAFT, INITIALIZE, PERMISSION, PROMPT
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Direction

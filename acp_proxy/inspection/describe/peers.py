@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from acp_proxy.inspection.describe.values import Value, compact, joined, listed, part, parts, word
+from acp_proxy.protocol.capabilities import CAPABILITIES
 from acp_proxy.wording import counted
 
-_HOLDERS = ("clientCapabilities", "agentCapabilities", "capabilities")
 _V1_GROUPS = {
     "fs", "auth", "session", "mcp",
     "promptCapabilities", "mcpCapabilities", "sessionCapabilities", "_meta",
@@ -26,7 +26,7 @@ def peer(value: Value) -> str:
     required = listed(_short_names(value, "requiredClientCapabilities"), most=40)
     methods = auth_methods(value)
     return joined(
-        joined(who, listed(_short_names(value, *_HOLDERS), most=40), by=": "),
+        joined(who, listed(_short_names(value, *CAPABILITIES), most=40), by=": "),
         f"requires {required}" if required else "",
         f"auth {methods}" if methods else "",
         by="; ",
@@ -40,7 +40,7 @@ def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]
         value: its part of the initialization: params or result.
         holders: the members that hold capabilities; by default those of any dialect.
     """
-    for holder in holders or _HOLDERS:
+    for holder in holders or CAPABILITIES:
         groups = {"_meta"} if holder == "capabilities" else _V1_GROUPS
         for key, inner in part(value, holder).items():
             if inner != {} or key not in groups:

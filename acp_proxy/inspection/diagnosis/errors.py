@@ -22,7 +22,9 @@ from acp_proxy.inspection.describe.peers import auth_method_ids
 from acp_proxy.inspection.describe.values import Value, number, part, word
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges
 from acp_proxy.inspection.diagnosis.values import ErrorTally
+from acp_proxy.protocol.capabilities import CAPABILITIES, OFFERS
 from acp_proxy.protocol.dialects import DRAFT, LOGIN, PERMISSION, V1, V2
+from acp_proxy.protocol.json_text import member
 from acp_proxy.protocol.peers import SENDERS
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, exchanges
@@ -105,30 +107,8 @@ _REQUIRED = {
 }
 """The methods of each dialect by direction, with the params that they require."""
 
-_OFFERED: dict[str, dict[tuple[str, str], str]] = {
-    V1: {
-        ("to-agent", "session/load"): "agentCapabilities.loadSession",
-        **{
-            ("to-agent", f"session/{name}"): f"agentCapabilities.sessionCapabilities.{name}"
-            for name in ("list", "resume", "fork", "delete", "close")
-        },
-        ("to-agent", "logout"): "agentCapabilities.auth.logout",
-        ("to-client", "fs/read_text_file"): "clientCapabilities.fs.readTextFile",
-        ("to-client", "fs/write_text_file"): "clientCapabilities.fs.writeTextFile",
-        ("to-client", "elicitation/create"): "clientCapabilities.elicitation",
-        **{
-            ("to-client", f"terminal/{name}"): "clientCapabilities.terminal"
-            for name in ("create", "output", "wait_for_exit", "kill", "release")
-        },
-    },
-    DRAFT: {
-        ("to-agent", "session/load"): "capabilities.loadSession",
-        ("to-client", "fs/read_text_file"): "capabilities.fs.read",
-        ("to-client", "fs/write_text_file"): "capabilities.fs.write",
-        ("to-client", "terminal/create"): "capabilities.terminal",
-    },
-}
-"""The capability without which a peer may not call a method, by its path in the receiver's half."""
+_NEEDED = {**OFFERS, (V1, "elicitation/create"): ("elicitation",)}
+"""The capability without which a peer may not call a method, whatever its params."""
 
 
 @frozen
@@ -171,7 +151,7 @@ class Rules:
         half = self.announced.get(direction) or {}
         if method in LOGIN:
             return word(part(message, "params"), "methodId", "method") in auth_method_ids(half)
-        is_tied = (direction, method) in _OFFERED.get(self.dialect or "", {})
+        is_tied = (self.dialect, method) in _NEEDED
         return is_tied and bool(half) and not self._unoffered(direction, method or "")
 
     def _lacking(self, required: Params, message: dict[str, Any]) -> str:
@@ -186,16 +166,14 @@ class Rules:
         return ""
 
     def _unoffered(self, direction: str, method: str) -> str:
-        path = _OFFERED.get(self.dialect or "", {}).get((direction, method))
+        path = _NEEDED.get((self.dialect or "", method))
         half = self.announced.get(direction)
         if path is None or not half:
             return ""
-        *outer, last = path.split(".")
-        for name in outer:
-            half = part(half, name)
-        if half.get(last) in (None, False):
+        announced = next((half[name] for name in CAPABILITIES if name in half), None)
+        if member(announced, *path) in (None, False):
             receiver = SENDERS[_opposite(direction)]
-            return f"which the {receiver} does not offer ({path.partition('.')[2]})"
+            return f"which the {receiver} does not offer ({'.'.join(path)})"
         return ""
 
 
