@@ -88,10 +88,6 @@ class BadResults(AcpProxyError):
         super().__init__(f"cannot use {path} as a results file: {reason}")
 
 
-class EmptyResults(BadResults):
-    """Raised when a file of results ends within its first line, since its writer was killed."""
-
-
 class ClusterFailed(AcpProxyError):
     """Raised when a cluster cannot run a batch, or runs it no longer."""
 

@@ -34,7 +34,6 @@ VERIFIED: Kinds = {
     "lost": ("lost", 3),
     "unrecorded": ("lost", 3),
     "full": ("lost", 3),
-    "recovers": ("clean", 0),
     "incomplete": ("incomplete", 3),
     "refused": ("refused", 2),
     "garbage": ("unreadable", 2),

@@ -1,20 +1,10 @@
-"""Verdicts on recordings, and files of them, as a batch writes them."""
+"""Verdicts on recordings, as a batch writes them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from acp_proxy.batches.results import (
-    FirstDivergence,
-    JobVerdict,
-    ResultsHeader,
-    VerdictKind,
-    line_of,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+from acp_proxy.batches.results import FirstDivergence, JobVerdict, VerdictKind
 
 EXITS = {
     VerdictKind.CLEAN: 0,
@@ -64,42 +54,3 @@ def verdict(
     }
     first = None if text is None else FirstDivergence(13, text)
     return JobVerdict(recording=recording, kind=kind, first_divergence=first, **given | members)
-
-
-def header(shard: str | None = None, recordings: int | None = 2, **members: Any) -> ResultsHeader:
-    """Returns the first line of a file.
-
-    Args:
-        shard: such as ``3/7``.
-        recordings: how many it has.
-        **members: other members.
-    """
-    given: dict[str, Any] = {
-        "version": "0.1.0",
-        "command": "verify",
-        "digest": "d",
-        "words": ("--", "./my-agent"),
-    }
-    return ResultsHeader(shard=shard, recordings=recordings, **given | members)
-
-
-def lines(first: ResultsHeader, verdicts: Iterable[JobVerdict]) -> bytes:
-    """Returns the text of a file.
-
-    Args:
-        first: its first line.
-        verdicts: the others.
-    """
-    return b"".join([line_of(first), *map(line_of, verdicts)])
-
-
-def write(path: Path, first: ResultsHeader, *verdicts: JobVerdict) -> Path:
-    """Writes a file and returns its path.
-
-    Args:
-        path: where it goes.
-        first: its first line.
-        *verdicts: the others.
-    """
-    path.write_bytes(lines(first, verdicts))
-    return path

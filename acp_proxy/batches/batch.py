@@ -1,90 +1,117 @@
-"""Runs the jobs of a batch through an executor, and tries again what may be the machine's fault."""
+"""Runs the jobs of a batch through an executor: one recording, one job, one verdict."""
 
 import platform
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
-from typing import Protocol
+from itertools import islice
+from typing import Any, Protocol
 
-from attrs import evolve
+from attrs import evolve, frozen
 
-from acp_proxy.batches.job import Job
-from acp_proxy.batches.results import RETRIED, JobVerdict, VerdictKind
-from acp_proxy.errors import AcpProxyError
+from acp_proxy.batches.results import JobVerdict, VerdictKind
+from acp_proxy.errors import AcpProxyError, UnreadableRecording
+from acp_proxy.plain_files import reason
 
-LOST_EXIT = 3
+_LOST_EXIT = 3
 _LOOK_S = 2.0
 """How often it is looked whether the executor has room for more: a cluster may grow."""
-Run = Callable[[Job], JobVerdict]
-Discard = Callable[[Job, JobVerdict], None]
+
+
+@frozen
+class Job:
+    """One recording, and the command that is to be run on it.
+
+    Attributes:
+        recording: its name in the results: the path, as it was given.
+        path: where this machine finds it.
+        command: ``verify``, ``check`` or ``faults sweep``.
+        options: the command's options, as words of a command line.
+        words: what follows ``--``: the agent's command.
+        digest: of the command and its options; see `digest_of`.
+        output: where a new run is recorded; None if the command records none.
+        keeps_clean: whether a new run is kept in which nothing is wrong.
+        files: what `options` names besides: the values of some of them, as they stand there.
+        is_shared: whether every machine finds the recording at this path.
+    """
+
+    recording: str
+    path: str
+    command: str
+    options: tuple[str, ...]
+    words: tuple[str, ...]
+    digest: str
+    output: str | None = None
+    keeps_clean: bool = False
+    files: tuple[str, ...] = ()
+    is_shared: bool = False
+
+    def verdict(self, exit_code: int, kind: VerdictKind, error: str | None = None) -> JobVerdict:
+        """Returns a verdict on this job.
+
+        Args:
+            exit_code: of the command.
+            kind: what the recording came to.
+            error: why there is no other verdict.
+        """
+        error = error and " ".join(error.split())
+        name = platform.node()
+        return JobVerdict(
+            self.recording, self.command, self.digest, exit_code, kind, 0.0, node=name, error=error
+        )
 
 
 class BatchExecutor(Protocol):
-    """What runs functions elsewhere: an executor of `concurrent.futures` that knows its width."""
+    """What runs jobs elsewhere, as an executor of `concurrent.futures` does."""
 
     @property
     def in_flight(self) -> int:
-        """How many functions it is to have, those that run and those that wait."""
+        """How many jobs it is to have, those that run and those that wait."""
 
-    def submit(self, fn: Run, job: Job, /) -> "Future[JobVerdict]":
-        """Runs a function elsewhere.
+    def submit(self, job: Job, /) -> "Future[Any]":
+        """Runs a job elsewhere.
 
-        Args:
-            fn: a function of a module.
-            job: its argument.
+        Raises:
+            OSError: a file that it needs cannot be read.
+            UnreadableRecording: its recording cannot be read.
+        """
+
+    def verdict(self, done: "Future[Any]", job: Job) -> JobVerdict:
+        """Returns what a future has come to.
+
+        Raises:
+            AcpProxyError: the batch cannot go on.
+            Exception: the job is lost.
         """
 
 
-def run_batch(
-    jobs: Iterable[Job],
-    executor: BatchExecutor,
-    run: Run,
-    *,
-    retries: int = 0,
-    fail_fast: bool = False,
-    discard: Discard = lambda _, __: None,
-) -> Iterator[JobVerdict]:
+def run_batch(jobs: Iterable[Job], executor: BatchExecutor) -> Iterator[JobVerdict]:
     """Yields the verdict of each job as it comes; the order is any.
 
     Args:
         jobs: is read only as far as the executor has room.
         executor: runs them; to end it is the caller's.
-        run: what it runs: a function of a module, so that other machines find it.
-        retries: how often a stall, a killed agent and a lost job are tried again.
-        fail_fast: whether the first verdict that is not clean is the last one.
-        discard: is given the verdict of each attempt that is followed by another one, before that
-            begins, to remove what it has left.
     """
-    rest, again = iter(jobs), deque[Job]()
-    pending: dict[Future[JobVerdict], tuple[Job, float]] = {}
+    rest = iter(jobs)
+    pending: dict[Future[Any], tuple[Job, float]] = {}
     while True:
-        while len(pending) < executor.in_flight:
-            job = again.popleft() if again else next(rest, None)
-            if job is None:
-                break
-            pending[executor.submit(run, job)] = job, time.monotonic()
+        for job in islice(rest, max(0, executor.in_flight - len(pending))):
+            try:
+                pending[executor.submit(job)] = job, time.monotonic()
+            except (OSError, UnreadableRecording) as e:
+                why = reason(e) if isinstance(e, OSError) else str(e)
+                yield job.verdict(2, VerdictKind.UNREADABLE, why)
         if not pending:
             return
         for future in wait(pending, _LOOK_S, FIRST_COMPLETED).done:
             job, start = pending.pop(future)
-            verdict = _verdict(future, job, start)
-            if verdict.kind in RETRIED and job.attempt <= retries:
-                discard(job, verdict)
-                again.append(evolve(job, attempt=job.attempt + 1))
-                continue
+            try:
+                verdict = executor.verdict(future, job)
+            except AcpProxyError:
+                raise
+            except (Exception, CancelledError) as e:
+                verdict = lost(job, f"{type(e).__name__}: {e}", time.monotonic() - start)
             yield verdict
-            if fail_fast and verdict.exit:
-                return
-
-
-def _verdict(future: "Future[JobVerdict]", job: Job, start: float) -> JobVerdict:
-    try:
-        return future.result()
-    except AcpProxyError:
-        raise
-    except (Exception, CancelledError) as e:
-        return lost(job, f"{type(e).__name__}: {e}", time.monotonic() - start)
 
 
 def lost(job: Job, why: str, seconds: float) -> JobVerdict:
@@ -95,14 +122,4 @@ def lost(job: Job, why: str, seconds: float) -> JobVerdict:
         why: what is known of its end.
         seconds: how long it ran.
     """
-    return JobVerdict(
-        recording=job.recording,
-        command=job.command,
-        digest=job.digest,
-        exit=LOST_EXIT,
-        kind=VerdictKind.LOST,
-        seconds=round(seconds, 3),
-        node=platform.node(),
-        attempt=job.attempt,
-        error=" ".join(why.split()),
-    )
+    return evolve(job.verdict(_LOST_EXIT, VerdictKind.LOST, why), seconds=round(seconds, 3))

@@ -8,171 +8,108 @@ batch would wait for ever.
 
 import asyncio
 import logging
-import time
 import warnings
-import weakref
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask
 from distributed import Client, KilledWorker, Security
 from distributed.comm import connect
 
 from acp_proxy import __version__
-from acp_proxy.batches.job import Job
+from acp_proxy.batches.batch import Job
 from acp_proxy.batches.results import JobVerdict
-from acp_proxy.batches.shipments import Reply, delivered, from_bytes, packed, to_bytes, unreadable
-from acp_proxy.errors import ClusterFailed, UnreadableRecording
+from acp_proxy.batches.shipments import delivered, packed
+from acp_proxy.errors import ClusterFailed
 
-_VERSION = "__import__('acp_proxy').__version__"
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 _TASK = "__import__('acp_proxy.batches.dask_task').batches.dask_task.answer(version, shipment)"
 _CONNECT_S = 10
-_NAMED = 3
-"""Workers that an error names."""
 _AHEAD = 2
 """Jobs for each thread: one that runs, and one that is there when it ends."""
-_COUNTED_S = 2.0
-"""How long a number of threads is taken for true; workers come and go."""
 
 
-class DaskExecutor(Executor):
-    """An executor of `concurrent.futures` for jobs; a context manager that cancels what is left.
+class DaskExecutor:
+    """Runs jobs wherever the cluster has a thread for them.
 
     Args:
         address: of the scheduler, such as ``tcp://host:8786``.
         most: how many jobs run at once; None for as many as the cluster has threads.
 
     Raises:
-        ClusterFailed: the scheduler cannot be reached, or a worker has no acp-proxy, or another
-            version of it.
+        ClusterFailed: the scheduler cannot be reached.
     """
 
     def __init__(self, address: str, most: int | None = None) -> None:
         _silence()
         self.address = address
         self._most = most
-        self._is_closed = False
-        self._threads, self._counted_at = 0, -_COUNTED_S
+        self._threads = 0
         try:
             asyncio.run(_reach(address))
             self._client = Client(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as e:
             raise ClusterFailed(f"no Dask scheduler answers at {address}: {_line(e)}") from None
         self._executor = self._client.get_executor(pure=False)
-        try:
-            self._expect_our_version()
-        except BaseException:
-            self._client.close()
-            raise
-
-    def __enter__(self) -> "DaskExecutor":
-        return self
-
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
-        self.shutdown(cancel_futures=True)
-
-    @property
-    def has_workers(self) -> bool:
-        """Whether the cluster has a worker; if not, one may still come."""
-        return self._counted() > 0
 
     @property
     def in_flight(self) -> int:
         """How many jobs it is to have."""
-        return self._most or _AHEAD * max(1, self._counted())
+        return self._most or _AHEAD * max(1, self.threads)
 
-    def _counted(self) -> int:
-        """Returns how many threads the cluster has, or had a moment ago."""
-        now = time.monotonic()
-        # While it is not connected, its futures are about to say so.
-        if now - self._counted_at > _COUNTED_S and self._client.status == "running":
+    @property
+    def threads(self) -> int:
+        """How many threads the cluster has, or had when it was connected last."""
+        if self._client.status == "running":
             self._threads = sum(self._ask(self._client.nthreads).values())
-            self._counted_at = now
         return self._threads
 
-    def submit(  # type: ignore[override]  # it runs jobs and nothing else
-        self, _fn: Callable[[Job], JobVerdict], job: Job, /
-    ) -> "Future[JobVerdict]":
+    def submit(self, job: Job, /) -> "Future[Any]":
         """Sends a job to the cluster.
 
-        Args:
-            _fn: what workers run for a job, whatever is given.
-            job: the job.
+        Raises:
+            OSError: a file that it needs cannot be read.
+            UnreadableRecording: its recording cannot be read.
         """
-        outer: Future[JobVerdict] = Future()
-        try:
-            shipment = to_bytes(packed(job))
-        except (OSError, UnreadableRecording) as e:
-            outer.set_result(unreadable(job, e))
-            return outer
-        inner = self._ask(
-            lambda: self._executor.submit(
-                eval, _TASK, {"version": __version__, "shipment": shipment}
-            )
-        )
-        inner.add_done_callback(lambda done: self._settle(done, outer, job))
-        # Weak: the cluster keeps the reply of a task, or makes it again, as long as it is held.
-        task = weakref.ref(inner)
-        outer.add_done_callback(lambda done: _cancel(task) if done.cancelled() else None)
-        return outer
+        values = {"version": __version__, "shipment": packed(job)}
+        future: Future[Any] = self._ask(lambda: self._executor.submit(eval, _TASK, values))
+        return future
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leaves the cluster; workers end the jobs that are cancelled by that.
+    def shutdown(self, *, stop: bool) -> None:
+        """Leaves the cluster.
 
         Args:
-            wait: whether to wait for the jobs that run.
-            cancel_futures: whether to cancel them.
+            stop: whether jobs are cancelled, which workers then end; otherwise it waits for them.
         """
-        if not self._is_closed:
-            self._executor.shutdown(wait=wait and not cancel_futures)
-            self._is_closed = True
-            self._client.close()
+        self._executor.shutdown(wait=not stop)
+        self._client.close()
 
-    def _settle(self, inner: "Future[Any]", outer: "Future[JobVerdict]", job: Job) -> None:
-        """Passes on what has become of a task; runs in a thread of Dask."""
-        if not outer.set_running_or_notify_cancel():
-            return
-        try:
-            outer.set_result(self._verdict(inner, job))
-        except BaseException as e:
-            outer.set_exception(e)
+    def verdict(self, done: "Future[Any]", job: Job) -> JobVerdict:
+        """Returns what a job has come to, whose new run is then on this machine.
 
-    def _verdict(self, inner: "Future[Any]", job: Job) -> JobVerdict:
-        if inner.cancelled():
+        Raises:
+            ClusterFailed: it cannot run any job.
+            WorkersLost: it has run this one too often.
+        """
+        if done.cancelled():
             raise ClusterFailed(
                 f"lost the Dask scheduler at {self.address}; with --results, the same command goes"
                 " on with what is left"
             )
         try:
-            answer = inner.result()
+            answer = done.result()
         except KilledWorker as e:
-            lost = e.allowed_failures + 1
-            raise WorkersLost(f"{lost} workers were lost while they ran it") from e
-        except ImportError as e:  # of a worker that has joined later
+            count = e.allowed_failures + 1
+            raise WorkersLost(f"{count} workers were lost while they ran it") from e
+        except ImportError as e:
             raise ClusterFailed(
                 f"expected acp-proxy {__version__} on each worker of {self.address}: {_line(e)}"
             ) from e
         if isinstance(answer, str):
             raise ClusterFailed(answer)
-        reply: Reply = from_bytes(answer)
-        return delivered(reply, job)
-
-    def _expect_our_version(self) -> None:
-        found = self._ask(lambda: self._client.run(eval, _VERSION, on_error="return"))
-        others = [
-            f"{worker} has {'none' if isinstance(version, BaseException) else version}"
-            for worker, version in sorted(found.items())
-            if version != __version__
-        ]
-        if others:
-            raise ClusterFailed(
-                f"expected acp-proxy {__version__} on each worker: {', '.join(others[:_NAMED])}"
-                f"{', ...' if len(others) > _NAMED else ''}"
-            )
+        return delivered(answer, job)
 
     def _ask(self, question: Callable[[], Any]) -> Any:
         """Asks the scheduler."""
@@ -192,11 +129,6 @@ async def _reach(address: str) -> None:
     """Connects once; a client of Dask that cannot connect complains for seconds on stderr."""
     how = Security().get_connection_args("client")
     await (await connect(address, timeout=_CONNECT_S, **how)).close()
-
-
-def _cancel(task: "weakref.ref[Future[Any]]") -> None:
-    if (future := task()) is not None:
-        future.cancel()
 
 
 def _silence() -> None:

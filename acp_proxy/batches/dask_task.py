@@ -5,6 +5,7 @@ looks several times a second whether anybody still waits for the verdict: the ca
 interrupted or killed, and the worker may have been told to leave.
 """
 
+import multiprocessing
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,16 +18,7 @@ from distributed.worker import thread_state
 from acp_proxy import __version__
 from acp_proxy.batches.local_executor import run
 from acp_proxy.batches.results import VerdictKind
-from acp_proxy.batches.shared_files import fetch
-from acp_proxy.batches.shipments import (
-    Reply,
-    Shipment,
-    from_bytes,
-    reply_of,
-    to_bytes,
-    unpacked,
-    unreadable,
-)
+from acp_proxy.batches.shipments import reply_of, unpacked
 
 _LEAVING = (Status.closing, Status.closed, Status.failed, Status.stopping)
 
@@ -41,23 +33,18 @@ def answer(version: str, shipment: bytes) -> bytes | str:
     worker = get_worker()
     if version != __version__:
         return f"expected acp-proxy {version} on each worker: {worker.address} has {__version__}"
-    return to_bytes(_reply(from_bytes(shipment), worker))
-
-
-def _reply(shipment: Shipment, worker: Any) -> Reply:
+    # Else a worker that Dask's nanny has started could start no process.
+    multiprocessing.current_process().daemon = False
     # Dask removes what a worker that was killed has left there.
     with tempfile.TemporaryDirectory(prefix="acp-proxy-", dir=worker.local_directory) as name:
-        try:
-            ready = unpacked(shipment, Path(name), fetch)
-        except (FileNotFoundError, PermissionError) as e:  # others may be those of a bad minute
-            return Reply(evolve(unreadable(shipment.job, e), node=worker.address))
+        job, names = unpacked(shipment, Path(name))
         is_surplus = _surplus_of(worker)
-        verdict = run(ready.job, is_surplus)
+        verdict = run(job, is_surplus)
         if verdict.kind is VerdictKind.LOST:
             if is_surplus():
                 raise Reschedule  # on another worker, unless nobody waits any more
             verdict = evolve(verdict, new_recording=None)  # what is left of it does not travel
-        return reply_of(evolve(verdict, node=worker.address), ready)
+        return reply_of(evolve(verdict, node=worker.address), names)
 
 
 def _surplus_of(worker: Any) -> Callable[[], bool]:

@@ -8,14 +8,18 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
-from attrs import asdict, fields, frozen
+from attrs import asdict, frozen
+
+from acp_proxy.inspection.findings import Finding
 
 FORMAT = 1
 MOST_FINDINGS = 100
 """Findings of a recording that its verdict lists."""
+SWEEP = "faults sweep"
 _SEVEREST = (2, 3, 1)
+T = TypeVar("T")
 
 
 class VerdictKind(StrEnum):
@@ -43,10 +47,6 @@ class VerdictKind(StrEnum):
     """Wrong use, in any other way."""
 
 
-RETRIED = {VerdictKind.STALLED, VerdictKind.KILLED, VerdictKind.LOST}
-"""What may be the machine's fault, and is tried again."""
-
-
 @frozen
 class FirstDivergence:
     """Where a live agent first did something else."""
@@ -71,7 +71,6 @@ class JobVerdict:
     """Of the recording's file."""
     node: str = ""
     """The name of the machine."""
-    attempt: int = 1
     new_recording: str | None = None
     first_divergence: FirstDivergence | None = None
     broken: int | None = None
@@ -85,34 +84,15 @@ class JobVerdict:
 
 
 @frozen
-class ShardCount:
-    """How much of a shard is in a merged file."""
-
-    shard: str | None
-    recordings: int | None
-    verdicts: int
-
-
-@frozen
 class ResultsHeader:
     """What the verdicts of a file have in common."""
 
     version: str
-    """Of acp-proxy."""
+    """Of the acp-proxy that began the file."""
     command: str
     digest: str
     words: tuple[str, ...]
     """The options and the agent's command, without secrets."""
-    shard: str | None = None
-    """``3/7``; None if the file is not one of a shard."""
-    recordings: int | None = None
-    """How many there are, in this shard."""
-    total: int | None = None
-    """How many there are in all shards."""
-    shards: tuple[ShardCount, ...] = ()
-    """Of a file that was merged."""
-    versions: tuple[str, ...] = ()
-    """The versions of acp-proxy that wrote the results, sorted; empty if there is only one."""
     acp_proxy_results: int = FORMAT
 
 
@@ -130,29 +110,13 @@ def header_of(line: bytes) -> ResultsHeader:
     Raises:
         ValueError: it is no header, or one of a later format.
     """
-    members = _object(line)
-    number = members.get("acp_proxy_results")
-    if not isinstance(number, int):
-        raise ValueError("expected a header, with the member acp_proxy_results")
-    if number > FORMAT:
-        raise ValueError(f"it has format {number}, and this is format {FORMAT}; upgrade acp-proxy")
-    for name in ("words", "versions"):
-        if name in members:
-            members[name] = _listed(members[name], str, name)
-    shards = _listed(members.get("shards", []), dict, "shards")
-    members["shards"] = tuple(_made(ShardCount, one) for one in shards)
-    found: ResultsHeader = _made(ResultsHeader, members)
+    found = _read(line, ResultsHeader, "a header")
+    if found.acp_proxy_results > FORMAT:
+        raise ValueError(
+            f"it has format {found.acp_proxy_results}, and this is format {FORMAT}; upgrade"
+            " acp-proxy"
+        )
     return found
-
-
-def versions_of(*headers: ResultsHeader) -> tuple[str, ...]:
-    """Returns the versions of acp-proxy that have written results, sorted; empty if it is one.
-
-    Args:
-        *headers: of these results.
-    """
-    found = {version for one in headers for version in (one.version, *one.versions)}
-    return tuple(sorted(found)) if len(found) > 1 else ()
 
 
 def verdict_of(line: bytes) -> JobVerdict:
@@ -161,70 +125,36 @@ def verdict_of(line: bytes) -> JobVerdict:
     Raises:
         ValueError: it is no verdict.
     """
-    members = _object(line)
-    divergence, findings = members.get("first_divergence"), members.get("findings")
-    try:
-        members["kind"] = VerdictKind(members["kind"])
-        if members["exit"] not in range(4):
-            raise ValueError(f"expected an exit from 0 to 3, got {members['exit']!r}")
-        if divergence is not None:
-            members["first_divergence"] = _made(FirstDivergence, divergence)
-        if findings is not None:
-            members["findings"] = _listed(findings, dict, "findings")
-        found: JobVerdict = _made(JobVerdict, members)
-    except (KeyError, TypeError, OverflowError) as e:
-        raise ValueError(f"expected a verdict: {e}") from None
+    found = _read(line, JobVerdict, "a verdict")
+    findings_of(found)
     return found
 
 
-def _listed(value: object, kind: type, name: str) -> tuple[Any, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, kind) for one in value):
-        raise ValueError(f"expected a list for {name}, got {value!r:.40}")
-    return tuple(value)
+def findings_of(verdict: JobVerdict) -> list[Finding]:
+    """Returns the broken rules that a verdict lists; a sweep lists its runs instead.
+
+    Raises:
+        ValueError: they are none.
+    """
+    found = () if verdict.command == SWEEP else verdict.findings or ()
+    return [_structured(one, Finding, "a finding") for one in found]
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _read(line: bytes, kind: type[T], name: str) -> T:
     try:
         members = json.loads(line)
     except (RecursionError, ValueError):
         members = None
-    if not isinstance(members, dict):
-        text = line[:_SHOWN].decode(errors="replace").strip()
-        raise ValueError(f"expected a JSON object, got {text!r}")
-    return members
+    return _structured(members, kind, name)
 
 
-_LARGE = 1 << 53
-"""Numbers of a results file are smaller, so that their sums can be computed and printed."""
-_SHOWN = 40
-"""Bytes of a line that is something else."""
-_TYPES = {
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "VerdictKind": (VerdictKind,),
-    "str | None": (str, type(None)),
-    "int | None": (int, type(None)),
-}
+def _structured(members: Any, kind: type[T], name: str) -> T:
+    from acp_proxy.forms import converter  # late: most batches continue no file
 
-
-def _made(cls: Any, members: Mapping[str, Any]) -> Any:
-    """Makes a value of those members that it has; raises ValueError if one has a wrong type."""
-    if not isinstance(members, Mapping):
-        raise ValueError(f"expected an object, got {members!r:.40}")
-    given = {one.name: members[one.name] for one in fields(cls) if one.name in members}
-    for one in fields(cls):
-        name = one.type.__name__ if isinstance(one.type, type) else str(one.type)
-        expected = _TYPES.get(name)
-        if one.name in given and expected and not isinstance(given[one.name], expected):
-            raise ValueError(f"expected {name} for {one.name}, got {given[one.name]!r:.40}")
-        if isinstance(value := given.get(one.name), int | float) and not 0 <= value < _LARGE:
-            raise ValueError(f"expected 0 to 2^53 for {one.name}, got {value!r:.40}")
     try:
-        return cls(**given)
-    except TypeError as e:
-        missing = str(e).rpartition(": ")[2]
-        raise ValueError(f"expected these members as well: {missing}") from None
+        return converter.structure(members, kind)
+    except Exception:  # whatever the values of a stranger do to a converter
+        raise ValueError(f"expected {name}") from None
 
 
 def digest_of(command: str, words: Sequence[str]) -> str:

@@ -1,21 +1,19 @@
-"""Finds the recordings that words name: files, directories and patterns; and divides them."""
+"""Finds the recordings that words name: files, directories and patterns."""
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from glob import glob
 from pathlib import Path
-from typing import TypeVar
 
 from attrs import frozen
 
 from acp_proxy.batches.results_file import is_results_file
-from acp_proxy.batches.words import is_url, names_several
+from acp_proxy.batches.words import SHARED, names_several
 from acp_proxy.errors import NoSuchRecording
 from acp_proxy.plain_files import open_plain
 
 SUFFIXES = (".db", ".jsonl")
-T = TypeVar("T")
 
 
 @frozen
@@ -25,53 +23,22 @@ class SelectedRecording:
     Attributes:
         name: its path as it was given, or below the directory that was.
         path: where it is.
+        is_shared: whether every machine finds it there.
     """
 
     name: str
     path: str
-
-
-@frozen
-class Shard:
-    """A part of a batch: every `of`-th recording from the `number`-th on."""
-
-    number: int
-    of: int
-
-    @classmethod
-    def read(cls, word: str) -> "Shard":
-        """Reads a word such as ``3/7``.
-
-        Raises:
-            ValueError: it is none.
-        """
-        number, slash, of = word.partition("/")
-        digits = (number + of).isascii() and number.isdigit() and of.isdigit()
-        if not slash or not digits or not 1 <= int(number) <= int(of):
-            raise ValueError(f"{word!r} is not a shard: expected one such as 3/7")
-        return cls(int(number), int(of))
-
-    def __str__(self) -> str:
-        return f"{self.number}/{self.of}"
-
-    def part_of(self, every: Sequence[T]) -> Sequence[T]:
-        """Returns what belongs to it."""
-        return every[self.number - 1 :: self.of]
+    is_shared: bool = False
 
 
 def selected(
-    words: Iterable[str],
-    find: Callable[[str], Path],
-    *,
-    expand_url: Callable[[str], list[str]],
-    without: Collection[Path] = (),
+    words: Iterable[str], find: Callable[[str], Path], without: Collection[Path] = ()
 ) -> list[SelectedRecording]:
     """Finds all recordings, each once, in one order on every machine.
 
     Args:
         words: files, directories, patterns, or any names of recordings.
         find: returns the path of a recording that a word names; it raises what it likes.
-        expand_url: returns the URLs of recordings that one names; the same.
         without: files and directories in which nothing is looked for.
 
     Raises:
@@ -79,10 +46,10 @@ def selected(
     """
     found: dict[str, SelectedRecording] = {}
     for word in words:
-        if is_url(word):
-            several = [SelectedRecording(url, url) for url in expand_url(word)]
-        elif names_several(word):
-            several = [SelectedRecording(name, name) for name in named_by(word, without)]
+        if names_several(word):
+            is_shared = word.startswith(SHARED)
+            names = named_by(word, without)
+            several = [SelectedRecording(name, name, is_shared) for name in names]
         else:
             path = str(find(word))
             several = [SelectedRecording(word if os.path.exists(word) else path, path)]  # noqa: PTH110
@@ -95,14 +62,13 @@ def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
     """Returns the paths of the recordings that a directory or a pattern names, sorted.
 
     Args:
-        word: the directory or the pattern.
+        word: the directory or the pattern; or what follows ``file://``, which may be one file.
         without: files and directories in which nothing is looked for.
 
     Raises:
-        NoSuchRecording: there are none, or it is a URL, which only workers read.
+        NoSuchRecording: there are none.
     """
-    if is_url(word):
-        raise NoSuchRecording(f"{word}: only workers fetch what a URL names")
+    word = word.removeprefix(SHARED)
     spared = {os.path.realpath(path) for path in without}
     names = sorted(_below(word, spared) if Path(word).is_dir() else _like(word, spared))
     if not names:

@@ -1,146 +1,101 @@
 """What travels between the machine that runs a batch and the one that does a job of it.
 
 There go the job, the bytes of its recording, and those of the files that its options name. Back
-come the verdict and the bytes of the new run. A recording that is named by a URL does not travel:
-whoever does the job fetches it.
+come the verdict and the bytes of the new run. A recording at a path that all machines share does
+not travel.
 """
 
 import json
 import os
 import pickle
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from acp_proxy import system
-from acp_proxy.batches.job import Job
-from acp_proxy.batches.results import JobVerdict, VerdictKind, line_of, verdict_of
-from acp_proxy.batches.words import is_url
+from acp_proxy.batches.batch import Job
+from acp_proxy.batches.results import JobVerdict, line_of, verdict_of
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, make_private
-from acp_proxy.plain_files import is_plain, open_plain, reason
+from acp_proxy.plain_files import open_plain
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_text_form
 
-Fetch = Callable[[str, Path], None]
-"""Writes what is at a URL into a file."""
-Contents = bytes | dict[str, bytes]
-"""Of a file; or of a directory, those of the files in it by their names."""
 _NEW = "new.db"
 _QUICKLY = 1
 _PRIVATE = system.flags("O_NOFOLLOW", "O_CLOEXEC")
 
 
-@frozen
-class Shipment:
-    """A job, and all that it needs of the machine that it comes from."""
-
-    job: Job
-    """With the paths that its files have there."""
-    files: Mapping[str, Contents]
-    """By these paths; what a URL names is not among them."""
-
-
-@frozen
-class Unpacked:
-    """A job whose files are on this machine."""
-
-    job: Job
-    """With the paths that they have here."""
-    names: Mapping[str, str] = field(factory=dict)
-    """Of each path here, the one that it has on the machine that the job comes from."""
-
-
-@frozen
-class Reply:
-    """What was found, and the bytes of the new run; None if none is kept."""
-
-    verdict: JobVerdict
-    new_run: bytes | None = None
-
-
-def to_bytes(value: Shipment | Reply) -> bytes:
-    """Returns a value for the way: a tenth as large, since recordings compress well."""
-    return zlib.compress(pickle.dumps(value), _QUICKLY)
-
-
-def from_bytes(data: bytes) -> Any:
-    """Returns the value that `to_bytes` has made these bytes of; they can run any code."""
-    return pickle.loads(zlib.decompress(data))
-
-
-def packed(job: Job) -> Shipment:
-    """Returns a job with what it needs of this machine.
+def packed(job: Job) -> bytes:
+    """Returns a job with what it needs of this machine: a tenth as large as its recording.
 
     Raises:
         OSError: a file cannot be read.
         UnreadableRecording: it is one that is still being recorded, and cannot be read.
     """
-    files = {path: _contents(Path(path)) for path in job.files}
-    if not is_url(job.path):
+    files = {path: _read(Path(path)) for path in job.files}
+    if not job.is_shared:
         files[job.path] = _recording(Path(job.path))
-    return Shipment(job, files)
+    return _to_bytes((job, files))
 
 
-def unpacked(shipment: Shipment, directory: Path, fetch: Fetch) -> Unpacked:
+def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
     """Writes the files of a job into a directory.
 
     Args:
-        shipment: the job.
+        data: what `packed` has returned; it can run any code.
         directory: an empty one.
-        fetch: gets what did not travel.
+
+    Returns:
+        The job with the paths here; and of each of these, the one where the job comes from.
     """
-    job = shipment.job
+    job, files = _from_bytes(data)
     places: dict[str, str] = {}
-    for number, path in enumerate(dict.fromkeys((job.path, *job.files))):
+    for number, (path, contents) in enumerate(files.items()):
         # Each in a directory of its own, since files of several directories may have one name.
-        name = Path(urlsplit(path).path if is_url(path) else path).name
-        place = directory / str(number) / (name or "recording")
+        place = directory / str(number) / Path(path).name
         place.parent.mkdir()
-        contents = shipment.files.get(path)
-        if contents is None:
-            fetch(path, place)
-        else:
-            _write(contents, place)
+        place.write_bytes(contents)
         places[path] = str(place)
     here = evolve(
         job,
-        path=places[job.path],
+        path=places.get(job.path, job.path),
         options=tuple(_with_place(word, places) for word in job.options),
         files=tuple(places[path] for path in job.files),
         output=None if job.output is None else str(directory / _NEW),
     )
-    return Unpacked(here, {place: path for path, place in places.items()})
+    return here, {place: path for path, place in places.items()}
 
 
-def reply_of(verdict: JobVerdict, unpacked: Unpacked) -> Reply:
-    """Returns a verdict as the machine that the job comes from is to see it.
+def reply_of(verdict: JobVerdict, names: Mapping[str, str]) -> bytes:
+    """Returns a verdict as the machine that the job comes from is to see it, and the new run.
 
     Args:
         verdict: of the job here.
-        unpacked: the job.
+        names: of paths here, as `unpacked` has returned them.
     """
     new, line = verdict.new_recording, line_of(verdict)
-    for place, path in unpacked.names.items():
+    for place, path in names.items():
         line = line.replace(_within_json(place), _within_json(path))
-    return Reply(verdict_of(line), None if new is None else _read(Path(new)))
+    return _to_bytes((verdict_of(line), None if new is None else _read(Path(new))))
 
 
-def delivered(reply: Reply, job: Job) -> JobVerdict:
+def delivered(data: bytes, job: Job) -> JobVerdict:
     """Writes the new run to where a job says, or beside it, and returns the verdict.
 
     Args:
-        reply: what has come back.
+        data: what `reply_of` has returned; it can run any code.
         job: the job, with its paths on this machine.
 
     Raises:
         OSError: it cannot be written.
     """
-    if reply.new_run is None or job.output is None:
-        return evolve(reply.verdict, new_recording=None)
+    verdict: JobVerdict
+    verdict, new_run = _from_bytes(data)
+    if new_run is None or job.output is None:
+        return evolve(verdict, new_recording=None)
     make_private(os.path.dirname(os.path.abspath(job.output)))  # noqa: PTH100, PTH120
     for path in candidates(job.output):
         try:
@@ -148,28 +103,17 @@ def delivered(reply: Reply, job: Job) -> JobVerdict:
         except FileExistsError:
             continue
         with os.fdopen(fd, "wb") as file:
-            file.write(reply.new_run)
-        return evolve(reply.verdict, new_recording=path)
+            file.write(new_run)
+        return evolve(verdict, new_recording=path)
     raise FileExistsError(f"no free name is left for {job.output}")
 
 
-def unreadable(job: Job, error: Exception) -> JobVerdict:
-    """Returns the verdict of a job whose recording cannot be read.
+def _to_bytes(value: tuple[Any, Any]) -> bytes:
+    return zlib.compress(pickle.dumps(value), _QUICKLY)
 
-    Args:
-        job: the job.
-        error: why.
-    """
-    return JobVerdict(
-        recording=job.recording,
-        command=job.command,
-        digest=job.digest,
-        exit=2,
-        kind=VerdictKind.UNREADABLE,
-        seconds=0.0,
-        attempt=job.attempt,
-        error=reason(error) if isinstance(error, OSError) else str(error),
-    )
+
+def _from_bytes(data: bytes) -> Any:
+    return pickle.loads(zlib.decompress(data))
 
 
 def _with_place(word: str, places: Mapping[str, str]) -> str:
@@ -181,21 +125,6 @@ def _with_place(word: str, places: Mapping[str, str]) -> str:
 
 def _within_json(text: str) -> bytes:
     return json.dumps(text)[1:-1].encode()
-
-
-def _contents(path: Path) -> Contents:
-    if not path.is_dir():
-        return _read(path)
-    return {one.name: _read(one) for one in path.iterdir() if is_plain(one)}
-
-
-def _write(contents: Contents, place: Path) -> None:
-    if isinstance(contents, bytes):
-        place.write_bytes(contents)
-        return
-    place.mkdir()
-    for name, data in contents.items():
-        (place / name).write_bytes(data)
 
 
 def _recording(path: Path) -> bytes:

@@ -6,23 +6,20 @@ person would read on a terminal is in the verdict.
 
 import json
 import os
-import platform
 import signal
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import lru_cache, partial
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from attrs import evolve
 
-from acp_proxy.batches.batch import lost
-from acp_proxy.batches.job import Job
+from acp_proxy.batches.batch import Job, lost
 from acp_proxy.batches.results import MOST_FINDINGS, FirstDivergence, JobVerdict, VerdictKind
 from acp_proxy.batches.selection import sha256_of
 from acp_proxy.cli.redaction import one_line
@@ -49,98 +46,97 @@ _LAST_WORDS_S = 0.2
 """Seconds in which the last of what was printed comes."""
 
 
-def prepare(command: str) -> Callable[[Job], JobVerdict]:
-    """Imports what a command needs, and returns the function that runs its jobs.
+class Printed:
+    """Discards what this process writes to stdout, and keeps the end of what goes to stderr.
+
+    The descriptors are redirected, since an agent inherits them. It may write without end, so
+    nothing goes to a file.
+    """
+
+    def __init__(self) -> None:
+        self._kept: deque[bytes] = deque(maxlen=_KEPT)
+        self._nothing = os.open(os.devnull, os.O_WRONLY)
+        reading, writing = os.pipe()
+        os.dup2(self._nothing, 1)
+        os.dup2(writing, 2)
+        os.close(writing)
+        self._reader = threading.Thread(target=self._drain, args=(reading,), daemon=True)
+        self._reader.start()
+
+    def reason(self) -> str | None:
+        """Returns the last thing that acp-proxy itself has printed; what follows is discarded."""
+        sys.stderr.flush()
+        os.dup2(self._nothing, 2)
+        self._reader.join(_LAST_WORDS_S)  # an agent may have left somebody who holds the other end
+        lines = b"".join([*self._kept]).decode(errors="replace").splitlines()
+        ours = [line for line in lines if line.startswith(_OURS)]
+        return one_line(ours[-1].removeprefix(_OURS)) if ours else None
+
+    def _drain(self, fd: int) -> None:
+        while data := os.read(fd, _CHUNK):
+            self._kept.append(data)
+
+
+def perform(job: Job, printed: Printed) -> JobVerdict:
+    """Runs a job, and returns its verdict.
 
     Args:
-        command: its name.
-    """
-    if command == "faults sweep":
-        import acp_proxy.cli.commands.faults.sweep
-    else:
-        # What commands import late, all of which each job would import.
-        import acp_proxy.cli.commands.inspect.check
-        import acp_proxy.store.library
-        from acp_proxy.cli.batch_warm_up import warm_up
-
-        warm_up()
-    if command == "verify":
-        import acp_proxy.cli.commands.verify
-        import acp_proxy.cli.render.verify_screen
-        import acp_proxy.cli.work_directory
-        import acp_proxy.runtime.verifier
-        import acp_proxy.store.log_recovery  # noqa: F401
-    return perform
-
-
-def perform(job: Job) -> JobVerdict:
-    """Runs a job, and returns its verdict.
+        job: the job.
+        printed: what the process prints.
 
     Raises:
         SystemExit: a signal has stopped it.
     """
     start = time.monotonic()
-    found = JobVerdict(job.recording, job.command, job.digest, 2, VerdictKind.REFUSED, 0.0)
-    hashed = None
     try:
         hashed = sha256_of(job.path)
     except OSError as e:
-        found = evolve(
-            found,
-            kind=VerdictKind.UNREADABLE,
-            error=one_line(f"cannot read {job.path}: {reason(e)}"),
-        )
-    else:
-        try:
-            found = _PERFORM[job.command](job, found)
-        except (NoSuchRecording, UnreadableRecording) as e:
-            found = evolve(found, kind=VerdictKind.UNREADABLE, error=one_line(str(e)))
-        except click.ClickException as e:
-            found = evolve(found, error=one_line(e.format_message()))
-        except AcpProxyError as e:
-            found = evolve(found, error=one_line(str(e)))
-        except Exception as e:  # a mistake of ours, which the other recordings may not meet
-            found = evolve(found, error=one_line(f"{type(e).__name__}: {e}"))
+        error = one_line(f"cannot read {job.path}: {reason(e)}")
+        return job.verdict(2, VerdictKind.UNREADABLE, error)
+    found = job.verdict(2, VerdictKind.REFUSED)
+    try:
+        match job.command:
+            case "verify":
+                found = _verify(job, found, printed)
+            case "check":
+                found = _check(job, found)
+            case _:
+                found = _sweep(job, found)
+    except (NoSuchRecording, UnreadableRecording) as e:
+        found = evolve(found, kind=VerdictKind.UNREADABLE, error=one_line(str(e)))
+    except (click.ClickException, AcpProxyError) as e:
+        found = evolve(found, error=one_line(str(e)))
+    except Exception as e:  # a mistake of ours, which the other recordings may not meet
+        found = evolve(found, error=one_line(f"{type(e).__name__}: {e}"))
     return evolve(
         found,
         seconds=round(time.monotonic() - start, 3),
         sha256=None if found.kind is VerdictKind.LOST else hashed,
-        node=platform.node(),
-        attempt=job.attempt,
     )
 
 
-def _verify(job: Job, verdict: JobVerdict) -> JobVerdict:
-    from acp_proxy.cli.commands.verify import (
-        NothingRecorded,
-        RunNotRecorded,
-        new_path,
-        verify,
-    )
+def _verify(job: Job, verdict: JobVerdict, printed: Printed) -> JobVerdict:
+    from acp_proxy.cli.commands.verify import NothingRecorded, RunNotRecorded, new_path, verify
     from acp_proxy.cli.render.check_reports import with_findings
     from acp_proxy.store.directory import recording_at
     from acp_proxy.store.library import delete
 
     reports: list[Any] = []
-    refusal: NothingRecorded | None = None
     output = new_path(job.words, Path(job.output or ""))
     words = [*job.options, f"--output={output}", _operand(job.path), "--", *job.words]
-    with _captured() as printed:
-        try:
-            code = _exit_code(verify, words, reports.append)
-        except SystemExit:
-            delete(output)  # it has no verdict; whoever goes on runs it again
-            raise
-        except RunNotRecorded as e:
-            left = None if recording_at(output) is None else str(output)
-            return evolve(lost(job, e.cause, 0.0), new_recording=left)
-        except NothingRecorded as e:
-            refusal = e
-    if refusal is not None:
-        return evolve(verdict, error=_reason(printed) or one_line(str(refusal)))
+    try:
+        code = _exit_code(verify, words, reports.append)
+    except SystemExit:
+        delete(output)  # it has no verdict; whoever goes on runs it again
+        raise
+    except RunNotRecorded as e:
+        left = None if recording_at(output) is None else str(output)
+        return evolve(lost(job, e.cause, 0.0), new_recording=left)
+    except NothingRecorded as e:
+        return evolve(verdict, error=printed.reason() or one_line(str(e)))
     if not reports:
         kind = VerdictKind.STALLED if code == _STALLED else VerdictKind.CANNOT_START
-        return evolve(verdict, exit=code, kind=kind, error=_reason(printed))
+        return evolve(verdict, exit=code, kind=kind, error=printed.reason())
     (report,) = reports
     new, kept = Path(report.recorded_as), report.recorded_as
     if code == 0 and not job.keeps_clean:
@@ -169,29 +165,21 @@ def _exit_code(command: click.Command, words: list[str], collector: Callable[[An
 
 
 def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
+    from acp_proxy.cli.commands.inspect.check import check
     from acp_proxy.cli.recordings import open_recording
     from acp_proxy.cli.render.check_reports import checked_verdict
-    from acp_proxy.conformance.report import CheckReport, reported
-
-    with _captured():
-        ctx, find, chosen = _check_of(job.options)
-        report = CheckReport(ctx.params["fail_on"])
-        # The context knows whether secrets are shown.
-        with ctx.scope(cleanup=False), open_recording(job.path) as reader:
-            report.add(reported(reader, find(reader, now_ns=time.monotonic_ns()), chosen))
-    return checked_verdict(verdict, report)
-
-
-@lru_cache(maxsize=1)
-def _check_of(options: tuple[str, ...]) -> tuple[click.Context, Callable[..., Any], set[str]]:
-    """Reads the options of a check once for all its recordings."""
-    from acp_proxy.cli.commands.inspect.check import check
     from acp_proxy.conformance.choice import chosen_rules
     from acp_proxy.conformance.judgement import check_whole
+    from acp_proxy.conformance.report import CheckReport, reported
 
-    ctx = check.make_context("check", [*options])
+    ctx = check.make_context("check", [*job.options])
+    chosen = {*chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])}
     find = partial(check_whole, dialect=ctx.params["dialect"])
-    return ctx, find, {*chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])}
+    report = CheckReport(ctx.params["fail_on"])
+    # The context knows whether secrets are shown.
+    with ctx.scope(cleanup=False), open_recording(job.path) as reader:
+        report.add(reported(reader, find(reader, now_ns=time.monotonic_ns()), chosen))
+    return checked_verdict(verdict, report)
 
 
 def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
@@ -199,7 +187,7 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
     from acp_proxy.runtime.sweep import BAD, NOT_REACHED
 
     signal.signal(signal.SIGTERM, _leave)
-    with _captured(), sweep.make_context("sweep", [*job.options, "--", job.path]) as ctx:
+    with sweep.make_context("sweep", [*job.options, "--", job.path]) as ctx:
         given = (ctx.params[name] for name in ("plans", "client", "timeout", "seed"))
         runs = [*runs_of(Path(job.path).absolute(), *given)]
     wrong = [run for run in runs if run.outcome in BAD or run.untested is not None]
@@ -222,9 +210,6 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
 
 def _leave(signum: int, _: object) -> None:
     sys.exit(128 + signum)
-
-
-_PERFORM = {"verify": _verify, "check": _check, "faults sweep": _sweep}
 
 
 def _was_killed(report: "VerifyReport") -> bool:
@@ -291,48 +276,6 @@ def _difference(field: "Field") -> str:
 def _value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
-
-
-def _reason(printed: "deque[bytes]") -> str | None:
-    """Returns the last thing that acp-proxy itself has printed."""
-    lines = b"".join(printed).decode(errors="replace").splitlines()
-    ours = [line for line in lines if line.startswith(_OURS)]
-    return one_line(ours[-1].removeprefix(_OURS)) if ours else None
-
-
-@contextmanager
-def _captured() -> "Iterator[deque[bytes]]":
-    """Discards what is written to stdout, and keeps the end of what is written to stderr.
-
-    The descriptors are redirected, since an agent inherits them. It may write without end, so
-    nothing goes to a file.
-    """
-    kept: deque[bytes] = deque(maxlen=_KEPT)
-    reading, writing = os.pipe()
-    before = [os.dup(1), os.dup(2)]
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    sys.stdout.flush()
-    os.dup2(nothing, 1)
-    os.dup2(writing, 2)
-    for fd in (nothing, writing):
-        os.close(fd)
-    reader = threading.Thread(target=_drain, args=(reading, kept), daemon=True)
-    reader.start()
-    try:
-        yield kept
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        for number, fd in enumerate(before, 1):
-            os.dup2(fd, number)
-            os.close(fd)
-        reader.join(_LAST_WORDS_S)  # an agent may have left somebody who holds the other end
-
-
-def _drain(fd: int, kept: "deque[bytes]") -> None:
-    while data := os.read(fd, _CHUNK):
-        kept.append(data)
-    os.close(fd)
 
 
 def _operand(path: str) -> str:

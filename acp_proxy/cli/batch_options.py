@@ -14,8 +14,8 @@ from acp_proxy.cli.redaction import is_unredacted
 _RAW = f"{__name__}.raw"
 _MORE = f"{__name__}.more"
 _GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-RETRIES = 2
 LOCAL = "local"
+_NAMES = ("results", "jobs", "executor")
 
 
 @frozen
@@ -24,9 +24,6 @@ class BatchOptions:
 
     results: Path | None = None
     jobs: int | None = None
-    shard: str | None = None
-    fail_fast: bool = False
-    retries: int | None = None
     executor: str | None = None
 
     @property
@@ -47,20 +44,10 @@ def batch_options(function: Callable[..., Any]) -> Callable[..., Any]:
                     " continue what such a file has begun."),
         number_option("--jobs", text="Recordings at once; unless given, as many as there are"
                       " processors."),
-        click.option("--shard", metavar="I/N", callback=_shard,
-                     help="Only the I-th of N parts of the recordings."),
-        click.option("--fail-fast", is_flag=True,
-                     help="Stop at the first recording that is not clean."),
-        number_option("--retries", least=0, text="How often to try again after a stall, or where"
-                      f" an agent or its process was killed; {RETRIES} unless given."),
         click.option("--executor", metavar="local|dask=ADDRESS",
                      help="Where to run: in processes of this machine, or of a Dask cluster."),
     ]  # fmt: skip
-    names = ("results", "jobs", "shard", "fail_fast", "retries", "executor")
-    return collected("batch", BatchOptions, names, options)(function)
-
-
-OPTION_NAMES = frozenset({"results", "jobs", "shard", "fail_fast", "retries", "executor"})
+    return collected("batch", BatchOptions, _NAMES, options)(function)
 
 
 class BatchCommand(click.Command):
@@ -117,7 +104,7 @@ def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[
             if is_unredacted():  # also by an option of a group
                 yield "--unredacted"
             continue
-        if not isinstance(option, click.Option) or option.name in {*without, *OPTION_NAMES}:
+        if not isinstance(option, click.Option) or option.name in {*without, *_NAMES}:
             continue
         value, source = option.consume_value(ctx, ctx.meta[_RAW])
         if source not in _GIVEN or value is None:
@@ -130,12 +117,3 @@ def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[
             flag = max(option.opts, key=len)
             values = value if option.multiple and not isinstance(value, str) else [value]
             yield from (f"{flag}={one}" for one in values)
-
-
-def _shard(_ctx: object, _param: object, word: str | None) -> str | None:
-    from acp_proxy.batches.selection import Shard  # late: rarely wanted
-
-    try:
-        return word and str(Shard.read(word))
-    except ValueError as e:
-        raise click.BadParameter(str(e)) from None

@@ -21,13 +21,11 @@ _COMMANDS = {
     "setup": "acp_proxy.cli.commands.setup:setup",
     "doctor": "acp_proxy.cli.commands.doctor:doctor",
     "faults": "acp_proxy.cli.commands.faults:faults",
-    "results": "acp_proxy.cli.commands.results:results",
 }
 
 
 _ELSEWHERE = {
     "explain": "acp-proxy faults explain",
-    "merge": "acp-proxy results merge",
     "sweep": "acp-proxy faults sweep",
     "ls": "acp-proxy list",
     "tail": "acp-proxy log --follow",

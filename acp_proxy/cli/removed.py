@@ -73,7 +73,7 @@ def instead(command: str, word: str = "", value: str = "") -> str | None:
     """Returns a sentence on what was removed; None if it never existed.
 
     Args:
-        command: the name of the command, without ``inspect``.
+        command: the name of the command, without its group.
         word: an option of it; "" for the command itself.
         value: the value of that option; or the names of the arguments.
     """

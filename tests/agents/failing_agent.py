@@ -1,7 +1,6 @@
 """An agent that does what the first word of its prompt says: an answer, or any kind of failure.
 
-``python -IS failing_agent.py DIR``; in DIR it notes that it has failed once. It imports what is
-quickly there.
+It imports what is quickly there.
 """
 
 import json
@@ -17,7 +16,7 @@ def send(**message: object) -> None:
 
 def answer(rpc_id: object, params: dict) -> None:  # type: ignore[type-arg]
     """Answers a prompt, or does what it says."""
-    word, _, name = params["prompt"][0]["text"].partition(" ")
+    word, _, _ = params["prompt"][0]["text"].partition(" ")
     text = "Hello"
     match word:
         case "differs":
@@ -41,13 +40,6 @@ def answer(rpc_id: object, params: dict) -> None:  # type: ignore[type-arg]
             return
         case "full":
             resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (0, 0))
-        case "recovers":
-            try:
-                os.close(os.open(os.path.join(sys.argv[1], name), os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                pass
-            else:
-                os.kill(os.getpid(), 9)
     update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
     send(method="session/update", params={"sessionId": "s-1", "update": update})
     send(id=rpc_id, result={"stopReason": "tired" if word == "broken" else "end_turn"})

@@ -19,7 +19,6 @@ NAMES = (
     "log_reader",
     "database_reader",
     "redactor",
-    "results_reader",
 )
 
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
+from acp_proxy.batches.merged import MissingPart, ResultsSummary
 from attrs import fields
 from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils
 
-from acp_proxy.batches.merged import MissingPart, ResultsSummary
 from acp_proxy.capture.options import RECORD
 from acp_proxy.cli.commands.inspect import INSPECT
 from acp_proxy.cli.main import cli

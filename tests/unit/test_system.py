@@ -209,7 +209,7 @@ STARTS_AGENTS = {
 }  # fmt: skip
 """Modules that do not run on Windows, read logs that only others have, or look before they use."""
 LOOKS_FIRST = {
-    "batches/job_server", "batches/local_executor", "cli/interruption", "cli/time_limit",
+    "batches/local_executor", "cli/interruption", "cli/time_limit",
 }  # fmt: skip
 
 

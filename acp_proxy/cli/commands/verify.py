@@ -234,13 +234,13 @@ def _verify_many(
     from acp_proxy.cli.batches import Batch, run_many
 
     output: Path | None = ctx.params["output"]
-    if ctx.params["report"] is not None or ctx.params["junit"] is not None:
+    if ctx.params["report"] is not None:
         raise Refusal(
-            "--report and --junit are about one recording; of a batch, `acp-proxy results merge`"
-            " makes reports of what --results has written"
+            "--report is about one recording; of a batch, --results has a verdict on each"
         )
     options = (*option_words(ctx, ("output", "report", "junit")),)
-    batch = Batch("verify", words, options, command, how, output, keeps_clean=output is not None)
+    batch = Batch("verify", words, options, command, how, output, keeps_clean=output is not None,
+                  junit=ctx.params["junit"])  # fmt: skip
     return run_many(batch)
 
 

@@ -36,9 +36,8 @@ class ReportLines:
         from acp_proxy.cli.render.batch_screen import BatchScreen  # late: of one, none is needed
 
         self._fail_on = fail_on
-        self._screen = BatchScreen(len(names), {})
-        self._screen.names.extend(names)
-        self._screen.begin()
+        self._screen = BatchScreen(names, ())
+        self._screen.show_progress()
 
     def add(self, name: str, one: CheckedRecording) -> None:
         """Prints a recording that was checked.

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from distributed import KilledWorker
 
+from acp_proxy.batches.batch import Job
 from acp_proxy.batches.dask_executor import DaskExecutor, WorkersLost
-from acp_proxy.batches.job import Job
 from acp_proxy.batches.results import JobVerdict, VerdictKind
-from acp_proxy.batches.shipments import Reply, to_bytes
+from acp_proxy.batches.shipments import reply_of
 from acp_proxy.errors import ClusterFailed
 from tests.shipped import DIRECTORY
 
@@ -52,16 +52,11 @@ def executor(tasks: Tasks) -> DaskExecutor:
     return one
 
 
-def submitted(executor: DaskExecutor, job: Job = JOB) -> Future[JobVerdict]:
-    """The future of a job."""
-    return executor.submit(lambda _: CLEAN, job)
-
-
 def test_a_reply_is_a_verdict(executor: DaskExecutor, tasks: Tasks) -> None:
-    """As the worker has found it."""
-    future = submitted(executor)
-    tasks.futures[0].set_result(to_bytes(Reply(CLEAN)))
-    assert future.result(1) == CLEAN
+    """It is as the worker has found it."""
+    future = executor.submit(JOB)
+    tasks.futures[0].set_result(reply_of(CLEAN, {}))
+    assert executor.verdict(future, JOB) == CLEAN
 
 
 @pytest.mark.parametrize(
@@ -91,35 +86,28 @@ def test_other_ends_are_errors(
     said: str,
 ) -> None:
     """Those of ours end the batch, with one line; all others may be tried again."""
-    future = submitted(executor)
+    future = executor.submit(JOB)
     end(tasks.futures[0])
     with pytest.raises(error, match=said) as raised:
-        future.result(1)
+        executor.verdict(future, JOB)
     assert "\n" not in str(raised.value)
 
 
-def test_what_cannot_be_sent_has_a_verdict(executor: DaskExecutor, tasks: Tasks) -> None:
-    """As it has where it is."""
-    gone = Job("gone.db", "/no/such/gone.db", "check", (), (), "digest")
-    assert submitted(executor, gone).result(1).kind is VerdictKind.UNREADABLE
+def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -> None:
+    """The error is that of this machine."""
+    with pytest.raises(FileNotFoundError):
+        executor.submit(Job("gone.db", "/no/such/gone.db", "check", (), (), "digest"))
     assert tasks.futures == []
 
 
-def test_a_cancelled_job_is_cancelled_on_the_cluster(executor: DaskExecutor, tasks: Tasks) -> None:
-    """And what becomes of its task then is of no interest."""
-    future = submitted(executor)
-    assert future.cancel()
-    assert tasks.futures[0].cancelled()
-
-
 def test_a_batch_has_as_much_in_flight_as_there_is_room(executor: DaskExecutor) -> None:
-    """Two jobs for each thread, or as many as were asked for; two for a worker that may come."""
-    executor._client = SimpleNamespace(
-        status="running", nthreads=lambda: {"tcp://a": 4, "tcp://b": 1}
-    )
-    for most, threads, expected in ((None, 5, 10), (3, 5, 3), (None, 0, 2)):
-        executor._most, executor._threads, executor._counted_at = most, threads, float("inf")
-        assert executor.in_flight == expected
-    executor._counted_at = float("-inf")
+    """There are two jobs for each thread, or as many as were asked for."""
+    threads = {"tcp://a": 4, "tcp://b": 1}
+    executor._threads, executor._most = 0, None
+    assert executor.in_flight == 2  # for a worker that may come
+    executor._client = SimpleNamespace(status="running", nthreads=lambda: threads)
     assert executor.in_flight == 10
-    assert executor.has_workers
+    executor._client.status = "connecting"
+    assert executor.in_flight == 10
+    executor._most = 3
+    assert executor.in_flight == 3

@@ -12,7 +12,6 @@ from acp_proxy.batches.results import (
     FirstDivergence,
     JobVerdict,
     ResultsHeader,
-    ShardCount,
     VerdictKind,
     digest_of,
     header_of,
@@ -21,31 +20,22 @@ from acp_proxy.batches.results import (
     worst_exit,
 )
 
-HEADER = ResultsHeader("0.1.0", "verify", "d", ("--check", "--", "agent"), "3/7", 143, 1000)
+HEADER = ResultsHeader("0.1.0", "verify", "d", ("--check", "--", "agent"))
 VERDICT = JobVerdict("a/b.db", "verify", "d", 0, VerdictKind.CLEAN, 0.25)
 DIFFERS = evolve(
     VERDICT,
     exit=1,
     kind=VerdictKind.DIFFERS,
     first_divergence=FirstDivergence(None, "\ud800 \x1b é"),
-    findings=({"rule": "rpc.id"},),
     error="a\nb",
 )
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        HEADER,
-        evolve(HEADER, shards=(ShardCount("3/7", 143, 120),)),
-        evolve(HEADER, versions=("0.1.0", "0.2.0")),
-    ],
-)
-def test_a_header_is_read_as_it_was_written(header: ResultsHeader) -> None:
+def test_a_header_is_read_as_it_was_written() -> None:
     """Its first member says what kind of file it is."""
-    line = line_of(header)
+    line = line_of(HEADER)
     assert line.startswith(b'{"acp_proxy_results":1,')
-    assert header_of(line) == header
+    assert header_of(line) == HEADER
 
 
 @pytest.mark.parametrize("verdict", [VERDICT, DIFFERS])
@@ -57,53 +47,45 @@ def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
     assert verdict_of(line) == verdict
 
 
-def test_members_of_a_later_version_are_passed_over() -> None:
-    """In both kinds of line."""
+def test_members_of_other_versions_are_passed_over() -> None:
+    """A later version may add some, and an earlier one had the attempts and the shards."""
+    others = {"later": {"a": 1}, "attempt": 2, "shard": "3/7", "shards": [], "total": 9}
     for line, read in ((line_of(HEADER), header_of), (line_of(DIFFERS), verdict_of)):
-        later = json.dumps({**json.loads(line), "later": {"a": 1}}).encode()
-        assert read(later) == read(line)
+        assert read(json.dumps({**json.loads(line), **others}).encode()) == read(line)
 
 
 @pytest.mark.parametrize(
-    ("changed", "words"),
+    "changed",
     [
-        ({"kind": "other"}, "'other' is not a valid VerdictKind"),
-        ({"kind": None}, "None is not a valid VerdictKind"),
-        ({"exit": 4}, "expected an exit from 0 to 3, got 4"),
-        ({"exit": "0"}, "expected an exit from 0 to 3, got '0'"),
-        ({"recording": 1}, "expected str for recording, got 1"),
-        ({"seconds": "x"}, "expected float for seconds, got 'x'"),
-        ({"seconds": 1e308}, "expected 0 to 2.53 for seconds, got 1e.308"),
-        ({"seconds": float("nan")}, "expected 0 to 2.53 for seconds, got nan"),
-        ({"broken": -1}, "expected 0 to 2.53 for broken, got -1"),
-        ({"broken": 10**4000}, "expected 0 to 2.53 for broken, got 10000"),
-        ({"first_divergence": [1]}, "expected an object, got \\[1\\]"),
-        ({"first_divergence": {}}, "expected these members as well: 'seq' and 'text'"),
-        ({"findings": 3}, "expected a list for findings, got 3"),
-        ({"findings": [3]}, "expected a list for findings, got \\[3\\]"),
+        {"kind": "other"},
+        {"exit": "x"},
+        {"seconds": None},
+        {"first_divergence": [1]},
+        {"first_divergence": {}},
+        {"findings": 3},
+        {"findings": [{"rule": "rpc.id"}]},
     ],
 )
-def test_a_bad_verdict_says_what_was_expected(changed: dict[str, Any], words: str) -> None:
-    """Each of its members."""
+def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
+    """The error says in words what was expected."""
     members = {**json.loads(line_of(VERDICT)), **changed}
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=r"expected a (verdict|finding)"):
         verdict_of(json.dumps(members).encode())
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"x\n", "expected a JSON object, got 'x'$"),
-        (b"SQLite\xec\0", "expected a JSON object, got 'SQLite\ufffd.x00'$"),
-        (b"[" * 100_000, "expected a JSON object"),
-        (b"[]", "expected a JSON object"),
-        (b"{}", "expected a header"),
-        (b'{"acp_proxy_results":2}', "format 2"),
-        (b'{"acp_proxy_results":1}', "expected these members as well"),
+        (b"x\n", "expected a header"),
+        (b"SQLite\xec\0", "expected a header"),
+        (b"[" * 100_000, "expected a header"),
+        (b"[]", "expected a header"),
+        (b'{"acp_proxy_results":1}', "expected a header"),
+        (line_of(HEADER).replace(b'results":1', b'results":2'), "format 2"),
     ],
 )
-def test_a_bad_header_says_what_was_expected(line: bytes, words: str) -> None:
-    """A later format as well."""
+def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
+    """The header of a later format is refused as well."""
     with pytest.raises(ValueError, match=words):
         header_of(line)
 
@@ -112,11 +94,11 @@ def test_a_bad_header_says_what_was_expected(line: bytes, words: str) -> None:
     ("exits", "worst"), [((), 0), ((0, 0), 0), ((0, 1), 1), ((1, 3, 0), 3), ((3, 2, 1), 2)]
 )
 def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -> None:
-    """2 comes before 3 before 1."""
+    """The exit code 2 comes before 3, and 3 before 1."""
     assert worst_exit(exits) == worst
 
 
 def test_the_digest_depends_on_each_word() -> None:
-    """And on where one ends."""
+    """It depends on where a word ends as well."""
     words = [("verify", ["a", "b"]), ("check", ["a", "b"]), ("verify", ["ab"]), ("verify", ["b"])]
     assert len({digest_of(*one) for one in words}) == len(words)

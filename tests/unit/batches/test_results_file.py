@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from attrs import evolve
 
-from acp_proxy.batches.results import JobVerdict, ResultsHeader, ShardCount, VerdictKind, line_of
-from acp_proxy.batches.results_file import ResultsFile, is_results_file, read_results
+from acp_proxy.batches.results import JobVerdict, ResultsHeader, VerdictKind, line_of
+from acp_proxy.batches.results_file import ResultsFile, is_results_file
 from acp_proxy.errors import BadResults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-HEADER = ResultsHeader("0.1.0", "verify", "d", ("agent",), "1/2", 3, 6)
+HEADER = ResultsHeader("0.1.0", "verify", "d", ("agent",))
 A, B = (JobVerdict(name, "verify", "d", 0, VerdictKind.CLEAN, 0.0) for name in ("a", "b"))
 
 
@@ -29,10 +29,11 @@ def path(tmp_path: Path) -> Path:
 
 def written(path: Path, *verdicts: JobVerdict, header: ResultsHeader = HEADER) -> list[str]:
     """Writes or continues a file, and returns the recordings that it has then."""
-    with ResultsFile(path, header, lambda verdict: verdict.recording == "stale") as file:
+    with ResultsFile(path, header) as file:
         for verdict in verdicts:
             file.add(verdict)
-    return [one.recording for one in read_results(path)]
+    with ResultsFile(path, header) as file:
+        return [*file.verdicts]
 
 
 def test_a_file_is_written_and_continued(path: Path) -> None:
@@ -41,18 +42,17 @@ def test_a_file_is_written_and_continued(path: Path) -> None:
     before = path.read_bytes()
     assert written(path, B) == ["a", "b"]
     assert path.read_bytes().startswith(before)
-    assert read_results(path).header == HEADER
+    assert path.read_bytes().startswith(line_of(HEADER))
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("cut", [1, 40, 90])
 def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
-    """A reader passes it over, and knows it."""
+    """The verdicts before it are kept."""
     written(path, A, B)
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - cut)
-    reader = read_results(path)
-    assert ([one.recording for one in reader], reader.is_cut) == (["a"], True)
+    assert written(path) == ["a"]
     assert written(path, B) == ["a", "b"]
     assert not path.read_bytes().count(b"\n\n")
 
@@ -61,35 +61,17 @@ def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
 def test_a_header_that_is_cut_off_is_written_anew(path: Path, size: int) -> None:
     """As that of a file with nothing in it."""
     path.write_bytes(line_of(HEADER)[:size])
-    with pytest.raises(BadResults, match=r"it is empty|cut off"):
-        read_results(path)
     assert written(path, A) == ["a"]
 
 
-def test_other_numbers_and_stale_verdicts_make_a_new_header(path: Path) -> None:
-    """The file is replaced then, and is whole at any time; nobody else can take it meanwhile."""
-    written(path, A, evolve(A, recording="stale"), B)
-    before = path.stat().st_ino
-    header = evolve(HEADER, recordings=4)
-    with ResultsFile(path, header, lambda verdict: verdict.recording == "stale") as file:
-        assert path.stat().st_ino != before
+def test_the_later_of_two_verdicts_counts(path: Path) -> None:
+    """A file is only appended to; no other process can write it meanwhile."""
+    later = evolve(A, kind=VerdictKind.LOST)
+    assert written(path, A, B, later) == ["a", "b"]
+    with ResultsFile(path, HEADER) as file:
+        assert file.verdicts == {"a": later, "b": B}
         with pytest.raises(BadResults, match="another acp-proxy is writing it"):
-            ResultsFile(path, header, lambda _: False)
-        file.add(evolve(A, recording="c"))
-    assert [one.recording for one in read_results(path)] == ["a", "b", "c"]
-    assert read_results(path).header == header
-    assert [*path.parent.iterdir()] == [path]
-
-
-def test_the_versions_that_continue_a_file_are_named(path: Path) -> None:
-    """Verdicts of an earlier version stay, and the header says so from then on."""
-    newer = evolve(HEADER, version="9.0.0")
-    assert written(path, A) + written(path, B, header=newer) == ["a", "a", "b"]
-    named = (HEADER.version, "9.0.0")
-    assert read_results(path).header == evolve(newer, versions=named)
-    written(path, header=newer)
-    written(path)
-    assert read_results(path).header == evolve(HEADER, versions=named)
+            ResultsFile(path, HEADER)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +79,6 @@ def test_the_versions_that_continue_a_file_are_named(path: Path) -> None:
     [
         (evolve(HEADER, command="check"), "of `verify`"),
         (evolve(HEADER, digest="e"), "of other options or another agent"),
-        (evolve(HEADER, shard="2/2"), "of shard 1/2"),
-        (evolve(HEADER, shard=None), "of shard 1/2"),
     ],
 )
 def test_the_file_of_another_batch_is_left_alone(
@@ -110,13 +90,6 @@ def test_the_file_of_another_batch_is_left_alone(
     with pytest.raises(BadResults, match=words):
         written(path, B, header=header)
     assert path.read_bytes() == before
-
-
-def test_a_merged_file_is_left_alone(path: Path) -> None:
-    """Its verdicts are those of several files."""
-    path.write_bytes(line_of(evolve(HEADER, shards=(ShardCount("1/2", 3, 3),))))
-    with pytest.raises(BadResults, match="that were merged"):
-        written(path, A)
 
 
 @pytest.mark.parametrize("data", [b"x", b"SQLite format 3\0", b"{}\n", b'{"acp_proxy_resul'[:3]])
@@ -133,12 +106,10 @@ def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
 
 
 def test_a_bad_line_is_named(path: Path) -> None:
-    """Whether the file is read or continued."""
+    """The file is left as it was."""
     written(path, A)
     with path.open("ab") as file:
         file.write(b"{}\n")
-    with pytest.raises(BadResults, match="line 3: expected"):
-        list(read_results(path))
     with pytest.raises(BadResults, match="line 3: expected"):
         written(path, B)
 
@@ -158,8 +129,6 @@ def test_what_is_no_plain_file_is_refused(path: Path, kind: str) -> None:
     with pytest.raises(BadResults, match=rf"^cannot use {path} as a results file: "):
         written(path, A)
     assert not is_results_file(path)
-    with pytest.raises(BadResults):
-        read_results(path)
 
 
 @pytest.fixture
@@ -173,7 +142,7 @@ def room() -> Iterator[int]:
 
 def test_a_full_disk_leaves_what_was_there(path: Path, room: int) -> None:
     """What was half written is gone, and the error is one line."""
-    with ResultsFile(path, HEADER, lambda _: False) as file:
+    with ResultsFile(path, HEADER) as file:
         file.add(A)
         before = path.read_bytes()
         with pytest.raises(BadResults, match="cannot write: file too large"):

@@ -1,4 +1,4 @@
-"""Which recordings words name, and which shard they belong to."""
+"""Which recordings words name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.batches.results import ResultsHeader, line_of
-from acp_proxy.batches.selection import Shard, selected
+from acp_proxy.batches.selection import selected
 from acp_proxy.batches.words import names_several
 from acp_proxy.errors import NoSuchRecording
 
@@ -29,12 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def names(*words: str, without: tuple[Path, ...] = ()) -> list[str]:
     """The names of what is selected."""
-    return [one.name for one in selected(words, Path, expand_url=below, without=without)]
-
-
-def below(url: str) -> list[str]:
-    """The recordings at a URL."""
-    return [f"{url}/1.db", f"{url}/2.db"]
+    return [one.name for one in selected(words, Path, without)]
 
 
 ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs/x[1].db"]
@@ -55,7 +50,6 @@ ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs
         (["recs/x[1].db"], ["recs/x[1].db"]),
         (["recs/b.db", "recs/*.db", "recs/b.db"], ["recs/b.db", "recs/x[1].db"]),
         (["recs/note.txt"], ["recs/note.txt"]),
-        (["s3://b/*", "recs/b.db", "s3://b/*"], ["s3://b/*/1.db", "s3://b/*/2.db", "recs/b.db"]),
     ],
 )
 @pytest.mark.usefixtures("here")
@@ -67,7 +61,7 @@ def test_words_name_recordings(words: list[str], found: list[str]) -> None:
 def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
     """And a name of a recording, its path."""
     assert names(str(here / "recs")) == [str(here / name) for name in ALL]
-    (found,) = selected(["run"], lambda word: here / f"{word}.db", expand_url=below)
+    (found,) = selected(["run"], lambda word: here / f"{word}.db")
     assert found.name == str(here / "run.db")
 
 
@@ -95,7 +89,8 @@ def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
         ("recs/x[1].db", False),
         ("latest", False),
         ("-", False),
-        ("s3://b/x.db", True),
+        ("file:///recs/b.db", True),
+        ("s3://b/x.db", False),
     ],
 )
 @pytest.mark.usefixtures("here")
@@ -104,22 +99,11 @@ def test_directories_and_patterns_name_several(word: str, several: bool) -> None
     assert names_several(word) is several
 
 
-@pytest.mark.parametrize("count", [0, 1, 6, 7, 200])
-def test_shards_are_parts_of_a_whole(count: int) -> None:
-    """Each recording is in one of them, and none has two more than another."""
-    every = range(count)
-    parts = [Shard(number, 7).part_of(every) for number in range(1, 8)]
-    assert sorted(one for part in parts for one in part) == [*every]
-    assert max(map(len, parts)) - min(map(len, parts)) <= 1
-
-
-@pytest.mark.parametrize("word", ["", "1", "0/3", "4/3", "-1/3", "a/b", "1/0", "1/2/3", "١/٢"])
-def test_what_is_no_shard_is_refused(word: str) -> None:
-    """In words that show one."""
-    with pytest.raises(ValueError, match="expected one such as 3/7"):
-        Shard.read(word)
-
-
-def test_a_shard_is_written_as_it_is_read() -> None:
-    """It stands in the header of results."""
-    assert str(Shard.read("3/7")) == "3/7"
+def test_a_shared_path_names_what_every_machine_has(here: Path) -> None:
+    """After ``file://`` there is a directory, a pattern or one file; its path is the name."""
+    for word in (here / "recs", here / "recs" / "sub" / "*.db", here / "recs" / "b.db"):
+        found = selected([f"file://{word}"], Path)
+        assert all(one.is_shared and one.name == one.path for one in found)
+        assert [one.name for one in found] == names(str(word))
+    with pytest.raises(NoSuchRecording, match="no recordings in /no/such"):
+        selected(["file:///no/such"], Path)

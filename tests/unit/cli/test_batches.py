@@ -1,4 +1,4 @@
-"""Batches as they are called: words, options, shards and results; jobs run in this process."""
+"""Batches as they are called: words, options and results; jobs run in this process."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import sys
+import xml.etree.ElementTree as ET
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,8 @@ import pytest
 
 from acp_proxy.batches.results import FirstDivergence, JobVerdict, VerdictKind
 from acp_proxy.batches.results_file import ResultsFile
-from acp_proxy.batches.shipments import unreadable
 from acp_proxy.cli import batches
-from acp_proxy.cli.batch_jobs import perform
+from acp_proxy.cli.batch_jobs import Printed, perform
 from acp_proxy.cli.batch_options import (
     BatchCommand,
     BatchOptions,
@@ -37,8 +37,6 @@ from tests.commands import complaint, run
 from tests.log_writer import LogWriter, handshake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from acp_proxy.batches.job import Job
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
@@ -50,13 +48,17 @@ class Inline:
 
     in_flight = 4
 
-    def submit(self, _: Callable[[Job], JobVerdict], job: Job) -> Future[JobVerdict]:
+    def submit(self, job: Job) -> Future[JobVerdict]:
         """Runs one."""
         future: Future[JobVerdict] = Future()
-        future.set_result(perform(job))
+        future.set_result(perform(job, Printed.__new__(Printed)))
         return future
 
-    def shutdown(self, **_: object) -> None:
+    def verdict(self, done: Future[JobVerdict], _: Job) -> JobVerdict:
+        """Returns what a job has come to."""
+        return done.result()
+
+    def shutdown(self, *, stop: bool) -> None:
         """Ends."""
 
 
@@ -87,22 +89,18 @@ def verdicts(*paths: Path) -> dict[str, Any]:
     return found
 
 
-def test_seven_shards_are_one_run(here: Path, expected: tuple[Path, Kinds]) -> None:
-    """Each verdict is that of the whole, and each recording is in one shard."""
-    whole = run("check", "recs", "--results", "whole.jsonl")
+def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Path, Kinds]) -> None:
+    """There is a line for each that is not clean, and a case of the report for each."""
+    whole = run("check", "recs", "--results", "whole.jsonl", "--junit", "whole.xml")
     assert whole.exit_code == 2
-    paths = [here / f"{number}.jsonl" for number in range(1, 8)]
-    codes, told = set(), []
-    for number, path in enumerate(paths, 1):
-        part = run("check", "recs", "--shard", f"{number}/7", "--results", path)
-        told += part.stdout.splitlines()[:-1]
-        codes.add(part.exit_code)
-    assert codes == {2}
-    assert sorted(told) == sorted(whole.stdout.splitlines()[:-1])
     once = verdicts(here / "whole.jsonl")
-    assert verdicts(*paths) == once
     found = {name.removeprefix("recs/"): (one["kind"], one["exit"]) for name, one in once.items()}
     assert found == expected[1]
+    bad = [name for name, one in once.items() if one["kind"] != "clean"]
+    assert sorted(line.split()[1] for line in whole.stdout.splitlines()[:-1]) == sorted(bad)
+    suite = ET.parse("whole.xml").getroot()
+    assert {one.get("name") for one in suite.iter("testcase")} == {*once}
+    assert suite.get("failures") == str(len(bad))
 
 
 def test_what_is_still_being_recorded_is_named(here: Path) -> None:
@@ -118,7 +116,7 @@ def test_what_is_still_being_recorded_is_named(here: Path) -> None:
 
 
 def test_a_changed_recording_is_checked_anew(here: Path) -> None:
-    """What has a verdict is not; a recording that is gone has none any more."""
+    """What has a verdict is not; of a recording that is gone, the verdict no longer counts."""
     (here / "some").mkdir()
     for name in ("hello", "crash", "tour"):
         shutil.copy(RECORDINGS / f"{name}.db", here / "some")
@@ -133,7 +131,10 @@ def test_a_changed_recording_is_checked_anew(here: Path) -> None:
     last = run(*words)
     assert last.stdout.startswith("2 recordings (1 done before): 2 clean; ")
     assert last.exit_code == 0
-    assert set(verdicts(here / "r.jsonl")) == {"some/crash.db", "some/tour.db"}
+    lines = (here / "r.jsonl").read_bytes().splitlines()[1:]
+    assert [json.loads(line)["recording"] for line in lines] == [
+        *(f"some/{name}.db" for name in ("crash", "hello", "tour", "crash")),
+    ]
 
 
 def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
@@ -151,7 +152,7 @@ def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
             "some/pipe.db": "unreadable",
             "some/pipe.jsonl": "unreadable",
         }
-    found = run("check", "some/*.db", "--retries", "0")
+    found = run("check", "some/*.db")
     assert "unreadable    some/pipe.db  cannot read some/pipe.db: it is a pipe" in found.stdout
 
 
@@ -169,14 +170,15 @@ def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
     assert len(one["error"]) == 300
 
 
-def test_verdicts_of_recordings_that_are_not_named_are_kept(here: Path) -> None:
-    """They may be hours of work: the file is refused, and is as it was."""
+def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
+    """Verdicts on recordings that are not named this time are kept, and do not count."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
-    run("check", "*.db", "--results", "r.jsonl")
+    assert run("check", "*.db", "--results", "r.jsonl").exit_code == 1
     before = (here / "r.jsonl").read_bytes()
-    said = complaint("check", "hello.db", "--results", "r.jsonl")
-    assert "it has verdicts of recordings that are not named here, such as crash.db" in said
+    part = run("check", "hello.db", "--results", "r.jsonl", "--junit", "r.xml")
+    assert (part.exit_code, part.stdout) == (0, "1 recording (1 done before): 1 clean\n")
+    assert 'tests="1"' in (here / "r.xml").read_text()
     assert (here / "r.jsonl").read_bytes() == before
 
 
@@ -219,40 +221,23 @@ def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None
     assert said == "cannot use r.jsonl as a results file: cannot write: no space left on device"
 
 
-def test_no_secret_of_a_url_or_of_an_error_is_in_the_results(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Errors also come from elsewhere than from the command, with the URLs that they are about."""
-    monkeypatch.chdir(tmp_path)
-    signed = "&sig=hunter2%2Ba%3D&X-Amz-Signature=hunter2aef012"
-    url = f"https://user:hunter2hunter2@host/a.db?token=abcdefgh12345678{signed}"
-    jobs: list[Job] = []
+@pytest.mark.usefixtures("here")
+def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors also come from elsewhere than from the command, such as from a cluster."""
 
     class Refusing(Inline):
-        def submit(self, _: Callable[[Job], JobVerdict], job: Job) -> Future[JobVerdict]:
-            jobs.append(job)
-            future: Future[JobVerdict] = Future()
-            future.set_result(unreadable(job, ValueError(f"403 {job.path}\x1b[2J")))
-            return future
+        def verdict(self, _: Future[JobVerdict], job: Job) -> JobVerdict:
+            raise OSError(f"403 {job.path}?token=hunter2hunter2\x1b[2J")
 
     monkeypatch.setattr(batches, "executor_of", lambda *_: Refusing())
-    monkeypatch.setattr(batches, "_expand_url", lambda url, **_: [url])
-    found = run("check", url, "--executor=dask=there", "--results=r.jsonl")
-    assert found.exit_code == 2
-    assert jobs[0].path == url
-    assert "hunter2" not in found.output + Path("r.jsonl").read_text()
-    (verdict,) = verdicts(Path("r.jsonl")).values()
-    assert verdict["recording"] == (
-        "https://user:[redacted:password]@host/a.db?token=[redacted:token]"
-        "&sig=[redacted:secret]&X-Amz-Signature=[redacted:secret]"
-    )
-    assert "\x1b" not in verdict["error"]
-    run("check", url, "--executor=dask=there", "--results=r.jsonl")
-    assert len(jobs) == 1, "the name is the same in each run"
-    text = Path("r.jsonl").read_text().replace('"unreadable"', '"lost"')
-    Path("r.jsonl").write_text(text)
-    run("check", url, "--executor=dask=there", "--results=r.jsonl")
-    assert len(jobs) == 2, "what was lost is tried again"
+    found = run("check", RECORDINGS / "hello.db", "--results=r.jsonl")
+    assert found.exit_code == 3
+    text = Path("r.jsonl").read_text()
+    assert "hunter2" not in found.output + text
+    assert "\\u001b" not in text
+    monkeypatch.setattr(batches, "executor_of", lambda *_: Inline())
+    found = run("check", RECORDINGS / "hello.db", "--results=r.jsonl")
+    assert found.stdout.startswith("1 recording: 1 clean; "), "what was lost is tried again"
 
 
 @pytest.mark.usefixtures("here")
@@ -288,23 +273,14 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
         signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.usefixtures("here")
-def test_a_batch_that_fails_fast_says_what_is_not_done() -> None:
-    """And ends as its verdicts until then."""
-    found = run("check", "recs", "--fail-fast")
-    assert found.exit_code > 0
-    assert found.stdout.count("\n") == 2
-    assert " not done; " in found.stdout
-
-
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         (["check", "recs", "--jobs=1", "--json"], "--json is about all recordings together"),
-        (["check", "recs", "--shard=1/2", "--baseline=x"], "--baseline is about all"),
+        (["check", "recs", "--results=x", "--baseline=x"], "--baseline is about all"),
+        (["check", "recs", "--jobs=1", "--junit=no/x"], "cannot write no/x"),
         (["check", "-", "--jobs=1"], "expected no recording on standard input"),
         (["check", "recs", "--rule=nosuch"], "no rule is named 'nosuch'"),
-        (["check", "recs", "--shard=8/7"], "'8/7' is not a shard"),
         (["check", "recs", "--jobs=0"], "0 is not in the range"),
         (
             ["check", "recs", "--results=recs"],
@@ -312,12 +288,12 @@ def test_a_batch_that_fails_fast_says_what_is_not_done() -> None:
         ),
         (["check", "none/*.db"], "no recordings in none/*.db"),
         (["check", "none", "--jobs=1"], "no recording named 'none'"),
-        (["verify", "recs", "--report=x", "--", "true"], "--report and --junit are about one"),
+        (["verify", "recs", "--report=x", "--", "true"], "--report is about one"),
         (["verify", "--", "true"], "missing argument 'RECORDING...'"),
         (["verify", "recs", "--"], "missing argument '-- AGENT"),
         (["verify", "recs", "--", ""], "expected an agent's command"),
         (["verify", "recs", "--output=recs/0/0000-clean.jsonl", "--", "true"], "cannot make"),
-        (["faults", "sweep", "recs", "--plans=@all", "--client=true", "--json"], "--json and"),
+        (["faults", "sweep", "recs", "--plans=@all", "--client=true", "--json"], "--json is"),
         (["faults", "sweep", "recs", "--plans=nosuch", "--client=true"], "nosuch"),
         (["faults", "sweep", "--plans=@all", "--client=true"], "missing argument 'REC...'"),
     ],
@@ -362,7 +338,7 @@ def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
             ("a", ("b",), ("d", "--check"), ["--check", "--lenient"]),
         ),
         ("-i x a -i=y --report r -- b", ("a", (), ("b",), ["--ignore=x", "--ignore==y"])),
-        ("--jobs 3 a --fail-fast -- b", ("a", (), ("b",), [])),
+        ("--jobs 3 a --results x -- b", ("a", (), ("b",), [])),
         ("a -i -- b", ("a", (), ("b",), ["--ignore=--"])),
     ],
 )
@@ -385,10 +361,9 @@ def test_a_verdict_is_one_line() -> None:
     """Whatever its texts are."""
     verdict = JobVerdict(
         *("a\x1b.db", "verify", "d", 1, VerdictKind.DIFFERS, 0.0),
-        attempt=2,
         first_divergence=FirstDivergence(3, "it left"),
     )
-    assert line(verdict) == "differs       a\\x1b.db  #3: it left  (attempt 2)"
+    assert line(verdict) == "differs       a\\x1b.db  #3: it left"
 
 
 def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
@@ -403,8 +378,7 @@ def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
 
 def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
     """A verdict is printed when those before it are there, or at the end; the runs are named."""
-    screen = BatchScreen(4, {}, clock=lambda: 0.0)
-    screen.names.extend("abcd")
+    screen = BatchScreen("abcd", [], clock=lambda: 0.0)
 
     def show(name: str) -> list[str]:
         screen.show(
@@ -427,7 +401,8 @@ def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> 
 def test_the_summary_counts_and_times() -> None:
     """What was found before, and what is not done, too."""
     now = iter([0.0, 754.0, 754.0])
-    screen = BatchScreen(143, {"clean": 130, "differs": 1}, clock=lambda: next(now))
+    before = [VerdictKind.CLEAN] * 130 + [VerdictKind.DIFFERS]
+    screen = BatchScreen(["a"] * 12, before, clock=lambda: next(now))
     assert screen.summary() == (
         "143 recordings (131 done before): 130 clean, 1 differs, 12 not done"
     )
@@ -437,25 +412,24 @@ def test_the_summary_counts_and_times() -> None:
     )
 
 
-def test_a_bar_is_there_from_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, also on a narrow one: the figures come first, and it stays below the lines."""
+def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown from the beginning, below the lines."""
     shown = io.StringIO()
     monkeypatch.setattr(shown, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setenv("COLUMNS", "44")
-    clock = iter((0.0, 0.1, 2.0)).__next__
-    screen = BatchScreen(143, {"clean": 13}, clock=clock)
-    screen.names.extend("ab")
-    screen.begin()
+    clock = iter((0.0, 2.0, 2.0)).__next__
+    screen = BatchScreen("abc", [VerdictKind.CLEAN] * 13, clock=clock)
+    screen.show_progress()
     screen.show(JobVerdict("a", "verify", "d", 1, VerdictKind.DIFFERS, 0.0))
     screen.show(JobVerdict("b", "verify", "d", 0, VerdictKind.CLEAN, 0.0))
-    screen.clear()
+    screen.show(JobVerdict("c", "verify", "d", 0, VerdictKind.CLEAN, 0.0))
     bars = [one.removeprefix("acp-proxy: ") for one in shown.getvalue().split("\r\x1b[2K")]
-    assert [one.partition("  [")[0] for one in bars] == [
+    assert bars == [
         "",
-        "13/143",
+        "13/16",
         "",
-        "14/143, 1 not clean, about 12.9…",
-        "15/143, 1 not clean, about 2 mi…",
+        "14/16, 1 not clean, about 4.0 s left",
+        "",
+        "15/16, 1 not clean, about 1.0 s left",
         "",
     ]

@@ -101,12 +101,11 @@ def sweep(
     words = _plans(plans)
     _check_client(client, is_here=batch.is_here)
     if len(recs) > 1 or batch.is_given or names_several(recs[0]):
-        if json or junit_file is not None:
+        if json:
             raise Refusal(
-                "--json and --junit are about one recording; of a batch, `acp-proxy results merge`"
-                " makes reports of what --results has written"
+                "--json is about one recording; of a batch, --results has a verdict on each"
             )
-        sys.exit(_sweep_many(ctx, recs, words, batch))
+        sys.exit(_sweep_many(ctx, recs, plans, batch))
     from acp_proxy.cli.recordings import find_recording
 
     recording = find_recording(recs[0]).absolute()
@@ -131,12 +130,15 @@ def sweep(
 
 
 def _sweep_many(
-    ctx: click.Context, recs: tuple[str, ...], plans: list[str], how: BatchOptions
+    ctx: click.Context, recs: tuple[str, ...], plans: Sequence[str], how: BatchOptions
 ) -> int:
     from acp_proxy.cli.batches import Batch, run_many
 
-    files = (*(Path(plan) for plan in plans if not plan.startswith("@")),)
-    return run_many(Batch("faults sweep", recs, (*option_words(ctx),), (), how, files=files))
+    named = [one for word in plans for one in _named(word)]
+    options = (*option_words(ctx, ("junit_file", "plans")), *(f"--plans={one}" for one in named))
+    files = (*(Path(one) for one in named if not one.startswith("@")),)
+    junit: Path | None = ctx.params["junit_file"]
+    return run_many(Batch("faults sweep", recs, options, (), how, files=files, junit=junit))
 
 
 def runs_of(
@@ -173,17 +175,19 @@ def _plans(words: Sequence[str]) -> list[str]:
     """The plans, each once; raises BadPlan if one cannot be read."""
     found: list[str] = []
     for word in words:
-        if word == "@all":
-            found += [f"@{name}" for name in ready_plans()]
-        elif not word.startswith("@") and Path(word).is_dir():
-            found += sorted(map(str, Path(word).glob("*.toml")))
-        else:
-            found.append(word)
+        found += [f"@{name}" for name in ready_plans()] if word == "@all" else _named(word)
     for plan in found:
         load_plan(plan)
     if not found:
         raise Refusal(f"expected plans (*.toml) in {', '.join(words)}")
     return list(dict.fromkeys(found))
+
+
+def _named(word: str) -> list[str]:
+    """Returns the plans of a directory; or the word itself, if it is none."""
+    if word.startswith("@") or not Path(word).is_dir():
+        return [word]
+    return sorted(map(str, Path(word).glob("*.toml")))
 
 
 def _check_client(client: str, *, is_here: bool) -> None:

@@ -128,10 +128,9 @@ def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **v
     """
     several = any(map(names_several, recs))
     reports = [f"--{name.replace('_', '-')}" for name in _OF_REPORTS if values[name]]
-    if batch.is_given and reports:
+    if batch.is_given and (others := [one for one in reports if one != "--junit"]):
         raise Refusal(
-            f"{reports[0]} is about all recordings together, and a batch has a verdict for each;"
-            " `acp-proxy results merge` makes reports of what --results has written"
+            f"{others[0]} is about all recordings together, and a batch has a verdict for each"
         )
     if batch.is_given or (several and not reports):
         sys.exit(_check_many(ctx, recs or ("latest",), batch))
@@ -151,7 +150,9 @@ def _check_many(ctx: click.Context, recs: tuple[str, ...], how: BatchOptions) ->
     from acp_proxy.cli.batches import Batch, run_many
 
     chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])  # mistakes are reported once
-    return run_many(Batch("check", recs, (*option_words(ctx),), (), how))
+    options = (*option_words(ctx, ("junit",)),)
+    junit: Path | None = ctx.params["junit"]
+    return run_many(Batch("check", recs, options, (), how, junit=junit))
 
 
 @pages
