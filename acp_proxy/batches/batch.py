@@ -79,6 +79,10 @@ class BatchExecutor(Protocol):
     def verdict(self, done: "Future[Any]", job: Job) -> JobVerdict:
         """Returns what a future has come to.
 
+        Args:
+            done: the future.
+            job: what it was submitted for.
+
         Raises:
             AcpProxyError: the batch cannot go on.
             Exception: the job is lost.

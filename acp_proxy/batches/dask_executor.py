@@ -89,6 +89,10 @@ class DaskExecutor:
     def verdict(self, done: "Future[Any]", job: Job) -> JobVerdict:
         """Returns what a job has come to, whose new run is then on this machine.
 
+        Args:
+            done: the future of the job.
+            job: what it was submitted for.
+
         Raises:
             ClusterFailed: it cannot run any job.
             WorkersLost: it has run this one too often.

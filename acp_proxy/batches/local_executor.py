@@ -54,7 +54,12 @@ class LocalExecutor:
         return self._threads.submit(run, job, self._is_stopped.is_set)
 
     def verdict(self, done: Future[JobVerdict], _: Job) -> JobVerdict:
-        """Returns what a job has come to."""
+        """Returns what a job has come to.
+
+        Args:
+            done: the future of the job.
+            _: the job.
+        """
         return done.result()
 
     def shutdown(self, *, stop: bool) -> None:
@@ -85,10 +90,10 @@ def run(job: Job, is_surplus: Surplus = lambda: False) -> JobVerdict:
     except (OSError, EOFError) as e:
         return lost(job, f"cannot start a process for it: {e}", time.monotonic() - start)
     with pipe:
-        is_told = False
+        is_ending = False
         while not pipe.poll(_LOOK_S):
-            if not is_told and is_surplus():
-                is_told = True
+            if not is_ending and is_surplus():
+                is_ending = True
                 process.terminate()
         found: JobVerdict | None = None
         with suppress(EOFError, OSError):

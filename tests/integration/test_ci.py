@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -14,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from acp_proxy.batches.results import VerdictKind
 from acp_proxy.store.text_import import is_text_form
 from tests.commands import run
-from tests.verdicts import header, verdict, write
 from tests.workflow_steps import ActionRun
 
 if TYPE_CHECKING:
@@ -68,11 +65,9 @@ def program(tmp_path: Path) -> Callable[[str, str], None]:
 
 
 RECORDER = """
-case "$*" in
-  results*--json*) echo '{"verdict":"failed"}' ;;
-  results*) ;;
-  *) printf '%s\\n' "$@" >>"$ARGUMENTS"; exit "$CODE" ;;
-esac"""
+printf '%s\\n' "$@" >>"$ARGUMENTS"
+exit "$CODE"
+"""
 """In place of acp-proxy: writes its arguments down."""
 
 
@@ -115,7 +110,7 @@ def test_the_page_uses_what_there_is() -> None:
     workflows = [block for block in BLOCKS if "jobs" in block]
     steps = [step for one in workflows for job in one["jobs"].values() for step in job["steps"]]
     ours = [step["with"] for step in steps if step.get("uses") == "OWNER/acp-proxy@COMMIT"]
-    assert len(ours) == 5
+    assert len(ours) == 3
     assert all({*given} <= {*ACTION["inputs"]} for given in ours)
     assert all("${{" not in step.get("run", "") for step in steps)
     (hooks,) = [block["repos"][0]["hooks"] for block in BLOCKS if "repos" in block]
@@ -125,7 +120,7 @@ def test_the_page_uses_what_there_is() -> None:
     assert variables <= {*re.findall(r"^\| `(\w+)`", rows, re.M)}
     (template,) = [block for block in BLOCKS if "include" in block]
     assert {*template["verify"]["variables"]} <= variables
-    assert {template["verify"]["extends"], template["report"]["extends"]} == {*GITLAB}
+    assert {template["verify"]["extends"]} == {*GITLAB}
 
 
 # The action
@@ -168,14 +163,14 @@ def test_it_is_installed_once(
     ("inputs", "expected"),
     [
         (
-            {"agent": "./my-agent '--mode=a b' \"c d\" $HOME\n$(touch pwned) ;", "shard": "3/7"},
-            ["verify", "--expect=frames", "--results", "RESULTS", "--shard=3/7",
+            {"agent": "./my-agent '--mode=a b' \"c d\" $HOME\n$(touch pwned) ;", "name": "a/b"},
+            ["verify", "--expect=frames", "--results", "RESULTS", "--junit", "JUNIT",
              "a'b \"$(touch pwned)\" `touch pwned`;touch pwned #", "./-x", "*.db", "--",
              "./my-agent", "--mode=a b", "c d", "$HOME", "$(touch", "pwned)", ";"],
         ),
         (
             {"command": "check", "fail_on": "warning"},
-            ["check", "--fail-on=warning", "--results", "RESULTS",
+            ["check", "--fail-on=warning", "--github", "--junit", "JUNIT",
              "a'b \"$(touch pwned)\" `touch pwned`;touch pwned #", "./-x", "*.db"],
         ),
     ],
@@ -192,12 +187,13 @@ def test_inputs_are_words(
     job = gate(recordings=HOSTILE, version="installed", **inputs)
     outputs = job.run()
     found = arguments.read_text().splitlines()
-    assert found == [outputs["results"] if word == "RESULTS" else word for word in expected]
+    places = {"RESULTS": outputs["results"], "JUNIT": outputs["junit"]}
+    assert found == [places.get(word, word) for word in expected]
     assert outputs["verdict"] == "incomplete"
     assert job.has_failed
     assert [*job.workspace.iterdir()] == []
     (_, upload), *_ = job.used
-    name = "acp-proxy-verify-3-7" if "shard" in inputs else "acp-proxy-check"
+    name = "acp-proxy-a-b" if "name" in inputs else "acp-proxy-check"
     assert (upload["name"], upload["path"]) == (name, str(Path(outputs["results"]).parent))
 
 
@@ -226,7 +222,7 @@ def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
     job = gate(recordings="x", command="rm", version="installed")
     job.run()
     assert job.has_failed
-    assert job.log == "::error::acp-proxy: expected verify, check or merge as command\n"
+    assert job.log == "::error::acp-proxy: expected verify or check as command\n"
     assert job.used == []
 
 
@@ -235,28 +231,7 @@ def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun])
     job = gate(recordings="x", agent="./my-agent 'a b", version="installed")
     assert job.run()["verdict"] == "error"
     assert "::error::acp-proxy: expected the agent's command with closed quotes\n" in job.log
-    assert "::error::acp-proxy: there are no results" in job.log
-    assert job.has_failed
-
-
-def test_shards_become_one_report(gate: Callable[..., ActionRun]) -> None:
-    """Annotations, a summary, counts and all files; what is missing fails."""
-    job = gate(recordings="shards/*/results.jsonl", command="merge", version="installed")
-    for number, kind in ((1, VerdictKind.CLEAN), (3, VerdictKind.DIFFERS)):
-        directory = job.workspace / f"shards/acp-proxy-verify-{number}-3"
-        directory.mkdir(parents=True)
-        one = verdict(f"chats/{number}.db", kind, "end_turn → max_tokens" if number == 3 else None)
-        write(directory / "results.jsonl", header(f"{number}/3", 1, total=3), one)
-    outputs = job.run()
-    assert outputs["verdict"] == "incomplete"
-    counts = json.loads(outputs["counts"])
-    assert counts["counts"] == {"clean": 1, "differs": 1}
-    assert counts["missing"] == [{"shard": "2/3", "recordings": None, "verdicts": 0}]
-    assert "::error::shard 2/3 is not among the files\n" in job.log
-    assert "::error file=chats/3.jsonl,title=verify%3A differs::#13: end_turn" in job.log
-    assert job.summary == Path(outputs["markdown"]).read_text("utf-8")
-    assert job.summary.startswith("<!-- acp-proxy -->\n### ✗ acp-proxy verify: 1 of 2 ")
-    assert all(Path(outputs[name]).exists() for name in ("junit", "results"))
+    assert "::error::acp-proxy: there is no report" in job.log
     assert job.has_failed
 
 
@@ -265,15 +240,14 @@ def test_an_agent_that_differs_fails_the_job(gate: Callable[..., ActionRun]) -> 
     job = gate(recordings=str(ROOT / "recordings/hello.db"), agent="true", version="installed")
     outputs = job.run()
     assert outputs["verdict"] == "failed"
-    assert json.loads(outputs["counts"])["counts"] == {"differs": 1}
     assert job.has_failed
     directory = Path(outputs["results"]).parent
     (recording,) = (directory / "recordings").iterdir()
     assert is_text_form(recording)
-    files = ["recordings", "report.md", "junit.xml", "results.jsonl"]
+    files = ["recordings", "report.txt", "junit.xml", "results.jsonl"]
     assert {path.name for path in directory.iterdir()} == {*files}
     assert "the agent left before it had answered initialize" in job.summary
-    assert "::error file=" in job.log
+    assert job.summary == f"```\n{(directory / 'report.txt').read_text()}```\n"
 
 
 def test_recordings_with_secrets_are_not_stored(
@@ -317,13 +291,14 @@ def gitlab(job: str, tmp_path: Path, **variables: str) -> subprocess.CompletedPr
         (
             {"GATE_AGENT": "./my-agent '--mode=a b' $(touch pwned)", "CI_NODE_TOTAL": "7",
              "CI_NODE_INDEX": "3"},
-            ["verify", "--expect=frames", "--results", "acp-proxy/3/results.jsonl", "--shard=3/7",
+            ["verify", "--expect=frames", "--results", "acp-proxy/3/results.jsonl",
+             "--junit", "acp-proxy/3/junit.xml",
              "a'b \"$(touch pwned)\" `touch pwned`;touch pwned #", "./-x", "*.db", "--",
              "./my-agent", "--mode=a b", "$(touch", "pwned)"],
         ),
         (
             {"GATE_COMMAND": "check", "CI_NODE_TOTAL": "1", "GATE_FAIL_ON": "never"},
-            ["check", "--fail-on=never", "--results", "acp-proxy/1/results.jsonl",
+            ["check", "--fail-on=never", "--junit", "acp-proxy/1/junit.xml",
              "a'b \"$(touch pwned)\" `touch pwned`;touch pwned #", "./-x", "*.db"],
         ),
     ],
@@ -335,7 +310,7 @@ def test_variables_are_words(
     variables: dict[str, str],
     expected: list[str],
 ) -> None:
-    """On GitLab as well, where each of several jobs takes its part."""
+    """On GitLab as well, where each of several jobs has a directory of its own."""
     gate()
     arguments = recorded(program, tmp_path, 1)
     done = gitlab(".acp-proxy", tmp_path, GATE_RECORDINGS=HOSTILE, **variables)
@@ -344,30 +319,15 @@ def test_variables_are_words(
     assert [path.name for path in (tmp_path / "workspace").iterdir()] == ["acp-proxy"]
 
 
-def test_gitlab_merges_what_there_is(gate: Callable[..., ActionRun], tmp_path: Path) -> None:
-    """Into reports at the places that the job keeps."""
-    gate()
-    reports = tmp_path / "workspace/acp-proxy"
-    for number in (1, 2):
-        (reports / str(number)).mkdir(parents=True)
-        one = verdict(f"{number}.db", VerdictKind.DIFFERS)
-        write(reports / f"{number}/results.jsonl", header(f"{number}/2", 1), one)
-    done = gitlab(".acp-proxy-merge", tmp_path)
-    assert done.returncode == 1, done.stderr
-    assert {path.name for path in reports.iterdir()} == {"1", "2", "junit.xml", "report.md",
-                                                         "results.jsonl"}  # fmt: skip
-
-
 def test_a_failed_job_keeps_its_reports() -> None:
     """Whatever happened to it; GitLab reads its JUnit report."""
     for job in GITLAB.values():
         assert job["artifacts"]["when"] == "always"
         assert job["artifacts"]["paths"] == ["$GATE_REPORTS/"]
         assert job["artifacts"]["reports"]["junit"].endswith("/junit.xml")
-    assert GITLAB[".acp-proxy-merge"]["when"] == "always"
 
 
-# Hooks, and the comment
+# Hooks
 
 
 def test_hooks_look_at_recordings() -> None:
@@ -380,45 +340,3 @@ def test_hooks_look_at_recordings() -> None:
         assert (program_, hook["language"]) == ("acp-proxy", "python")
         code = 1 if hook["id"] == "acp-proxy-check" else 0
         assert run(*words, ROOT / "recordings/crash.db").exit_code == code
-
-
-@pytest.mark.parametrize("ours", ["", "77\n78"])
-def test_the_comment_is_written_or_updated(
-    gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path, ours: str
-) -> None:
-    """On the open pull request of that commit, as the page shows it."""
-    job = gate()
-    workflows = [block for block in BLOCKS if "jobs" in block]
-    (workflow,) = [one for one in workflows if "comment" in one["jobs"]]
-    assert workflow["permissions"] == {}
-    *_, step = workflow["jobs"]["comment"]["steps"]
-    program(
-        "gh",
-        f"""echo "$*" >>{tmp_path}/calls
-case "$*" in
-  *pulls*) printf '11 abc\\n12 {"f" * 40}\\n' ;;
-  *--paginate*) printf '%s\\n' '{ours}' ;;
-esac""",
-    )
-    environment = {
-        "PATH": f"{tmp_path / 'programs'}{os.pathsep}{os.environ['PATH']}",
-        "GITHUB_REPOSITORY": "o/r",
-        "HEAD": "fork:a&b",
-        "REPORT": "report.md",
-    }
-    for sha in ("f" * 40, "0" * 40):
-        subprocess.run(
-            ["bash", "-eo", "pipefail", "-c", step["run"]],
-            env=environment | {"HEAD_SHA": sha},
-            cwd=job.workspace,
-            check=True,
-            timeout=60,
-        )
-    search, comments, written, again = [
-        line for line in (tmp_path / "calls").read_text().splitlines() if "api" in line
-    ]
-    assert search.startswith("api --method GET repos/o/r/pulls -f state=open -f head=fork:a&b ")
-    assert comments.startswith("api --paginate repos/o/r/issues/12/comments ")
-    place = "PATCH repos/o/r/issues/comments/77" if ours else "POST repos/o/r/issues/12/comments"
-    assert written == f"api --method {place} -F body=@report.md"
-    assert again == search

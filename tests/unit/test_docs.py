@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
-from acp_proxy.batches.merged import MissingPart, ResultsSummary
 from attrs import fields
 from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils
@@ -137,7 +136,7 @@ def variables() -> dict[str, str]:
     """Returns the variable of every option, with how the option is written."""
     found = {option.variable: option.flag for option in RECORD}
     for name, command in COMMANDS.items():
-        if re.match("acp-proxy (inspect |replay|verify|faults |results )", name):
+        if re.match("acp-proxy (inspect |replay|verify|faults )", name):
             words = name.removeprefix("acp-proxy ").split()
             for option in options(command):
                 if not option.allow_from_autoenv:
@@ -407,8 +406,6 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (CheckReport, "inspect check"),
         (CheckedRecording, "Checked recording"),
         (RuleCount, "Count"),
-        (ResultsSummary, "results merge"),
-        (MissingPart, "Missing part"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )

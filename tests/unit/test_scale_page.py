@@ -1,4 +1,4 @@
-"""The commands on docs/scale.md are ours, and what a pod runs tells verdicts from failures."""
+"""The commands on docs/scale.md are ours, and what is run again tells verdicts from failures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -17,60 +16,41 @@ from acp_proxy.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/scale.md").read_text(encoding="utf-8")
-WORKFLOW, JOB = (
+(WORKFLOW,) = (
     yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```", PAGE, re.M | re.S)
 )
-SHELL = "".join(re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S))
+SHELL = re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
+(AGAIN,) = (text for text in SHELL if "JOB_COMPLETION_INDEX" in text)
 STUB = '#!/bin/sh\nprintf "%s\\n" "$@"\nexit "$CODE"\n'
-
-
-def pod(directory: Path, code: int) -> subprocess.CompletedProcess[str]:
-    """Runs what the third pod does, with a program in place of ours that ends with a code."""
-    stub = directory / "acp-proxy"
-    stub.write_text(STUB)
-    stub.chmod(0o755)
-    container = JOB["spec"]["template"]["spec"]["containers"][0]
-    environment = {
-        "PATH": f"{directory}:{os.environ['PATH']}",
-        "JOB_COMPLETION_INDEX": "2",  # which Kubernetes counts from 0
-        "CODE": str(code),
-    }
-    return subprocess.run(
-        [*container["command"], *container["args"]],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize(
     ("code", "ended"), [(0, 0), (1, 0), (2, 0), (3, 0), (137, 137), (143, 143)]
 )
-def test_a_pod_fails_only_without_a_verdict(tmp_path: Path, code: int, ended: int) -> None:
-    """Each has its shard, and its own results file, with which another one goes on."""
-    done = pod(tmp_path, code)
+def test_a_job_fails_only_without_a_verdict(tmp_path: Path, code: int, ended: int) -> None:
+    """It has recordings and a results file of its own, with which another one goes on."""
+    stub = tmp_path / "acp-proxy"
+    stub.write_text(STUB)
+    stub.chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "JOB_COMPLETION_INDEX": "2",
+        "CODE": str(code),
+    }
+    done = subprocess.run(
+        ["sh", "-c", AGAIN], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == ended, done.stderr
     words = done.stdout.splitlines()
-    assert words[words.index("--shard") + 1] == f"3/{JOB['spec']['completions']}"
-    assert words[words.index("--results") + 1] == "/results/2.jsonl"
-
-
-def test_what_a_job_needs_is_there() -> None:
-    """An index for each pod, and the volumes that it mounts; the Job's retries are allowed."""
-    spec, template = JOB["spec"], JOB["spec"]["template"]["spec"]
-    assert (spec["completionMode"], template["restartPolicy"]) == ("Indexed", "Never")
-    mounted = {one["name"] for one in template["containers"][0]["volumeMounts"]}
-    assert mounted == {one["name"] for one in template["volumes"]}
+    assert words[:4] == ["verify", "/recordings/2", "--results", "/results/2.jsonl"]
 
 
 def commands() -> list[str]:
-    """Whatever the page runs of ours, a line each."""
+    """Returns whatever the page runs of ours, a line each."""
     steps = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
     runs = [step["run"] for step in steps if "run" in step]
-    args: list[Any] = JOB["spec"]["template"]["spec"]["containers"][0]["args"]
-    text = "\n".join([SHELL, *runs, *args]).replace("\\\n", " ")
-    text = re.sub(r"\$\{\{.*?\}\}|\$\(\(.*?\)\)", "3", text)
+    text = "\n".join([*SHELL, *runs]).replace("\\\n", " ")
+    text = re.sub(r"\$\{\{.*?\}\}|\$\(.*?\)", "3", text)
     return [line for line in text.splitlines() if line.strip().startswith("acp-proxy ")]
 
 
@@ -89,10 +69,19 @@ def test_a_command_of_the_page_is_ours(line: str) -> None:
     assert {word for word in ours if word.startswith("--")} <= flags
 
 
-def test_shards_are_counted_from_one_to_their_number() -> None:
-    """The matrix has each of them once."""
+def test_the_parts_of_a_matrix_are_all_recordings(tmp_path: Path) -> None:
+    """Each recording is in one part, and the last part is their number."""
     job = WORKFLOW["jobs"]["verify"]
-    shards = job["strategy"]["matrix"]["shard"]
-    (run,) = (step["run"] for step in job["steps"] if "--shard" in step.get("run", ""))
-    assert shards == [*range(1, len(shards) + 1)]
-    assert f"}}}}/{len(shards)} " in run
+    parts = job["strategy"]["matrix"]["part"]
+    (run,) = (step["run"] for step in job["steps"] if "split" in step.get("run", ""))
+    (tmp_path / "tests/recordings").mkdir(parents=True)
+    names = [f"tests/recordings/{number}.jsonl" for number in range(21)]
+    for name in names:
+        (tmp_path / name).touch()
+    found = []
+    for part in parts:
+        subprocess.run(
+            ["sh", "-c", re.sub(r"\$\{\{.*?\}\}", str(part), run)], cwd=tmp_path, check=True
+        )
+        found += (tmp_path / "part.txt").read_text().split()
+    assert sorted(found) == sorted(names)

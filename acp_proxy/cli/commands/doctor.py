@@ -20,7 +20,7 @@ from acp_proxy.doctor.values import CheckStatus
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.wording import did_you_mean
 
-_COMMANDS = frozenset({*INSPECT, "replay", "verify", "faults", "results"})
+_COMMANDS = frozenset({*INSPECT, "replay", "verify", "faults"})
 
 _EXAMPLES = """\b
 Examples:
