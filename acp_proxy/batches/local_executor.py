@@ -8,6 +8,7 @@ however it does, the worker ends as by a signal, and its agent with it.
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ from acp_proxy.system import signal_name
 
 _WORKER = "acp_proxy.batch_worker"
 """What the server imports, by name, since it stands above this room."""
+_PRELOADED = [_WORKER, "dask.__main__"] if "dask" in sys.modules else [_WORKER]
+"""Each process imports what the main module does, which on a worker of Dask is not ours."""
 _AHEAD = 2
 """Jobs for each process: one that runs, and one that it finds when that is done."""
 _LOOK_S = 0.2
@@ -115,7 +118,7 @@ def _started(job: Job) -> tuple[BaseProcess, "connection.Connection[Any, Any]"]:
     with _LOCK, theirs:
         if _HAS_SERVER:
             with _without_current_directory():
-                context.set_forkserver_preload([_WORKER])
+                context.set_forkserver_preload(_PRELOADED)
                 forkserver.ensure_running()
         process = context.Process(target=_work, args=(theirs, job, {**os.environ}), daemon=True)
         process.start()

@@ -185,7 +185,7 @@ def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
         found = []
         for part in (words[:3], words[3:]):
             fleet.results.unlink(missing_ok=True)
-            where = ["--executor", f"dask={cluster.address}", "--results", fleet.results]
+            where = ["--executor", f"dask={cluster.address}", "--results", str(fleet.results)]
             check = ["inspect", "check", *part, *where, "--fail-on", "info"]
             assert fleet.start(*check).wait(DEADLINE_S) == 1, fleet.stderr
             before = fleet.results.read_bytes()
