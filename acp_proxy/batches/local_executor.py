@@ -11,9 +11,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import import_module
 from multiprocessing import connection, forkserver
 from multiprocessing.process import BaseProcess
@@ -117,26 +117,22 @@ def _started(job: Job) -> tuple[BaseProcess, "connection.Connection[Any, Any]"]:
     ours, theirs = context.Pipe()
     with _LOCK, theirs:
         if _HAS_SERVER:
-            with _without_current_directory():
-                context.set_forkserver_preload(_PRELOADED)
-                forkserver.ensure_running()
+            context.set_forkserver_preload(_PRELOADED)
+            _start_server()
         process = context.Process(target=_work, args=(theirs, job, {**os.environ}), daemon=True)
         process.start()
     return process, ours
 
 
-@contextmanager
-def _without_current_directory() -> Iterator[None]:
-    """Keeps the server from importing modules of the directory in which it is started."""
-    name = "PYTHONSAFEPATH"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
+def _start_server() -> None:
+    """Starts the server, unless it runs; it imports no module of the current directory."""
+    before = {**os.environ}
+    os.environ["PYTHONSAFEPATH"] = "1"
     try:
-        yield
+        forkserver.ensure_running()
     finally:
-        del os.environ[name]
-        if before is not None:
-            os.environ[name] = before
+        del os.environ["PYTHONSAFEPATH"]
+        os.environ.update(before)
 
 
 def _work(pipe: "connection.Connection[Any, Any]", job: Job, environment: dict[str, str]) -> None:

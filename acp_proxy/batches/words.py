@@ -9,11 +9,6 @@ _MAGIC = frozenset("*?[")
 
 def names_several(word: str) -> bool:
     """Whether a word is a directory, a pattern or a shared path: any number of recordings."""
-    if word == "-":
-        return False
-    return word.startswith(SHARED) or os.path.isdir(word) or is_pattern(word)  # noqa: PTH112
-
-
-def is_pattern(word: str) -> bool:
-    """Whether a word has a wildcard, and is not the name of a file as it is."""
-    return not _MAGIC.isdisjoint(word) and not os.path.lexists(word)
+    if word == "-" or not os.path.lexists(word):
+        return word.startswith(SHARED) or not _MAGIC.isdisjoint(word)
+    return os.path.isdir(word)  # noqa: PTH112
