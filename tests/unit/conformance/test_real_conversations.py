@@ -78,6 +78,29 @@ EXPECTED: dict[str, set[tuple[str, str]]] = {
     "wrong-params.db": {("rpc.schema-params", "client"), ("meta.root-field", "client")},
 }  # fmt: skip
 """The errors and warnings of each conversation that has some."""
+_Blamed = list[tuple[str, "str | None"]]
+DIED: _Blamed = [("agent.ended", None)]
+REFUSED: _Blamed = [("answer.error", "agent")]
+WENT_WRONG: dict[str, _Blamed] = {
+    "claude-code-acp-0.16.2/killed.jsonl": DIED,
+    "claude-code-acp-0.16.2/llmerror.jsonl": REFUSED,
+    "gemini-0.61.0/killed.jsonl": DIED,
+    "gemini-0.61.0/llmerror.jsonl": [("answer.error", None)],
+    "gemini-0.61.0/reload.2.jsonl": [
+        *REFUSED, ("answer.error", None), ("answer.error", "client"),
+    ],
+    "claude-agent-acp-0.101.0.jsonl": REFUSED,
+    "codex-acp-rust-0.16.0.jsonl": REFUSED,
+    "fast-agent-0.10.48.jsonl": REFUSED,
+    "hermes-agent-0.19.0.jsonl": REFUSED,
+    "mistral-vibe-3.0.2.jsonl": REFUSED,
+    "opencode-1.18.33.jsonl": REFUSED,
+    "crash.db": [("agent.ended", "agent")],
+    "hang.db": [("wait.unanswered", None)],
+    "lost-permission.db": [("wait.unanswered", "client")],
+    "wrong-params.db": [("answer.error", "client"), ("answer.error", "client")],
+}  # fmt: skip
+"""What went wrong with each conversation, and who is to blame; with the others nothing did."""
 
 
 CAPTURES = captures.all_captures()
@@ -102,8 +125,10 @@ def _opened(path: Path, directory: Path) -> Iterator[RecordingReader]:
 def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) -> None:
     """Exactly what can be defended is found, and nobody else is charged with an error."""
     with _opened(path, tmp_path) as reader:
-        found = check(reader).findings
-        _agree(found, summarize(reader).error_codes)
+        found, summary = check(reader).findings, summarize(reader)
+    _agree(found, summary.error_codes)
+    went_wrong = [(one.rule, one.by) for one in summary.findings]
+    assert went_wrong == WENT_WRONG.get(_name(path), [])
     told = {(one.rule, one.by) for one in found if one.severity is not Severity.INFO}
     assert told == EXPECTED.get(_name(path), set())
 
@@ -117,7 +142,7 @@ def test_errors_are_charged_as_rules_are(path: Path) -> None:
 
 def test_the_table_is_about_conversations_that_exist() -> None:
     """No entry is left of a conversation that is gone."""
-    assert {*EXPECTED} <= {_name(path) for path in CONVERSATIONS}
+    assert {*EXPECTED, *WENT_WRONG} <= {_name(path) for path in CONVERSATIONS}
 
 
 def _agree(found: list[Finding], errors: list[ErrorTally]) -> None:
