@@ -48,8 +48,9 @@ def laid_out(recorder: LogWriter, turn: int = 1, most: int | None = None) -> Tur
     """Ends a recording and lays one of its turns out."""
     recorder.abandon()
     with RecordingReader(recorder.path) as reader:
-        (wanted,) = [found for found in gather(reader).turns if found.id == turn]
-        return waterfall(reader, *with_texts(reader, [wanted]), most)
+        wanted = [found for found in gather(reader).turns if found.id == turn]
+        (told,) = with_texts(reader, wanted)
+        return waterfall(reader, told, most)
 
 
 def shown(fall: TurnWaterfall) -> list[str]:
