@@ -118,7 +118,8 @@ class RowBatch:
             many(replace.format(table, _marks(len(columns))), rows)
         for fired in self.fired:
             _write_fired(connection, schema, *fired)
-        many(f"UPDATE {schema}.faults_fired SET late_ns = ? WHERE seq = ?", self.late)
+        if self.late:  # a database of an older version has no such column
+            many(f"UPDATE {schema}.faults_fired SET late_ns = ? WHERE seq = ?", self.late)
         if self.recording is not None:
             write_recording(connection, schema, self.recording)
         if self.state is not None:
@@ -182,7 +183,7 @@ def _write_fired(
         delivered = _line(connection, schema, seq, whole=True)
     row = {"seq": seq, "rule": rule, "action": action, "received": received}
     row |= {"delivered": delivered, "late_ns": late_ns}
-    if late_ns is None:  # a database of an older version that may not be written has no such column
+    if late_ns is None:  # likewise
         del row["late_ns"]
     connection.execute(
         f"INSERT INTO {schema}.faults_fired ({', '.join(row)}) VALUES ({_marks(len(row))})",

@@ -129,6 +129,26 @@ def test_an_older_recording_does_not_say_how_late_frames_were(
     assert {*delays} == {None}
 
 
+@pytest.mark.parametrize("unredacted", [False, True])
+def test_an_older_recording_that_is_still_made_can_be_read(
+    tmp_path: Path, unredacted: bool
+) -> None:
+    """Its database has no column for what its recorder does not log."""
+    fired = {"rule": "r", "action": "x", "delivered": "full", "same": 1}
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(notification("a"))
+        recorder.event(FAULT, TO_CLIENT, **fired)
+        recorder.index()
+        with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
+            connection.execute("ALTER TABLE faults_fired DROP COLUMN late_ns")
+            connection.execute("PRAGMA user_version = 3")
+        recorder.to_client(notification("b"))
+        recorder.event(FAULT, TO_CLIENT, **fired)
+        with RecordingReader(recorder.path, unredacted=unredacted) as reader:
+            found = [row["fired"] for row in reader.frames()]
+    assert [[one["late_ns"] for one in each] for each in found] == [[None], [None]]
+
+
 def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
     """A request of the agent goes to a person, the files or the terminals of the client."""
     with LogWriter(tmp_path / "x.db") as recorder:

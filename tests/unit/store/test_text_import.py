@@ -136,6 +136,7 @@ def test_a_header_may_name_the_dialect() -> None:
         (b'{"event":"x","data":[]}', "expected data to be a JSON object, got []"),
         (b'{"fired":{},"after_ms":1}', "expected no after_ms in the line of a fault that fired"),
         (b'{"fired":{"received":"","received_base64":""}}', "expected one of received and"),
+        (b'{"fired":{"late_ms":"99999999999999999"}}', "late_ms is out of range"),
         (b'{"stream":"stderr"', "expected a frame or event"),
         (b"hello", "expected a frame or event, got hello: JSON is malformed"),
         (b"\xff\xfe", "expected a frame or event"),
