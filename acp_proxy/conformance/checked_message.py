@@ -5,8 +5,8 @@ from typing import Any
 
 from attrs import define, field
 
-from acp_proxy.conformance.schema_check import DialectSchema, SchemaComparison
-from acp_proxy.conformance.schema_problems import ABSENT
+from acp_proxy.conformance.schema_check import DialectSchema
+from acp_proxy.conformance.schema_problems import ABSENT, SchemaComparison
 from acp_proxy.protocol.connection_state import Exchange, Transition
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.conformance.schema_check import MOST, DialectSchema
-from acp_proxy.conformance.schema_problems import ABSENT, Mismatch, SchemaProblem
+from acp_proxy.conformance.schema_check import DialectSchema
+from acp_proxy.conformance.schema_problems import ABSENT, MOST, Mismatch, SchemaProblem
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.peers import Direction
 from tests import documents
