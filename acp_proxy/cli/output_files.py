@@ -176,7 +176,7 @@ def _new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
         path = path.parent.resolve() / path.name
     except OSError as e:  # the working directory has been removed
         raise _cannot_write(path, reason(e)) from None
-    _check_new(path, force=force)
+    check_new(path, force=force)
     made = None
     try:
         fd, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
@@ -197,7 +197,16 @@ def _new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
             made.unlink(missing_ok=True)
 
 
-def _check_new(path: Path, *, force: bool) -> None:
+def check_new(path: Path, *, force: bool) -> None:
+    """Checks that a file can be made, or may be replaced.
+
+    Args:
+        path: the file.
+        force: whether to replace a plain file that is there.
+
+    Raises:
+        Refusal: it may not.
+    """
     if path.is_symlink():
         raise _symbolic_link(path)
     if os.path.lexists(path) and not path.is_file():

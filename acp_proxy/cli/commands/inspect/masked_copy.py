@@ -11,6 +11,7 @@ from attrs import frozen
 
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import collected
+from acp_proxy.cli.output_files import check_new
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.redaction import is_unredacted, masked_summary
 from acp_proxy.cli.render.output import progress, say
@@ -121,7 +122,8 @@ def check_database(output: Path, *, force: bool) -> None:
     Raises:
         Refusal: there is such a file, or one that SQLite would find beside it.
     """
-    for suffix in SUFFIXES if force else ("", *SUFFIXES):
+    check_new(output, force=force)
+    for suffix in SUFFIXES:
         if os.path.lexists(f"{output}{suffix}"):
             raise Refusal(f"{output}{suffix} exists; expected the path of a new file")
 
@@ -144,9 +146,10 @@ def write_database(reader: RecordingReader, chosen: Filter, output: Path, *, for
     try:
         made = import_text_form(lines, reader.path, output.parent, stem=output.stem)
         if made.name != output.name:
-            if not force:  # somebody has made such a file meanwhile
-                made.unlink()
-                raise Refusal(f"{output} exists; expected the path of a new file")
-            made.replace(output)
+            try:
+                check_new(output, force=force)  # somebody may have made it meanwhile
+                made.replace(output)
+            finally:
+                made.unlink(missing_ok=True)
     except OSError as e:
         raise Refusal(f"cannot write {output}: {reason(e)}") from None

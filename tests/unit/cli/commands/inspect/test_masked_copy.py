@@ -91,7 +91,11 @@ def test_nothing_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "y.db"
     before = path.read_bytes()
     export = ("inspect", "export", path, "-o")
-    assert complaint(*export, path) == f"{path} exists; expected the path of a new file"
+    exists = f"{path} exists; expected the path of a new file, or --force to replace it"
+    assert complaint(*export, path) == exists
+    (tmp_path / "d.db").mkdir()
+    assert "not a plain file" in complaint(*export, tmp_path / "d.db", "--force")
+    (tmp_path / "d.db").rmdir()
     (tmp_path / "y.db-wal").touch()
     for more in ([], ["--force"]):
         assert "y.db-wal exists" in complaint(*export, copy, *more)
