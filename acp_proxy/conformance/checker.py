@@ -7,7 +7,6 @@ from acp_proxy.conformance.catalogue import rules as catalogue
 from acp_proxy.conformance.checked_message import AGENT, CLIENT, CheckedMessage, checked
 from acp_proxy.conformance.conversation import Conversation
 from acp_proxy.conformance.conversation_changes import follow
-from acp_proxy.conformance.other_protocols import note_of
 from acp_proxy.conformance.registry import ANY, Registered, RulePlan, RulePlans
 from acp_proxy.conformance.rules import load
 from acp_proxy.conformance.session_record import EndedTurn
@@ -22,6 +21,7 @@ from acp_proxy.conformance.values import (
     Severity,
     UncheckedRules,
 )
+from acp_proxy.conformance.wording import note_of
 from acp_proxy.inspection.findings import Finding
 from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import WaitTracker

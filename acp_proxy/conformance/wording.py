@@ -1,6 +1,7 @@
-"""Words for values of messages in findings."""
+"""Words for values of messages in findings, and the names of dialects and of other protocols."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
@@ -53,3 +54,26 @@ def shown(value: Any, most: int = _LONGEST) -> str:
         return f'"{value[:_LONGEST]}…"' if len(value) > _LONGEST else f'"{value}"'
     text = str(value)
     return f"{text[:_LONGEST]}…" if len(text) > _LONGEST else text
+
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_MCP, _LSP = "MCP, the Model Context Protocol", "LSP, the Language Server Protocol"
+
+
+def note_of(params: Mapping[str, Any]) -> str | None:
+    """Returns a sentence for people who check a recording of another protocol; None for ACP.
+
+    Other protocols have an ``initialize``, too.
+
+    Args:
+        params: of ``initialize``.
+    """
+    version = params.get("protocolVersion")
+    has_root = not params.keys().isdisjoint(("rootUri", "rootPath", "workspaceFolders"))
+    if isinstance(version, str) and _DATE.fullmatch(version):
+        is_mcp = isinstance(params.get("capabilities"), dict) and "clientInfo" in params
+        name = _MCP if is_mcp else None
+    else:
+        is_lsp = "protocolVersion" not in params and "processId" in params and has_root
+        name = _LSP if is_lsp else None
+    return name and f"this is not ACP: initialize looks like that of {name}"

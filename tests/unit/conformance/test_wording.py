@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.conformance.other_protocols import note_of, other_protocol
+from acp_proxy.conformance.wording import note_of
 from tests.judged import HANDSHAKES, check_lines
 
 MCP = {
@@ -30,7 +30,7 @@ LSP: dict[str, Any] = {"processId": None, "rootUri": "file:///proj", "capabiliti
 )
 def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> None:
     """By what only its initialize has."""
-    assert other_protocol(params) == name
+    assert note_of(params) == f"this is not ACP: initialize looks like that of {name}"
 
 
 @pytest.mark.parametrize(
@@ -44,18 +44,17 @@ def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> No
 )
 def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
     """Not even if it has a wrong version."""
-    assert other_protocol(params) is None
+    assert note_of(params) is None
 
 
 @given(st.dictionaries(st.sampled_from([*MCP, *LSP]), st.none() | st.integers() | st.text()))
 def test_any_values_are_read(params: dict[str, Any]) -> None:
     """Nothing raises."""
-    other_protocol(params)
+    note_of(params)
 
 
 def test_a_check_says_so() -> None:
     """In its notes, before all else."""
     found = check_lines([f"-> #0 initialize {json.dumps(MCP)}"])
     assert found.notes[0] == note_of(MCP)
-    assert str(note_of(MCP)).startswith("this is not ACP: initialize looks like that of MCP")
     assert check_lines(['-> #0 initialize {"protocolVersion": 1}']).notes == []
