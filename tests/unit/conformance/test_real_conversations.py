@@ -81,17 +81,19 @@ EXPECTED: dict[str, set[tuple[str, str]]] = {
 _Blamed = list[tuple[str, "str | None"]]
 DIED: _Blamed = [("agent.ended", None)]
 REFUSED: _Blamed = [("answer.error", "agent")]
+PROVIDER: _Blamed = [("answer.error", "environment")]
+"""The service of the model refused."""
 WENT_WRONG: dict[str, _Blamed] = {
     "claude-code-acp-0.16.2/killed.jsonl": DIED,
-    "claude-code-acp-0.16.2/llmerror.jsonl": REFUSED,
+    "claude-code-acp-0.16.2/llmerror.jsonl": PROVIDER,
     "gemini-0.61.0/killed.jsonl": DIED,
-    "gemini-0.61.0/llmerror.jsonl": [("answer.error", None)],
+    "gemini-0.61.0/llmerror.jsonl": PROVIDER,
     "gemini-0.61.0/reload.2.jsonl": [
         *REFUSED, ("answer.error", None), ("answer.error", "client"),
     ],
     "claude-agent-acp-0.101.0.jsonl": REFUSED,
-    "codex-acp-rust-0.16.0.jsonl": REFUSED,
-    "fast-agent-0.10.48.jsonl": REFUSED,
+    "codex-acp-rust-0.16.0.jsonl": PROVIDER,
+    "fast-agent-0.10.48.jsonl": PROVIDER,
     "hermes-agent-0.19.0.jsonl": REFUSED,
     "mistral-vibe-3.0.2.jsonl": REFUSED,
     "opencode-1.18.33.jsonl": REFUSED,
