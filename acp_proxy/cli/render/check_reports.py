@@ -16,7 +16,7 @@ from acp_proxy.forms import converter
 from acp_proxy.inspection.findings import Finding, in_order
 from acp_proxy.safe_text import visible
 
-LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 """What annotations call the severities."""
 _MOST_LINES = 100
 """Findings of a case that are listed."""
@@ -37,7 +37,10 @@ def junit(report: CheckReport, chosen: frozenset[str]) -> str:
 
 
 def annotations(report: CheckReport) -> Iterator[str]:
-    """Yields commands of GitHub's workflows that show findings beside their lines."""
+    """Yields commands of GitHub's workflows that show findings beside their lines.
+
+    No text of a finding can become another command.
+    """
     shown = 0
     for one in report.recordings:
         file = place_of(one)
@@ -47,7 +50,11 @@ def annotations(report: CheckReport) -> Iterator[str]:
             if shown == _MOST_ANNOTATIONS:
                 return
             shown += 1
-            yield finding_annotation(finding, file)
+            values = {"file": file, "title": f"{finding.rule} {finding.whose}"}
+            if finding.line is not None:
+                values["line"] = str(finding.line)
+            members = ",".join(f"{name}={_value(value)}" for name, value in values.items())
+            yield f"::{_LEVELS[finding.severity]} {members}::{_message(_sentence(finding))}"
 
 
 def checked_verdict(verdict: JobVerdict, report: CheckReport) -> JobVerdict:
@@ -77,31 +84,6 @@ def with_findings(
     found = in_order(f for f in checked.findings if not f.known and f.severity in severe)
     listed = tuple(converter.unstructure(one) for one in found[:MOST_FINDINGS])
     return evolve(verdict, broken=sum(severe.values()), findings=listed)
-
-
-def finding_annotation(finding: Finding, file: str) -> str:
-    """Returns the annotation of a finding.
-
-    Args:
-        finding: what was found.
-        file: the path of the text form.
-    """
-    return annotation(
-        LEVELS[finding.severity],
-        sentence(finding),
-        file=file,
-        title=f"{finding.rule} {finding.whose}",
-        line=None if finding.line is None else str(finding.line),
-    )
-
-
-def sentence(finding: Finding) -> str:
-    """Returns a finding in a line: the frame, what happened, and what the rule asks."""
-    method = f" {finding.method}" if finding.method else ""
-    see = f" (see {', '.join(f'#{seq}' for seq in finding.related)})" if finding.related else ""
-    rule = rules().get(finding.rule)  # another version may know more of them
-    asks = f" {rule.text.rstrip('.')}." if rule else ""
-    return f"#{finding.seq}{method}: {finding.text}{see}.{asks}"
 
 
 def place_of(one: CheckedRecording) -> str:
@@ -139,32 +121,26 @@ def _cases(report: CheckReport, one: CheckedRecording, chosen: frozenset[str]) -
         failure = None
         if failing:
             first = failing[0]
-            failure = Failure(first.severity.value, f"{first.whose}: {sentence(first)}", lines)
+            failure = Failure(first.severity.value, f"{first.whose}: {_sentence(first)}", lines)
         output = lines if lines and failure is None else None
         yield Case(f"check.{one.recording.name}", rule, failure, output=output)
 
 
 def _line(finding: Finding) -> str:
     known = " (known)" if finding.known else ""
-    return f"{finding.severity.value}{known}: {finding.whose}: {sentence(finding)}"
+    return f"{finding.severity.value}{known}: {finding.whose}: {_sentence(finding)}"
 
 
-def annotation(level: str, text: str, **values: str | None) -> str:
-    """Returns a line that no text can make another command of.
-
-    Args:
-        level: ``error``, ``warning`` or ``notice``.
-        text: the message.
-        **values: of the command, such as ``file``, ``line`` and ``title``; None for none.
-    """
-    given = {name: value for name, value in values.items() if value is not None}
-    members = ",".join(f"{name}={_value(value)}" for name, value in given.items())
-    return f"::{level} {members}::{_message(text)}" if members else f"::{level}::{_message(text)}"
+def _sentence(finding: Finding) -> str:
+    """Returns a finding in a line: the frame, what happened, and what the rule asks."""
+    method = f" {finding.method}" if finding.method else ""
+    see = f" (see {', '.join(f'#{seq}' for seq in finding.related)})" if finding.related else ""
+    asks = rules()[finding.rule].text.rstrip(".")
+    return f"#{finding.seq}{method}: {finding.text}{see}. {asks}."
 
 
 def _message(text: str) -> str:
-    text = visible(text)
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _value(text: str) -> str:
