@@ -204,7 +204,7 @@ def _refusal(error: click.UsageError) -> Refusal:
     text = error.format_message().rstrip(".")
     if isinstance(error, click.BadParameter) and error.ctx and error.param is not None:
         value = error.message.partition("'")[2].partition("'")[0]
-        if removed := instead(error.ctx.info_name or "", f"{error.param.opts[0]}={value}"):
+        if removed := instead(_short_name(error.ctx), error.param.opts[0], value):
             return Refusal(removed)
     if isinstance(error, click.NoSuchOption):
         if removed := instead(_short_name(error.ctx), error.option_name):
