@@ -1,4 +1,4 @@
-"""Plays a client's engine to an agent, which a recorder of ours starts.
+"""Plays a client's engine to an agent, which a recorder of ours starts if the run is recorded.
 
 `verify` starts the same recorder as ``acp-proxy record``. So the new run is recorded as any other,
 the agent's stderr passes through, and the recorder ends whatever the agent leaves behind. If we are
@@ -28,6 +28,7 @@ from acp_proxy.capture.new_recording import MADE_BY, SECRETS
 from acp_proxy.capture.options import RECORD
 from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.commands import Finish, Send, WakeAt
+from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import NS_PER_S
 from acp_proxy.events import EndOfInput, Event, LineReceived, PartReceived, Wakeup, WriteStalled
@@ -46,6 +47,8 @@ _LONGEST_LINE = 256 << 20
 _PATIENCE_S = 3
 """Seconds of silence before it is shown what is waited for."""
 
+ClientEngine = Verification | ScriptedClient
+"""An engine that plays a client."""
 Show = Callable[[str], None]
 """Replaces the line that shows what is waited for; an empty text removes it."""
 
@@ -112,6 +115,30 @@ def verify(
     return run_alone(run)
 
 
+def play(engine: ClientEngine, command: Sequence[str]) -> int:
+    """Plays an engine against an agent, records nothing, and returns the agent's exit code.
+
+    Args:
+        engine: the engine.
+        command: the command of the agent.
+    """
+    return trio.run(_play, engine, command)
+
+
+async def _play(engine: ClientEngine, command: Sequence[str]) -> int:
+    process = await trio.lowlevel.open_process(command, stdin=PIPE, stdout=PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    async with process.stdin as sink, process.stdout as source:
+        await Verifier(engine, source, sink).run()
+        await sink.aclose()
+        # An agent that cannot write might never end.
+        with contextlib.suppress(trio.BrokenResourceError):
+            while await source.receive_some(CHUNK):
+                pass
+    return await process.wait()
+
+
 async def _verify(
     engine: Verification,
     recorder: list[str],
@@ -167,7 +194,7 @@ class Verifier:
 
     def __init__(
         self,
-        engine: Verification,
+        engine: ClientEngine,
         source: ReceiveStream,
         sink: SendStream,
         show: Show | None = None,

@@ -12,10 +12,11 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.client import main as scripted_client
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
 from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
@@ -23,7 +24,6 @@ from tests.integration.processes import DEADLINE_S, Recorder, Recording, Talk, p
 from tests.playbook import RecordedTranscript
 from tests.playbook import record as record_book
 from tests.reactive import Conversation
-from tests.scripted_client import main as scripted_client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -508,5 +508,41 @@ def test_the_scripted_client_plays_every_recording(
     """It ends with 0 against a replay of the same recording."""
     for name in RECORDINGS:
         recording = str(ROOT / "recordings" / f"{name}.db")
-        code = scripted_client(recording, str(acp_proxy), "replay", recording)
-        assert (code, capfd.readouterr()) == (0, ("", "")), name
+        words = [recording, "--", str(acp_proxy), "replay", recording]
+        assert (scripted_client(words), capfd.readouterr()) == (0, ("", "")), name
+
+
+def test_the_scripted_client_is_a_program(acp_proxy: Path) -> None:
+    """``python -m acp_proxy.client`` ends as it does here."""
+    recording = str(ROOT / "recordings" / "hello.db")
+    done = run_client(recording, str(acp_proxy), "replay", recording)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
+    """It ends with 1 and the line that was not recorded, or that something is missing."""
+    hello, tour = (str(ROOT / "recordings" / f"{name}.db") for name in ("hello", "tour"))
+    other = run_client(tour, str(acp_proxy), "replay", hello)
+    assert other.returncode == 1
+    assert b"the agent sent a line that was not recorded there" in other.stderr
+    gone = run_client(hello, "true")
+    assert gone.returncode == 1
+    assert b"the agent left before it had sent everything" in gone.stderr
+
+
+def test_the_scripted_client_prints_its_usage() -> None:
+    """Without an agent's command it is one line and exit code 2."""
+    done = subprocess.run(
+        [sys.executable, "-m", "acp_proxy.client", "x"], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+
+
+def run_client(recording: str, *command: str) -> Any:
+    """Runs the scripted client."""
+    return subprocess.run(
+        [sys.executable, "-m", "acp_proxy.client", recording, "--", *command],
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )

@@ -29,6 +29,7 @@ TESTED_BY = {
     "tested_agent": "integration/test_pytest_plugin.py",
     "pytest_plugin": "integration/test_pytest_plugin.py",
     "testing/*": "integration/test_pytest_plugin.py",
+    "client": "integration/test_replay.py",
     "commands": "unit/runtime/test_replayer.py",
     "events": "unit/runtime/test_replayer.py",
     "errors": "unit/store/test_reader.py",

@@ -20,6 +20,11 @@ _HELD = 4096
 class ScriptedClient:
     """Plays the client of a recording."""
 
+    # There is no limit for silence, so it is not needed what is awaited since when.
+    stall_ns = None
+    last_activity = 0
+    awaited = "the agent"
+
     def __init__(self, script: Script) -> None:
         self.unexpected: bytes | None = None
         """A line that was not recorded at its place, if one came; nothing is sent after that."""

@@ -21,12 +21,13 @@ from acp_proxy.commands import Command, Send
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import ReplayOptions
+from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.engine.shared.playback_options import Order, Pacing
 from acp_proxy.events import Event, LineReceived
 from acp_proxy.runtime import replayer as replayer_module
 from acp_proxy.runtime.replayer import Descriptor, Replayer
+from acp_proxy.runtime.verifier import Verifier
 from tests.playbook import RecordedTranscript, record
-from tests.scripted_client import PlayedClient, talk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -344,7 +345,7 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
             return data
 
     replay = Replay(recorded.script(), ReplayOptions(order=order))
-    client = PlayedClient(recorded.script())
+    client = ScriptedClient(recorded.script())
 
     async def agent() -> None:
         await Replayer(replay, Jittery(source, chance).receive_some, sink.send_all).run()
@@ -352,7 +353,7 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(agent)
-        await talk(client, Tapped(out, chance), into)
+        await Verifier(client, Tapped(out, chance), into).run()
     assert client.is_done
     assert replay.divergences.found == []
     return bytes(heard)
@@ -364,10 +365,10 @@ async def test_the_scripted_client_reads_a_last_line_without_a_newline(
     """Only the newline is missing."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
-    client = PlayedClient(recorded.script())
+    client = ScriptedClient(recorded.script())
     lines = [recorded.raw[n].replace(b"\n", b"\r\n") for n in (2, 4, 6, 9, 10, 11, 12)]
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(talk, client, out, into)
+        nursery.start_soon(Verifier(client, out, into).run)
         await sink.send_all(b"".join(lines) + recorded.raw[14].rstrip(b"\n"))
         await trio.testing.wait_all_tasks_blocked()
         await sink.aclose()

@@ -1,0 +1,51 @@
+"""Plays the client of a recording against a live agent or a replay.
+
+``python -m acp_proxy.client RECORDING -- AGENT [ARGS...]`` runs the agent and sends each recorded
+message of the client once all messages of the agent that were recorded before it have come. It ends
+with 0 if the agent sent exactly what was recorded, else with 1 and the first line that differs.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from acp_proxy.capture.files import recordings_directory
+from acp_proxy.engine.client.scripted_client import ScriptedClient
+from acp_proxy.errors import AcpProxyError
+from acp_proxy.runtime.verifier import play
+from acp_proxy.store.lookup import resolve
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_steps import RecordedSteps
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command line; returns the exit code."""
+    if len(arguments) < 3 or arguments[1] != "--":
+        _print("usage: python -m acp_proxy.client RECORDING -- AGENT [ARGS...]")
+        return 2
+    directory = Path(recordings_directory(os.environ))
+    try:
+        with RecordingReader(
+            resolve(arguments[0], directory, Path.cwd()), unredacted=True
+        ) as reader:
+            client = ScriptedClient(RecordedSteps(reader))
+            code = play(client, arguments[2:])
+    except AcpProxyError as e:
+        _print(f"acp-proxy: {e}")
+        return 2
+    if client.unexpected is not None:
+        line = client.unexpected[:500].decode(errors="replace")
+        _print(f"acp-proxy: the agent sent a line that was not recorded there: {line}")
+        return 1
+    if not client.is_done:
+        _print("acp-proxy: the agent left before it had sent everything")
+        return 1
+    return code
+
+
+def _print(line: str) -> None:
+    print(line, file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
