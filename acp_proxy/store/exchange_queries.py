@@ -133,6 +133,18 @@ def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[i
     return {row["id"] for row in rows.query(sql, (json.dumps([*spans]),))}
 
 
+def is_any_open_at(rows: Rows, seq: int) -> bool:
+    """Whether a request before a frame has its answer after it, or none at all.
+
+    Args:
+        rows: the recording.
+        seq: the number of the frame.
+    """
+    chosen = "WHERE request_seq < ? AND ifnull(response_seq, ?) > ? LIMIT 1"
+    found = rows.query(f"SELECT id FROM exchanges {chosen}", (seq, LAST_SEQ, seq))
+    return any(True for _ in found)
+
+
 def latencies_of_answers(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
     """Returns how long answers took, by their numbers, in nanoseconds.
 

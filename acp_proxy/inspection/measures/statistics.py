@@ -36,7 +36,13 @@ from acp_proxy.recording import FrameHead, FrameRun
 from acp_proxy.safe_text import plain
 from acp_proxy.store import frame_queries
 from acp_proxy.store.call_queries import edges_of_call
-from acp_proxy.store.exchange_queries import LAST_SEQ, TurnRow, client_requests, exchanges
+from acp_proxy.store.exchange_queries import (
+    LAST_SEQ,
+    TurnRow,
+    client_requests,
+    exchanges,
+    is_any_open_at,
+)
 from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.frame_queries import Span
 from acp_proxy.store.reader import RecordingReader
@@ -263,7 +269,9 @@ def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
         return None  # what names no session in the draft goes by all that was opened before
     turns = read_turns(reader)
     beside = [row for row in turns if row.end_seq is None or row.end_seq >= turn.prompt_seq]
-    return min(beside, key=lambda row: row.prompt_seq, default=None)
+    first = min(beside, key=lambda row: row.prompt_seq, default=None)
+    # An answer belongs to the oldest request with its id, which may be one from before.
+    return None if first is None or is_any_open_at(reader, first.prompt_seq) else first
 
 
 def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:
