@@ -1,4 +1,4 @@
-"""The base classes of ACP clients: where their settings are, and how agents are written there."""
+"""The base class of ACP clients: where their settings are, and how agents are written there."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent
-from acp_proxy.clients.edits import entries, format_json
 from acp_proxy.clients.machine import Machine
-from acp_proxy.clients.quoting import agents_in
 
 
 class AcpClient(ABC):
@@ -64,42 +62,6 @@ class AcpClient(ABC):
             path: the settings file of the client.
         """
         return f"for {path}"
-
-
-class ScriptClient(AcpClient):
-    """A client whose settings are a program, which is searched for commands of agents."""
-
-    owns_files = False
-
-    def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
-        """Returns the agents whose commands are found in a settings file.
-
-        Args:
-            path: the file.
-            data: its content.
-        """
-        return agents_in(path, data, self.name)
-
-
-class JsonClient(AcpClient):
-    """A client whose settings are JSON, with a member that has the agents by their names."""
-
-    agents_section: ClassVar[str]
-    """The name of this member."""
-
-    def _entries(self, data: bytes) -> Iterable[tuple[str, Any]]:
-        return entries(data, self.agents_section).items()
-
-    def entry(self, agent: RecordedAgent) -> dict[str, Any]:
-        """Returns the settings entry of an agent, with all other members of its original entry."""
-        base = agent.value if isinstance(agent.value, dict) else {}
-        command = {"command": agent.command[0], "args": [*agent.command[1:]]}
-        return {**base, **command, "env": dict(agent.env)}
-
-    def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns a JSON document with the entries of these agents."""
-        value = {self.agents_section: {agent.name: self.entry(agent) for agent in agents}}
-        return "\n".join(format_json(value, "  "))
 
 
 def agent_of(name: str, value: Any, path: Path) -> ConfiguredAgent:

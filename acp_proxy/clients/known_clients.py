@@ -6,19 +6,13 @@ from pathlib import Path
 
 from attrs import frozen
 
-from acp_proxy.clients.acpx import Acpx
-from acp_proxy.clients.agent_shell import AgentShell
 from acp_proxy.clients.agents import ConfiguredAgent
-from acp_proxy.clients.avante import Avante
 from acp_proxy.clients.client import AcpClient
-from acp_proxy.clients.codecompanion import CodeCompanion
-from acp_proxy.clients.jetbrains import JetBrains
+from acp_proxy.clients.json_clients import Acpx, JetBrains, Obsidian, VsCode, Zed
 from acp_proxy.clients.machine import Machine
-from acp_proxy.clients.obsidian import Obsidian
+from acp_proxy.clients.script_clients import AgentShell, Avante, CodeCompanion
 from acp_proxy.clients.settings_file import read
 from acp_proxy.clients.terminal import Marimo, Toad
-from acp_proxy.clients.vscode import VsCode
-from acp_proxy.clients.zed import Zed
 from acp_proxy.errors import BadSettings
 
 CLIENTS: Sequence[AcpClient] = (

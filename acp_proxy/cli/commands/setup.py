@@ -16,9 +16,10 @@ from acp_proxy.cli.render.output import Writer, ask, say, say_json, stdout_scree
 from acp_proxy.cli.render.setup_screen import clients_table, listed, masker, settings_diff
 from acp_proxy.clients.agents import ConfiguredAgent, RecordedAgent, known_agent, recorded
 from acp_proxy.clients.changes import ChangeLog, add, undo
-from acp_proxy.clients.client import AcpClient, JsonClient
+from acp_proxy.clients.client import AcpClient
 from acp_proxy.clients.edits import entries, insertion
 from acp_proxy.clients.hiding import hidden_agent
+from acp_proxy.clients.json_clients import JsonClient
 from acp_proxy.clients.known_clients import CLIENTS, FoundClient, find_clients, look_at
 from acp_proxy.clients.machine import Machine
 from acp_proxy.clients.settings_file import check_writable, read
