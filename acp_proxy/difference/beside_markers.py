@@ -12,8 +12,7 @@ from acp_proxy.difference.defaults import SECRET
 from acp_proxy.difference.result import Field
 from acp_proxy.difference.rules import PLACEHOLDER
 from acp_proxy.inspection.text_diff import Piece, word_diff
-from acp_proxy.redaction.hidden import HIDDEN, hidden, strings
-from acp_proxy.redaction.markers import MARKER
+from acp_proxy.redaction.markers import HIDDEN, MARKER, hidden, strings
 
 _NAME = PLACEHOLDER.format(rf"(?:«{SECRET}:\d+»|{SECRET}:\d+|«{MARKER.pattern}»|{MARKER.pattern})")
 _SECRET = re.compile(f"{_NAME}|{MARKER.pattern}")

@@ -41,7 +41,7 @@ from acp_proxy.difference.rules import PlaceRule
 from acp_proxy.difference.sequences import ItemGroup, MessageSequence, SequenceKey, SideIndex
 from acp_proxy.difference.values import ValueIndex
 from acp_proxy.protocol.json_text import pointer
-from acp_proxy.redaction.hidden import HIDDEN
+from acp_proxy.redaction.markers import HIDDEN
 from acp_proxy.store.reader import RecordingReader
 
 _ALIASES = 100

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Set
 from attrs import asdict, frozen
 
 from acp_proxy.protocol.json_text import pointer
-from acp_proxy.redaction.base64_text import decoded_base64
-from acp_proxy.redaction.json_strings import Decoded, StringWalk
+from acp_proxy.redaction.json_strings import Decoded, StringWalk, decoded_base64
 from acp_proxy.redaction.markers import MARKER
 from acp_proxy.store.checked_values import is_excerpt
 from acp_proxy.store.fired_faults import fired_faults

@@ -3,10 +3,16 @@
 import re
 from functools import lru_cache
 
-from acp_proxy.redaction.expressions import expressions
 from acp_proxy.redaction.names import kind_of_name
 from acp_proxy.redaction.randomness import is_example, is_path, is_placeholder, is_random
-from acp_proxy.redaction.search import LONGEST_NAME, Found, Search, name_end, name_start
+from acp_proxy.redaction.search import (
+    LONGEST_NAME,
+    Found,
+    Search,
+    expressions,
+    name_end,
+    name_start,
+)
 
 _kind_of_name = lru_cache(maxsize=1024)(
     lambda name, variable: kind_of_name(name, variable=variable)

@@ -2,9 +2,12 @@
 
 The line is never parsed into values. So repeated keys, broken lines and lines of any size can be
 read, and bytes that are not masked do not change. A string that is longer than `WINDOW` bytes is
-yielded in parts that overlap, so that each secret is complete in one of the parts.
+yielded in parts that overlap, so that each secret is complete in one of the parts. Text that stands
+in a string in base64 is read and written as well.
 """
 
+import base64
+import binascii
 import json
 import re
 from bisect import bisect_right
@@ -250,3 +253,16 @@ class StringWalk:
 def _end_of(pattern: re.Pattern[bytes], data: bytes, limit: int) -> int:
     match = pattern.match(data, 0, limit)
     return match.end() if match is not None else 0
+
+
+def decoded_base64(text: str) -> str | None:
+    """Returns the text that is encoded in base64, or None if it is not base64."""
+    try:
+        return base64.b64decode(text, validate=True).decode("utf-8", "surrogateescape")
+    except (binascii.Error, ValueError):
+        return None
+
+
+def encoded_base64(text: str) -> bytes:
+    """Returns the base64 of a text that `decoded_base64` has returned, or of one made of it."""
+    return base64.b64encode(text.encode("utf-8", "surrogateescape"))

@@ -2,9 +2,14 @@
 
 import re
 
-from acp_proxy.redaction.base64_text import decoded_base64, encoded_base64
 from acp_proxy.redaction.edits import Edit, MaskedSpan, blanked, edits_in, join_spans, replaced
-from acp_proxy.redaction.json_strings import Decoded, JsonString, StringWalk
+from acp_proxy.redaction.json_strings import (
+    Decoded,
+    JsonString,
+    StringWalk,
+    decoded_base64,
+    encoded_base64,
+)
 from acp_proxy.redaction.names import is_secret_name
 from acp_proxy.redaction.places import METHODS, Treatment, kind_of, of_variable, rule_for
 from acp_proxy.redaction.secret_finder import SecretFinder

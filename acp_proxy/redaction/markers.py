@@ -6,7 +6,8 @@ key is random and is deleted with the recording's log, so nobody can try values 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 HASH_SIZE = 4
 """Bytes of a marker's hash."""
@@ -75,3 +76,25 @@ class NumberedMarkers(Markers):
             return marker
         number = self._numbers.setdefault(value, len(self._numbers) + 1)
         return f"[redacted:{kind}:{number:0{2 * HASH_SIZE}x}]"
+
+
+HIDDEN = "(hidden)"
+"""What is shown in place of a credential, and of a text that stands for a marker."""
+
+
+def hidden(value: Any) -> Any:
+    """Returns a decoded value with `HIDDEN` in place of each text."""
+    if isinstance(value, str):
+        return HIDDEN
+    if isinstance(value, dict):
+        return {key: hidden(inner) for key, inner in value.items()}
+    return [hidden(inner) for inner in value] if isinstance(value, list) else value
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Yields the texts in a decoded value, without the names of members."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from strings(inner)

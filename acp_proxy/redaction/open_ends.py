@@ -8,10 +8,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from functools import cache
 
-from acp_proxy.redaction.expressions import expressions
 from acp_proxy.redaction.needles import COMMANDS
 from acp_proxy.redaction.patterns import all_needles, may_hold, search
-from acp_proxy.redaction.search import Search, name_start
+from acp_proxy.redaction.search import Search, expressions, name_start
 
 LONGEST = 1 << 14
 """The most characters of a cut secret: `tail` looks no farther back."""

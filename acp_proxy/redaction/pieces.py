@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from acp_proxy.protocol.chunks import ChunkSplitter
 from acp_proxy.protocol.jsonrpc import Kind, read
-from acp_proxy.redaction.base64_text import decoded_base64
-from acp_proxy.redaction.json_strings import Decoded, StringWalk
+from acp_proxy.redaction.json_strings import Decoded, StringWalk, decoded_base64
 
 _MOST_KNOWN = 256
 PUSHES = frozenset({"terminal_output_chunk", "tool_call_content_chunk", "terminal/output"})

@@ -22,7 +22,6 @@ from attrs import define, field
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.protocol.updates import CHUNKS
-from acp_proxy.redaction.base64_text import encoded_base64
 from acp_proxy.redaction.edits import (
     Edit,
     Edits,
@@ -35,7 +34,7 @@ from acp_proxy.redaction.edits import (
     replaced,
     without_mending,
 )
-from acp_proxy.redaction.json_strings import Decoded
+from acp_proxy.redaction.json_strings import Decoded, encoded_base64
 from acp_proxy.redaction.line_scan import LineScan
 from acp_proxy.redaction.markers import Markers
 from acp_proxy.redaction.names import is_secret_name

@@ -9,13 +9,12 @@ from urllib.parse import unquote
 
 from acp_proxy.redaction import patterns
 from acp_proxy.redaction.edits import MaskedSpan, join_spans
-from acp_proxy.redaction.hashed_secrets import HashedSecrets
 from acp_proxy.redaction.markers import MARKER, Markers
 from acp_proxy.redaction.needles import GrowingNeedles, of_all_words, one_byte_each
 from acp_proxy.redaction.open_ends import tail
 from acp_proxy.redaction.randomness import is_path, is_plain, is_random, is_switch
 from acp_proxy.redaction.search import Search
-from acp_proxy.redaction.values import SecretValues
+from acp_proxy.redaction.values import HashedSecrets, SecretValues
 
 _SCHEME = re.compile(r"(?i:bearer|basic|token|digest|negotiate)\s+")
 _REFERENCE = re.compile(r"\$\{[\w:. -]+\}|\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|<[\w -]+>|\{\{[^{}]*\}\}")

@@ -17,8 +17,8 @@ from attrs import evolve, frozen
 
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.redaction.base64_text import decoded_base64
 from acp_proxy.redaction.edits import Edits, apply, apply_to_pieces
+from acp_proxy.redaction.json_strings import decoded_base64
 from acp_proxy.redaction.markers import MARKER, Markers, kind_in
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.store.checked_values import HELD, limited

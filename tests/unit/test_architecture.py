@@ -90,7 +90,6 @@ TESTED_BY = {
     "redaction/key_formats": "unit/redaction/test_patterns.py",
     "redaction/readers": "unit/redaction/test_patterns.py",
     "redaction/randomness": "unit/redaction/test_patterns.py",
-    "redaction/base64_text": "unit/redaction/test_redactor.py",
     "redaction/edits": "unit/redaction/test_redactor.py",
     "redaction/line_scan": "unit/redaction/test_redactor.py",
     "redaction/secret_finder": "unit/redaction/test_redactor.py",

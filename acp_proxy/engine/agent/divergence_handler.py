@@ -20,7 +20,7 @@ from acp_proxy.protocol.dialects import HANDSHAKE
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.typed_places import places_of, spans, splice
 from acp_proxy.protocol.vocabulary import Role
-from acp_proxy.redaction.hidden import HIDDEN
+from acp_proxy.redaction.markers import HIDDEN
 
 _WITHOUT_NEAR_MISSES = {
     *INFORMATION,

@@ -23,7 +23,7 @@ from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.json_text import parts_of, pointer
 from acp_proxy.protocol.typed_places import Place, Places
-from acp_proxy.redaction.hidden import HIDDEN
+from acp_proxy.redaction.markers import HIDDEN
 
 Mask = Callable[[tuple[str, ...], Any], Any]
 """Returns a part of a message without its secrets, by its path."""

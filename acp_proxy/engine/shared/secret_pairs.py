@@ -11,8 +11,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.redaction.hidden import hidden, strings
-from acp_proxy.redaction.markers import MARKER
+from acp_proxy.redaction.markers import MARKER, hidden, strings
 
 _SIGN = "[redacted:"
 

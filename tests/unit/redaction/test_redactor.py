@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.redaction.edits import apply, apply_to_pieces
-from acp_proxy.redaction.markers import MARKER
+from acp_proxy.redaction.markers import HIDDEN, MARKER, hidden, strings
 from acp_proxy.redaction.redactor import Redactor, RedactorState
 from acp_proxy.redaction.text_streams import NotYet
 
@@ -444,3 +444,19 @@ def test_lines_that_were_searched_together(text: str) -> None:
     masked(used, new_session(env=[{"name": "B_TOKEN", "value": late}]), TO_AGENT)
     raw = chunk(late)
     assert used.line(TO_CLIENT, raw, message=read(raw), searched=searched)
+
+
+DOCUMENT = {"a": ["one", 2, None], "b": {"c": "three"}, "d": True}
+
+
+def test_texts_are_hidden() -> None:
+    """Numbers and names of members stay, and so does the shape."""
+    assert hidden(DOCUMENT) == {"a": [HIDDEN, 2, None], "b": {"c": HIDDEN}, "d": True}
+    assert hidden(3) == 3
+
+
+def test_texts_are_found_in_order() -> None:
+    """Names of members are not among them."""
+    assert [*strings(DOCUMENT)] == ["one", "three"]
+    assert [*strings("x")] == ["x"]
+    assert [*strings(None)] == []

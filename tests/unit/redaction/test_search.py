@@ -1,6 +1,10 @@
 """A search finds names, limits how often it reads a run, and notes cut-off secrets."""
 
-from acp_proxy.redaction.search import Search, name_end, name_start, scheme_start
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.redaction.search import Expressions, Search, name_end, name_start, scheme_start
 
 
 def test_a_run_is_read_a_few_times() -> None:
@@ -34,3 +38,19 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     text = "--db.api_KEY=x"
     assert (name_start(text, 9), name_end(text, 9)) == (0, 12)
     assert scheme_start("see git+ssh://x", 11) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "matched"),
+    [
+        ("pem_body", "ab\ncd-----END", "ab\ncd"),
+        ("pem_body", "a-b-----END", "a-b"),
+        ("base64_lines", "ab\\n\\", "ab\\n"),
+        ("base64_lines", "ab\\\\x", "ab"),
+    ],
+)
+def test_a_repetition_ends_before_what_it_cannot_take(name: str, text: str, matched: str) -> None:
+    """Where a part of it would fit: Python 3.11.2 went on into that part."""
+    found = getattr(Expressions(), name).match(text)
+    assert found is not None
+    assert found[0] == matched

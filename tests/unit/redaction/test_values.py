@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.redaction.values import SecretValues
+from acp_proxy.capture.secret_variables import hashes
+from acp_proxy.redaction.needles import GrowingNeedles, one_byte_each
+from acp_proxy.redaction.values import HashedSecrets, SecretValues
 
 VALUE = 'Zq81/plain"secret\\é'
 SECRETS = st.text(st.characters(codec="utf-8", min_codepoint=33), min_size=12, max_size=60)
@@ -147,3 +149,27 @@ def test_pieces_of_values_are_found_in_bytes() -> None:
     assert not [*known.fragments(b"too short: Vb7QxL2")]
     code = base64.b64encode(b"a:Vb7QxL2mRk9TzWp4Yc8N")[8:20]
     assert [*known.fragments(code)]
+
+
+KEY = b"k" * 16
+HASHED = "Xk27fYqpLm92vbTa"
+
+
+def recognized(lines: list[str], text: str) -> list[str]:
+    """Returns the secrets that are recognized in a text."""
+    needles = GrowingNeedles()
+    known = HashedSecrets(lines, KEY, needles)
+    return [*known.recognized(text, needles.places(one_byte_each(text)))]
+
+
+def test_a_hash_is_recognized_in_any_text() -> None:
+    """A value is found by its hash wherever it stands, and a part of it is not."""
+    lines = hashes({"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY)
+    assert recognized(lines, f"x{HASHED}y é {HASHED[1:]} vbTa") == [HASHED]
+    assert recognized(lines, 'é with"quotes\\') == ['with"quotes\\']
+
+
+@pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
+def test_a_foreign_line_is_nothing(line: str) -> None:
+    """What no recorder writes is skipped."""
+    assert recognized([line], "abcd" * 3) == []
