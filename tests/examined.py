@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from acp_proxy.doctor.values import CheckResult
+    from acp_proxy.doctor.context import CheckResult
 
 SETTINGS = ".config/zed/settings.json"
 RECORDINGS = ".local/share/acp-proxy"

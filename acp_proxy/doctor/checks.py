@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from acp_proxy import __version__
 from acp_proxy.doctor.client_settings import client_settings
-from acp_proxy.doctor.context import DoctorContext
-from acp_proxy.doctor.directory import recordings_directory
+from acp_proxy.doctor.context import CheckResult, CheckStatus, DoctorContext, Examination
+from acp_proxy.doctor.directory import recordings_directory, running
 from acp_proxy.doctor.installation import start_script, version
 from acp_proxy.doctor.leftovers import leftovers
-from acp_proxy.doctor.recorders import running
-from acp_proxy.doctor.values import CheckResult, CheckStatus, Examination
 from acp_proxy.doctor.variables import variables
 
 CHECKS: Sequence[Callable[[DoctorContext], Iterator[CheckResult]]] = (

@@ -15,8 +15,7 @@ from acp_proxy.clients.agents import SYSTEM_PATH, ConfiguredAgent
 from acp_proxy.clients.client import AcpClient
 from acp_proxy.clients.known_clients import find_clients
 from acp_proxy.clients.machine import Machine
-from acp_proxy.doctor.context import DoctorContext, error, ok, warning
-from acp_proxy.doctor.values import CheckResult, CheckStatus
+from acp_proxy.doctor.context import CheckResult, CheckStatus, DoctorContext, error, ok, warning
 from acp_proxy.doctor.variables import PREFIX, complaint, is_off
 from acp_proxy.known_agents import expanded, known_names
 from acp_proxy.wording import did_you_mean

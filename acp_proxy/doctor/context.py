@@ -1,14 +1,54 @@
-"""The argument of all checks of `doctor`: the machine, and what only the command line knows."""
+"""The argument of all checks of `doctor`, and their results, whose members `docs/json.md` lists."""
 
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 
 from attrs import field, frozen
 
 from acp_proxy.clients.machine import Machine
 from acp_proxy.doctor.programs import VersionAnswer, ask_version
-from acp_proxy.doctor.values import CheckResult, CheckStatus
+
+
+class CheckStatus(StrEnum):
+    """How serious the result of a check is."""
+
+    OK = "ok"
+    """Everything is as it should be."""
+    WARNING = "warning"
+    """The user should know this; it may be intended."""
+    ERROR = "error"
+    """Something is wrong."""
+
+
+@frozen
+class CheckResult:
+    """One finding of a check, and what to do about it."""
+
+    check: str
+    """The name of the check."""
+    status: CheckStatus
+    text: str
+    advice: str = ""
+    """What to do, in words."""
+    commands: list[str] = field(factory=list)
+    """Shell commands that solve the problem."""
+
+
+@frozen
+class Examination:
+    """The results of all checks."""
+
+    version: str
+    """The version of acp-proxy."""
+    command: list[str]
+    """The words that start acp-proxy."""
+    recordings: str
+    """The recordings directory."""
+    status: CheckStatus
+    """The worst status of all results."""
+    results: list[CheckResult]
 
 
 @frozen

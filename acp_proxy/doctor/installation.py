@@ -10,8 +10,7 @@ from attrs import evolve
 
 from acp_proxy import __version__
 from acp_proxy.clients.agents import SYSTEM_PATH
-from acp_proxy.doctor.context import DoctorContext, error, is_same, ok, warning
-from acp_proxy.doctor.values import CheckResult
+from acp_proxy.doctor.context import CheckResult, DoctorContext, error, is_same, ok, warning
 from acp_proxy.store.database import SQLITE_VERSION
 
 _TOOLS = ("/pipx/venvs/", "/uv/tools/")

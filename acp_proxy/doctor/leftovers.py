@@ -13,8 +13,7 @@ from pathlib import Path
 
 from acp_proxy.capture.files import DAMAGED_SUFFIX, LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.clients.known_clients import CLIENTS
-from acp_proxy.doctor.context import DoctorContext, error, ok, warning
-from acp_proxy.doctor.values import CheckResult
+from acp_proxy.doctor.context import CheckResult, DoctorContext, error, ok, warning
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.store.log_recovery import check_unfinished
 from acp_proxy.wording import counted, listed

@@ -5,8 +5,7 @@ from functools import partial
 
 from acp_proxy.capture.option_values import read_truth
 from acp_proxy.capture.options import RECORD, Ignored
-from acp_proxy.doctor.context import DoctorContext, error, ok, warning
-from acp_proxy.doctor.values import CheckResult
+from acp_proxy.doctor.context import CheckResult, DoctorContext, error, ok, warning
 from acp_proxy.wording import did_you_mean
 
 PREFIX = "ACP_PROXY_"

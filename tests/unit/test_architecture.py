@@ -56,7 +56,6 @@ TESTED_BY = {
     "conformance/rules/*": "unit/conformance/test_examples.py",
     "conformance/*": "unit/conformance/test_checker.py",
     "doctor/context": "unit/doctor/test_checks.py",
-    "doctor/values": "unit/doctor/test_checks.py",
     "inspection/alignment": "property/test_alignment.py",
     "difference/rules": "property/test_place_rules.py",
     "difference/*": "unit/difference/test_pairs.py",

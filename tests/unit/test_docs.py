@@ -24,7 +24,7 @@ from acp_proxy.cli.render.diff_reports import DiffJson
 from acp_proxy.cli.render.setup_screen import ListedAgent, ListedClient
 from acp_proxy.conformance.report import CheckedRecording, CheckReport
 from acp_proxy.conformance.values import RuleCount
-from acp_proxy.doctor.values import CheckResult, Examination
+from acp_proxy.doctor.context import CheckResult, Examination
 from acp_proxy.inspection.audit.values import (
     Action,
     Audit,

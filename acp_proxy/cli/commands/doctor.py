@@ -15,8 +15,7 @@ from acp_proxy.cli.removed import of_variable
 from acp_proxy.cli.render.doctor_screen import masked, show_examination
 from acp_proxy.cli.render.output import say_json, with_verdict
 from acp_proxy.doctor.checks import examine
-from acp_proxy.doctor.context import DoctorContext
-from acp_proxy.doctor.values import CheckStatus
+from acp_proxy.doctor.context import CheckStatus, DoctorContext
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.wording import did_you_mean
 

@@ -7,7 +7,7 @@ from attrs import evolve
 from acp_proxy.cli.render.output import Page, stdout_screen
 from acp_proxy.cli.render.setup_screen import masker
 from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, piece
-from acp_proxy.doctor.values import CheckResult, CheckStatus, Examination
+from acp_proxy.doctor.context import CheckResult, CheckStatus, Examination
 from acp_proxy.wording import counted
 
 _LABEL = 12

@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import evolve
 
 from acp_proxy.doctor.checks import CHECKS, examine
-from acp_proxy.doctor.values import CheckStatus
+from acp_proxy.doctor.context import CheckStatus
 from tests.examined import machine, program, with_environment
 
 MANUAL = Path(__file__).parents[3] / "docs/commands/doctor.md"

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from acp_proxy.doctor.context import DoctorContext
-    from acp_proxy.doctor.values import CheckResult
+    from acp_proxy.doctor.context import CheckResult, DoctorContext
 
 NOTHING = ["✓ no log without its recorder, and nothing half written"]
 
