@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from acp_proxy.protocol.envelope import Block, Params, Update, decode, picked_params
+from acp_proxy.protocol.envelope import Block, Params, Update, decode, picked
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.updates import CHUNKS, UPDATE
 
@@ -68,8 +68,7 @@ def _read_tolerantly(raw: bytes) -> Params | None:
     message = json_or_none(raw)
     if not isinstance(message, dict) or message.get("method") != UPDATE or "id" in message:
         return None
-    params = message.get("params")
-    return picked_params(params) if isinstance(params, dict) else None
+    return picked(Params, message.get("params"))
 
 
 def mended(text: str) -> str:

@@ -6,7 +6,8 @@ session id that is a number for instance. Such a message is parsed whole, and `p
 the same fields, each only if it has its type.
 """
 
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -123,68 +124,50 @@ class Number(str):
     __slots__ = ()
 
 
-def picked_params(params: dict[str, Any]) -> Params:
-    """Takes from parsed params the fields that `decode` takes, each only if it has its type."""
-    return Params(
-        sessionId=string(params, "sessionId"),
-        update=_picked_update(params.get("update")),
-        type=string(params, "type"),
-        data=_picked_update(params.get("data")),
-        toolCall=_picked_call(params.get("toolCall")),
-        subject=_picked_subject(params.get("subject")),
-        toolCallId=string(params, "toolCallId"),
-        terminalId=string(params, "terminalId"),
-        modeId=string(params, "modeId"),
-        mode=string(params, "mode"),
-    )
+@cache
+def fields_of(kind: type[Struct]) -> dict[str, tuple[type[Struct] | None, bool]]:
+    """Returns the members of a kind of object: what object each may be, and whether a scalar."""
+    found: dict[str, tuple[type[Struct] | None, bool]] = {}
+    for name, declared in kind.__annotations__.items():
+        types = get_args(declared) or (declared,)
+        objects = (each for each in types if isinstance(each, type) and issubclass(each, Struct))
+        found[name] = next(objects, None), str in types or int in types
+    return found
 
 
-def picked_result(result: dict[str, Any]) -> Result:
-    """Takes from a parsed result the fields that `decode` takes, as `picked_params`."""
-    modes = result.get("modes")
-    return Result(
-        sessionId=string(result, "sessionId"),
-        terminalId=string(result, "terminalId"),
-        stopReason=string(result, "stopReason"),
-        modes=Modes(string(modes, "currentModeId")) if isinstance(modes, dict) else None,
-        currentMode=string(result, "currentMode"),
-    )
+_Picked = TypeVar("_Picked", bound=Struct)
 
 
-def _picked_update(value: object) -> Update | None:
+def picked(kind: type[_Picked], value: object) -> _Picked | None:
+    """Takes from a parsed object the strings that `decode` takes.
+
+    Args:
+        kind: the type of the object.
+        value: the object; of anything else the result is None.
+    """
     if not isinstance(value, dict):
         return None
-    fields = [name for name in Update.__struct_fields__ if name not in ("content", "output")]
-    strings = {name: string(value, name) for name in fields}
-    return Update(**strings, content=_content(value, "content"), output=_content(value, "output"))
+    found: dict[str, Any] = {}
+    for name, (inner, _) in fields_of(kind).items():
+        if inner is Block:
+            found[name] = _content(value.get(name))
+        elif inner is not None:
+            found[name] = picked(inner, value.get(name))
+        elif name == "text":
+            found[name] = _as_sent(value.get(name))
+        elif name != "requestId":  # which is no string
+            found[name] = string(value, name)
+    return kind(**found)
 
 
-def _picked_subject(value: object) -> Subject | None:
-    if not isinstance(value, dict):
-        return None
-    return Subject(_picked_call(value.get("toolCall")), string(value, "toolCallId"))
+def _content(value: object) -> Content:
+    if isinstance(value, list):
+        return [block for item in value if (block := picked(Block, item)) is not None]
+    return picked(Block, value) if isinstance(value, dict) else _as_sent(value)
 
 
-def _picked_call(value: object) -> ToolCall | None:
-    if not isinstance(value, dict):
-        return None
-    outputs = _content(value, "content"), _content(value, "output")
-    return ToolCall(string(value, "toolCallId"), string(value, "status"), *outputs)
-
-
-def _content(value: dict[str, Any], key: str) -> Content:
-    found = value.get(key)
-    if isinstance(found, list):
-        return [_block(item) for item in found if isinstance(item, dict)]
-    if isinstance(found, dict):
-        return _block(found)
-    return found if isinstance(found, str) and not isinstance(found, Number) else None
-
-
-def _block(value: dict[str, Any]) -> Block:
-    text = value.get("text")
-    is_text = isinstance(text, str) and not isinstance(text, Number)
-    return Block(string(value, "type"), text if is_text else None, string(value, "terminalId"))
+def _as_sent(value: object) -> str | None:
+    return value if isinstance(value, str) and not isinstance(value, Number) else None
 
 
 def string(value: dict[str, Any], key: str) -> str | None:
@@ -194,5 +177,5 @@ def string(value: dict[str, Any], key: str) -> str | None:
         value: a parsed object, in which integers may be `Number`.
         key: the member's name.
     """
-    found = value.get(key)
-    return storable(found) if isinstance(found, str) and not isinstance(found, Number) else None
+    found = _as_sent(value.get(key))
+    return None if found is None else storable(found)

@@ -24,8 +24,7 @@ from acp_proxy.protocol.envelope import (
     Result,
     Update,
     decode,
-    picked_params,
-    picked_result,
+    picked,
     string,
 )
 from acp_proxy.protocol.json_text import members
@@ -217,11 +216,11 @@ def _read_object(raw: bytes, value: dict[str, Any]) -> Message:
         kind = Kind.NOTIFICATION if rpc_id is None else Kind.REQUEST
         message = Message(kind, method, rpc_id, raw=raw)
         params = value.get("params")
-        if isinstance(params, dict):
-            _label(message, picked_params(params))
-            if "requestId" in params:
-                outer = dict(_written(raw.decode()))
-                message.target = dict(_written(outer["params"]))["requestId"]
+        if (fields := picked(Params, params)) is not None:
+            _label(message, fields)
+        if isinstance(params, dict) and "requestId" in params:
+            outer = dict(_written(raw.decode()))
+            message.target = dict(_written(outer["params"]))["requestId"]
         return message
     if "method" in value:
         return _invalid(raw, "a method that is no string", rpc_id)
@@ -231,8 +230,8 @@ def _read_object(raw: bytes, value: dict[str, Any]) -> Message:
     if "result" not in value:
         return _invalid(raw, "neither method, result nor error", rpc_id)
     message = Message(Kind.RESPONSE, None, rpc_id, raw=raw)
-    if isinstance(result := value["result"], dict):
-        _label_response(message, picked_result(result))
+    if (result := picked(Result, value["result"])) is not None:
+        _label_response(message, result)
     return message
 
 

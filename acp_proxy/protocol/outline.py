@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterator
 
 from attrs import define, evolve, field
+from msgspec import Struct
 
+from acp_proxy.protocol.envelope import Block, Envelope, fields_of
 from acp_proxy.protocol.json_text import tokens
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
@@ -22,47 +24,22 @@ _SCALAR = re.compile(rb"-?[0-9][0-9.eE+-]*|true|false|null")
 _REST_OF_STRING = re.compile(rb'(?:[^"\\]|\\.)*"(?=\s*[,\]}])', re.DOTALL)
 _ID_AT_END = re.compile(rb',\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|null)\s*\}\s*$')
 
-_CONTAINERS = {
-    ("params",),
-    ("result",),
-    ("error",),
-    ("params", "data"),
-    ("params", "update"),
-    ("params", "toolCall"),
-    ("params", "subject"),
-    ("params", "subject", "toolCall"),
-    ("result", "modes"),
-}
-_WANTED = {
-    ("method",),
-    ("error", "code"),
-    ("params", "sessionId"),
-    ("params", "type"),
-    ("params", "toolCallId"),
-    ("params", "modeId"),
-    ("params", "mode"),
-    ("params", "terminalId"),
-    ("params", "data", "id"),
-    ("params", "data", "status"),
-    ("params", "data", "currentMode"),
-    ("params", "update", "sessionUpdate"),
-    ("params", "update", "toolCallId"),
-    ("params", "update", "terminalId"),
-    ("params", "update", "status"),
-    ("params", "update", "state"),
-    ("params", "update", "currentModeId"),
-    ("params", "update", "stopReason"),
-    ("params", "toolCall", "toolCallId"),
-    ("params", "toolCall", "status"),
-    ("params", "subject", "toolCallId"),
-    ("params", "subject", "toolCall", "toolCallId"),
-    ("params", "subject", "toolCall", "status"),
-    ("result", "sessionId"),
-    ("result", "terminalId"),
-    ("result", "stopReason"),
-    ("result", "modes", "currentModeId"),
-    ("result", "currentMode"),
-}
+
+def _paths(
+    kind: type[Struct], outer: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Yields the paths that the reader of whole lines takes, and whether each is of an object."""
+    for name, (inner, is_scalar) in fields_of(kind).items():
+        path = (*outer, name)
+        if inner is not None and inner is not Block:
+            yield path, True
+            yield from _paths(inner, path)
+        elif is_scalar and inner is None:
+            yield path, False
+
+
+_CONTAINERS = {path for path, is_object in _paths(Envelope) if is_object}
+_WANTED = {path for path, is_object in _paths(Envelope) if not is_object}
 _ID, _TARGET = ("id",), ("params", "requestId")
 """Paths of ids, which are kept as they are written."""
 _DEEPEST = 4
