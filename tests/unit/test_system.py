@@ -205,7 +205,7 @@ STARTS_AGENTS = {
     "cli/commands/verify", "cli/work_directory", "client", "clients", "doctor", "entry",
     "runtime/fault_runner", "runtime/recorder_shutdown", "runtime/supervisor", "runtime/sweep",
     "runtime/verifier", "store/damaged_log", "store/log_reader", "store/log_recovery",
-    "swept_agent", "system", "tested_agent", "testing/runs",
+    "swept_agent", "system", "tested_agent", "testing/agent",
 }  # fmt: skip
 """Modules that do not run on Windows, read logs that only others have, or look before they use."""
 LOOKS_FIRST = {

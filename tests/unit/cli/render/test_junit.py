@@ -60,7 +60,7 @@ def test_characters_that_xml_forbids_become_visible() -> None:
     assert (failure.text, output.text) == (f"{SEEN}\nend", SEEN)
 
 
-@pytest.mark.parametrize("module", ["cli.commands.record", "cli.commands.replay", "testing.runs"])
+@pytest.mark.parametrize("module", ["cli.commands.record", "cli.commands.replay", "testing.agent"])
 def test_xml_is_imported_only_for_reports(module: str) -> None:
     """The start of an agent or client is not delayed by it."""
     script = f"import sys, acp_proxy.{module}; sys.exit('xml.etree.ElementTree' in sys.modules)"
