@@ -10,9 +10,8 @@ from acp_proxy.clients.agents import ConfiguredAgent
 from acp_proxy.clients.client import AcpClient
 from acp_proxy.clients.json_clients import Acpx, JetBrains, Obsidian, VsCode, Zed
 from acp_proxy.clients.machine import Machine
-from acp_proxy.clients.script_clients import AgentShell, Avante, CodeCompanion
+from acp_proxy.clients.script_clients import AgentShell, Avante, CodeCompanion, Marimo, Toad
 from acp_proxy.clients.settings_file import read
-from acp_proxy.clients.terminal import Marimo, Toad
 from acp_proxy.errors import BadSettings
 
 CLIENTS: Sequence[AcpClient] = (
