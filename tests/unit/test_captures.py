@@ -149,24 +149,6 @@ def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
         load(path)
 
 
-@every_capture
-def test_the_two_players_complete_each_capture(path: Path) -> None:
-    """The played agent sends what was recorded, stderr included, to the played client."""
-    result = act("client", path, "--", *PLAYER, "agent", path)
-    assert result.stdout == b""
-    assert result.stderr == load(path).stream_bytes("stderr")
-    assert result.returncode == 0
-
-
-@pytest.mark.parametrize("path", [p for p in all_captures() if "killed" not in p.name], ids=name)
-def test_the_agent_ends_as_recorded(path: Path) -> None:
-    """The played agent answers a client that sends all at once, and ends as the real one did."""
-    capture = load(path)
-    result = act("agent", path, said=capture.stream_bytes("to-agent"))
-    assert result.stdout == capture.stream_bytes("to-client")
-    assert result.returncode == capture.exit.returncode
-
-
 @pytest.mark.parametrize("agent", ["gemini-0.61.0", "claude-code-acp-0.16.2"])
 def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
     """An agent that was killed in the middle of a turn dies while its input is still open."""

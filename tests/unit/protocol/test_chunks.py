@@ -53,11 +53,6 @@ def test_the_draft_has_its_text_bare() -> None:
     assert found == Chunk("thought_message_chunk", None, "Hm")
 
 
-def test_an_empty_piece_is_one() -> None:
-    """Agents begin a stream with nothing."""
-    assert chunk_of(line(text("agent_message_chunk", ""))) == Chunk("agent_message_chunk", None, "")
-
-
 def test_half_an_emoji_is_kept() -> None:
     """An agent that cuts between the two escapes of a character sends each half in a piece."""
     raw = line(text("agent_message_chunk", "MARK")).replace(b"MARK", b"hi \\ud83d")

@@ -141,20 +141,6 @@ def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None
     assert outcomes(conversation) == ["result"]
 
 
-def test_uuids_and_numbers_do_not_meet() -> None:
-    """An agent that numbers by UUID and a client that counts are open at the same time."""
-    check("""
-        -> #3 a
-           a, exchange 1
-        <- #"c0ffee00-0000-4000-8000-000000000000" b
-           b, exchange 2
-        -> #"c0ffee00-0000-4000-8000-000000000000" result {}
-           b, exchange 2
-        <- #3 result {}
-           a, exchange 1
-    """)
-
-
 def test_an_answer_to_nothing_belongs_to_nothing() -> None:
     """An answer whose id is not open has no exchange; its own direction does not count."""
     check("""
@@ -191,16 +177,6 @@ def test_a_request_of_id_null_is_answered_with_null() -> None:
            a, exchange 1
         <- #null result {}
            a, exchange 1
-    """)
-
-
-def test_a_request_may_lack_params() -> None:
-    """Nothing but the method and the id is needed for an exchange."""
-    check("""
-        -> #0 _x/ping
-           _x/ping, exchange 1
-        <- #0 result null
-           _x/ping, exchange 1
     """)
 
 
@@ -538,16 +514,6 @@ def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
 # Tool calls and terminals
 
 
-def test_the_answer_to_a_permission_has_its_tool_call() -> None:
-    """The choice belongs to the call that was asked about, though the answer does not name it."""
-    check("""
-        <- #0 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
-           session/request_permission, exchange 1, session s, tool_call c
-        -> #0 result {"outcome": {"outcome": "selected", "optionId": "allow"}}
-           session/request_permission, exchange 1, session s, tool_call c
-    """)
-
-
 def test_terminals_are_followed() -> None:
     """A terminal is named by the answer that creates it, and by every request after that."""
     check("""
@@ -719,22 +685,6 @@ def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
     )
 
 
-def test_v1_requests_belong_to_the_session_that_they_name() -> None:
-    """Two turns may be open at the same time."""
-    check("""
-        -> #1 session/prompt {"sessionId": "a", "prompt": []}
-           session/prompt, exchange 1, session a, turn 1
-        -> #2 session/prompt {"sessionId": "b", "prompt": []}
-           session/prompt, exchange 2, session b, turn 2
-        <- #1 fs/read_text_file {"sessionId": "b", "path": "/x"}
-           fs/read_text_file, exchange 3, session b, turn 2
-        <- #2 terminal/create {"sessionId": "a", "command": "ls"}
-           terminal/create, exchange 4, session a, turn 1
-        -> #2 result {"terminalId": "t"}
-           terminal/create, exchange 4, session a, turn 1, terminal t
-    """)
-
-
 def test_the_exchange_of_a_fork_has_the_new_session() -> None:
     """The answer to session/fork names the new session; the request names the one it is made of."""
     conversation = check("""
@@ -818,30 +768,6 @@ def test_the_handshake_names_the_peers() -> None:
     assert handshake.protocol_version == "1"
     assert (handshake.dialect, conversation.connection.dialect) == ("v1", "v1")
     assert handshake.dialect_reason is not None
-
-
-def test_the_result_outweighs_the_params() -> None:
-    """A v2 client that is answered with version 1 speaks v1 from then on."""
-    conversation = check("""
-        -> #0 initialize {"protocolVersion": 2, "info": {"name": "c"}, "capabilities": {}}
-           initialize, exchange 1
-        <- #0 result {"protocolVersion": 1}
-           initialize, exchange 1
-    """)
-    assert conversation.connection.dialect == "v1"
-    assert conversation.connection.state.handshake.client_name == "c"
-
-
-def test_a_failed_initialize_does_not_name_the_agent() -> None:
-    """An error is no handshake; the values of the request remain."""
-    conversation = check(f"""
-        -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
-           initialize, exchange 1
-        <- #0 error {{"code": -32603, "message": ""}}
-           initialize, exchange 1
-    """)
-    assert conversation.connection.dialect == "v1"
-    assert conversation.connection.state.phase is Phase.NEW
 
 
 @pytest.mark.parametrize("method", ["_proxy/initialize", "proxy/initialize"])

@@ -1,8 +1,11 @@
-"""Lines are found with their places in the log."""
+"""A stream is cut into lines, with their places in the log or with their newlines."""
 
 from __future__ import annotations
 
-from acp_proxy.protocol.framing import Line, LineFramer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.protocol.framing import Cut, Line, LineCutter, LineFramer
 
 
 def test_a_chunk_may_hold_several_lines() -> None:
@@ -43,8 +46,37 @@ def test_only_the_newline_byte_ends_a_line() -> None:
     assert framer.size == len(text)
 
 
-def test_an_empty_chunk_has_no_line() -> None:
-    """An empty chunk begins nothing."""
-    framer = LineFramer()
-    assert list(framer.feed(b"", 3, 1)) == []
-    assert framer == LineFramer()
+_bytes = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"\xff", b"{}"])).map(b"".join)
+
+
+def test_lines_of_a_chunk() -> None:
+    """Each line comes without its newline, and with the place where it ends."""
+    cutter = LineCutter()
+    assert list(cutter.feed(b"one\ntwo\r\n\nrest")) == [
+        Cut(b"one", b"\n", 4),
+        Cut(b"two", b"\r\n", 9),
+        Cut(b"", b"\n", 10),
+    ]
+    assert list(cutter.feed(b" of it\n")) == [Cut(b"rest of it", b"\n", 7)]
+    assert cutter.finish() is None
+
+
+def test_a_newline_that_comes_in_two_parts() -> None:
+    """A carriage return at the end of a chunk belongs to the newline that follows it."""
+    cutter = LineCutter()
+    assert list(cutter.feed(b"a\r")) == []
+    assert list(cutter.feed(b"\n")) == [Cut(b"a", b"\r\n", 1)]
+
+
+@given(st.lists(_bytes))
+def test_all_bytes_come_back(chunks: list[bytes]) -> None:
+    """Lines and newlines, joined, are the stream; only the last may lack its newline."""
+    cutter = LineCutter()
+    cuts: list[Cut] = []
+    for chunk in chunks:
+        cuts += cutter.feed(chunk)
+    assert all(cut.newline for cut in cuts)
+    last = cutter.finish()
+    cuts += [] if last is None else [last]
+    assert b"".join(cut.raw + cut.newline for cut in cuts) == b"".join(chunks)
+    assert all(b"\n" not in cut.raw for cut in cuts)

@@ -266,16 +266,6 @@ def test_the_members_of_a_batch_are_read() -> None:
     assert batch.members[0].raw == b'{"id":7,"method":"a"}'
 
 
-def test_a_batch_that_only_the_tolerant_reader_reads() -> None:
-    """A lone surrogate in one member changes neither the ids nor the bytes of the others."""
-    batch = read(b'[{"method":"\\ud800","id":7.0},{"id":12345678901234567890,"result":1}, 5]')
-    assert [(m.rpc_id, m.raw) for m in batch.members] == [
-        ("7.0", b'{"method":"\\ud800","id":7.0}'),
-        ("12345678901234567890", b'{"id":12345678901234567890,"result":1}'),
-        (None, b"5"),
-    ]
-
-
 def test_an_empty_batch_has_a_reason() -> None:
     """JSON-RPC does not allow it; it is a batch with nothing in it."""
     assert read(b"[ ]") == Message(Kind.BATCH, parse_error="an empty batch", raw=b"[ ]")

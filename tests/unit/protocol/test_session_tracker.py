@@ -107,7 +107,7 @@ def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
 
 
 def test_a_terminal_is_followed_until_its_release() -> None:
-    """It exits when the wait for it is answered, and is forgotten when it is released."""
+    """It exits when its wait is answered, and is forgotten with its release; others are ignored."""
     created = """
         <- #1 terminal/create {"sessionId": "s", "command": "ls"}
         -> #1 result {"terminalId": "t"}
@@ -118,6 +118,8 @@ def test_a_terminal_is_followed_until_its_release() -> None:
     assert connection(waited).state.terminals == {"t": Terminal("s")}
     assert connection(exited).state.terminals == {"t": Terminal("s", TerminalState.EXITED)}
     assert connection(released + "-> #3 result {}").state.terminals == {}
+    unknown = '<- #2 terminal/kill {"sessionId": "s", "terminalId": "unknown"}\n-> #2 result {}'
+    assert connection(created + unknown).state.terminals == {"t": Terminal("s")}
 
 
 @pytest.mark.parametrize(("status", "state"), [("null", "running"), ('{"exitCode": 1}', "exited")])
@@ -153,22 +155,6 @@ def test_open_permissions_are_known() -> None:
     """)
     assert [asked.tool_call for asked in found.permissions] == ["d"]
     assert len(found.open_requests(Direction.TO_CLIENT)) == 2
-
-
-def test_a_released_terminal_is_forgotten_and_an_unknown_one_ignored() -> None:
-    """Neither is kept."""
-    conversation = Conversation(Connection(dialect="v1"))
-    transcript = """
-        <- #0 terminal/create {"sessionId": "s", "command": "ls"}
-        -> #0 result {"terminalId": "t"}
-        <- #1 terminal/release {"sessionId": "s", "terminalId": "t"}
-        -> #1 result {}
-        <- #2 terminal/kill {"sessionId": "s", "terminalId": "unknown"}
-        -> #2 result {}
-    """
-    for _ in play([line.strip() for line in transcript.strip().splitlines()], conversation):
-        pass
-    assert conversation.connection.state.terminals == {}
 
 
 def test_the_activity_of_a_session_is_its_latest_state() -> None:
