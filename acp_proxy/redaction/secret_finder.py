@@ -11,7 +11,6 @@ from acp_proxy.redaction import patterns
 from acp_proxy.redaction.edits import MaskedSpan, join_spans
 from acp_proxy.redaction.markers import MARKER, Markers
 from acp_proxy.redaction.needles import GrowingNeedles, of_all_words, one_byte_each
-from acp_proxy.redaction.open_ends import tail
 from acp_proxy.redaction.randomness import is_path, is_plain, is_random, is_switch
 from acp_proxy.redaction.search import Search
 from acp_proxy.redaction.values import HashedSecrets, SecretValues
@@ -111,7 +110,7 @@ class SecretFinder:
     def tail(self, searched: Search) -> int:
         """Returns the index from which on the end of a text may be the beginning of a secret."""
         text = searched.text
-        return min(tail(text, searched), self.values.tail(text, searched.places))
+        return min(patterns.tail(text, searched), self.values.tail(text, searched.places))
 
     def spans_of(self, searched: Search) -> list[MaskedSpan]:
         """Returns the spans to be masked in a text that was searched; remembers their secrets."""

@@ -9,7 +9,7 @@ from itertools import chain, islice
 
 from acp_proxy.redaction.edits import MaskedSpan, join_spans
 from acp_proxy.redaction.markers import HASH_SIZE, MARKER
-from acp_proxy.redaction.open_ends import ends_open
+from acp_proxy.redaction.patterns import ends_open
 from acp_proxy.redaction.pieces import Piece, PieceReader
 from acp_proxy.redaction.search import Search
 from acp_proxy.redaction.secret_finder import SecretFinder
