@@ -19,7 +19,6 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from acp_proxy.redaction.assignments import read_assignment
 from acp_proxy.redaction.key_formats import KeyFormat, key_formats
 from acp_proxy.redaction.needles import (
     COMMANDS,
@@ -31,7 +30,7 @@ from acp_proxy.redaction.needles import (
     of_all_words,
     one_byte_each,
 )
-from acp_proxy.redaction.readers import EXACT, READERS, key_reader
+from acp_proxy.redaction.readers import EXACT, READERS, key_reader, read_assignment
 from acp_proxy.redaction.search import Found, Reader, Search, expressions, name_start
 
 

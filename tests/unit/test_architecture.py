@@ -85,7 +85,6 @@ TESTED_BY = {
     "inspection/transcript/*": "unit/inspection/transcript/test_transcript.py",
     "inspection/searching/*": "property/test_search.py",
     "protocol/*": "unit/protocol/test_connection.py",
-    "redaction/assignments": "unit/redaction/test_patterns.py",
     "redaction/key_formats": "unit/redaction/test_patterns.py",
     "redaction/readers": "unit/redaction/test_patterns.py",
     "redaction/randomness": "unit/redaction/test_patterns.py",
