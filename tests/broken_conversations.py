@@ -145,11 +145,6 @@ def is_error(found: str) -> bool:
     return (match["severity"] or rules()[match["rule"]].severity.value) == "error"
 
 
-def rule_of(found: str) -> str:
-    """Returns the rule of a finding that is written in the words of a table."""
-    return found.partition(" ")[0]
-
-
 def changed(change: Change) -> list[Named]:
     """Returns the conversation as it is after the change."""
     lines = lines_of(change.conversation)
