@@ -1,4 +1,7 @@
-"""The events of an engine; each carries the time at which it happened."""
+"""The events of an engine and its commands.
+
+Each event carries the time at which it happened. A driver executes the commands in order.
+"""
 
 from attrs import frozen
 
@@ -56,3 +59,28 @@ class WriteStalled:
 
 
 Event = Started | LineReceived | PartReceived | EndOfInput | Wakeup | WriteStalled
+
+
+@frozen
+class Send:
+    """Write these bytes to the peer, including the newline."""
+
+    data: bytes
+    seq: int | None = None
+    """The number of the recorded frame; None for a message of the engine's own."""
+
+
+@frozen
+class WakeAt:
+    """Feed a `Wakeup` at this moment, unless another event comes before; replaces earlier ones."""
+
+    at: int | None
+    """Monotonic nanoseconds; None for no wakeup."""
+
+
+@frozen
+class Finish:
+    """End the stream; nothing more will be sent."""
+
+
+Command = Send | WakeAt | Finish

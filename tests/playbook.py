@@ -32,12 +32,11 @@ import signal
 from typing import TYPE_CHECKING
 
 from acp_proxy.capture import log_format as capture_log
-from acp_proxy.commands import Finish, Send, WakeAt
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.report import ReplayReport, report
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence, Rank
-from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
+from acp_proxy.events import EndOfInput, Event, Finish, LineReceived, Send, WakeAt, Wakeup
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from tests.log_writer import LogWriter
@@ -48,9 +47,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Self
 
-    from acp_proxy.commands import Command
     from acp_proxy.engine.agent.recording_choice import RecordingChoice
     from acp_proxy.engine.client.verification import Verification
+    from acp_proxy.events import Command
 
 NS = {"ms": 10**6, "s": 10**9}
 START_NS = 77 * 10**9

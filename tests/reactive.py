@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 from attrs import define, field, frozen
 
 from acp_proxy.capture import log_format as capture_log
-from acp_proxy.commands import Send, WakeAt
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.shared.steps import LaneFinder
-from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
+from acp_proxy.events import EndOfInput, Event, LineReceived, Send, WakeAt, Wakeup
 from acp_proxy.store.recorded_steps import RecordedSteps
 from tests import captures
 from tests.log_writer import LogWriter

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from attrs import define, frozen
 
-from acp_proxy.commands import Send, WakeAt
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.steps import LaneFinder
-from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
+from acp_proxy.events import EndOfInput, Event, LineReceived, Send, WakeAt, Wakeup
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 

@@ -49,7 +49,7 @@ def plans_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
 
 def kinds_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
     """Offers the kinds of faults."""
-    from acp_proxy.faults.registry import KINDS
+    from acp_proxy.faults.plan import KINDS
 
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 

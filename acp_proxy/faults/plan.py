@@ -13,6 +13,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -20,7 +21,6 @@ from attrs import evolve, field, frozen
 
 from acp_proxy.errors import BadFilter, BadPlan
 from acp_proxy.faults.fault import Fault
-from acp_proxy.faults.registry import KINDS
 from acp_proxy.faults.structuring import (
     BadToml,
     Trigger,
@@ -34,6 +34,30 @@ from acp_proxy.faults.structuring import (
 from acp_proxy.filters import Filter, parse, terms_of
 from acp_proxy.plain_files import reason
 from acp_proxy.protocol.json_text import storable
+
+_MODULES = (
+    *("noop", "latency", "bandwidth", "slice"),
+    *("drop", "duplicate", "reorder", "corrupt", "truncate", "replace"),
+    *("error_reply", "reply", "ignore_cancel"),
+    *("stall", "stray_stdout", "stderr_flood", "huge_frame", "limit_data", "close"),
+    *("signals", "exit_"),
+)
+"""The modules in `kinds`, in the order in which `faults list` and the manual have them."""
+
+
+def _kinds_in(module: str) -> Iterator[type[Fault]]:
+    """Yields the kinds that a module defines, in order; a base of kinds has no name of its own."""
+    found = import_module(f"acp_proxy.faults.kinds.{module}")
+    for value in vars(found).values():
+        is_own = isinstance(value, type) and value.__module__ == found.__name__
+        if is_own and issubclass(value, Fault) and hasattr(value, "kind"):
+            yield value
+
+
+KINDS: dict[str, type[Fault]] = {
+    kind.kind: kind for module in _MODULES for kind in _kinds_in(module)
+}
+
 
 _UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault",
                  "is": "what becomes of a frame"}  # fmt: skip

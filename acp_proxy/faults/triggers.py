@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from attrs import define
 
-from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.fault import Chance
 from acp_proxy.faults.plan import FaultRule, Plan
 from acp_proxy.filters import conditions
 from acp_proxy.protocol.peers import Direction

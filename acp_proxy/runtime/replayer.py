@@ -15,15 +15,18 @@ import trio
 
 from acp_proxy import system
 from acp_proxy.capture.pumps import CHUNK, wait_until_ready
-from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.events import (
     STOP_SIGNALS,
+    Command,
     EndOfInput,
     Event,
+    Finish,
     LineReceived,
+    Send,
     Started,
+    WakeAt,
     Wakeup,
     WriteStalled,
 )

@@ -27,11 +27,20 @@ from trio.abc import ReceiveStream, SendStream
 from acp_proxy.capture.new_recording import MADE_BY, SECRETS
 from acp_proxy.capture.options import RECORD
 from acp_proxy.capture.pumps import CHUNK
-from acp_proxy.commands import Finish, Send, WakeAt
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.playback_options import NS_PER_S
-from acp_proxy.events import EndOfInput, Event, LineReceived, PartReceived, Wakeup, WriteStalled
+from acp_proxy.events import (
+    EndOfInput,
+    Event,
+    Finish,
+    LineReceived,
+    PartReceived,
+    Send,
+    WakeAt,
+    Wakeup,
+    WriteStalled,
+)
 from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.runtime.event_loop import now_ns, received, run_alone
 from acp_proxy.runtime.recorder_shutdown import Orphans, RecorderShutdown

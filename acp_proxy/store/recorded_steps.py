@@ -5,8 +5,16 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.engine.shared.lane_names import ANNOUNCEMENT, introduced, is_mcp, referred
-from acp_proxy.engine.shared.steps import Answer, Ask, Step, Wire
+from acp_proxy.engine.shared.steps import (
+    ANNOUNCEMENT,
+    Answer,
+    Ask,
+    Step,
+    Wire,
+    introduced,
+    is_mcp,
+    referred,
+)
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.protocol.dialects import DRAFT, FORK, OPENING
 from acp_proxy.protocol.jsonrpc import Kind, Message, read

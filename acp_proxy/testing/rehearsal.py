@@ -9,12 +9,11 @@ import tempfile
 from collections import deque
 from pathlib import Path
 
-from acp_proxy.commands import Finish, Send, WakeAt
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.report import ReplayReport, report, text
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.client.scripted_client import ScriptedClient
-from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
+from acp_proxy.events import EndOfInput, Event, Finish, LineReceived, Send, WakeAt, Wakeup
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from acp_proxy.store.text_export import write_text_form

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from acp_proxy.errors import BadPlan
-from acp_proxy.faults.plan import Plan, joined, load_plan, parse_rule, plan_text, ready_plans
-from acp_proxy.faults.registry import KINDS
+from acp_proxy.faults.plan import KINDS, Plan, joined, load_plan, parse_rule, plan_text, ready_plans
 from acp_proxy.faults.structuring import BadToml, read_toml, settings_of
 from tests.fuzz import scratch
 from tests.fuzz.byte_source import ByteSource

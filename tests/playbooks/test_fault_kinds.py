@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.faults.effects import ScheduledWrite
-from acp_proxy.faults.registry import KINDS
+from acp_proxy.faults.plan import KINDS
 from acp_proxy.protocol.peers import Direction
 from tests.fault_playbook import FaultTranscript, check
 

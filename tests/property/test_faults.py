@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acp_proxy.faults.effects import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.registry import KINDS
+from acp_proxy.faults.plan import KINDS
 from acp_proxy.protocol.peers import Direction
 from tests.fault_playbook import plan_of
 from tests.strategies import broken_lines, lines

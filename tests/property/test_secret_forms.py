@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from acp_proxy.capture.log_format import MARKER_KEY
-from acp_proxy.capture.secret_variables import hashes
+from acp_proxy.capture.new_recording import secret_hashes
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_text_form
 from tests.log_writer import LogWriter, request, result, text, update
@@ -152,7 +152,7 @@ def test_a_secret_by_its_place_is_stored_nowhere(
         "url": f"https://x.example/{secret if place == 'path' else 'mcp'}"
         f"?k={secret if place == 'query' else 'plain'}",
     }  # fmt: skip
-    own = hashes({"MY_API_TOKEN": secret if place == "variable" else ""}, bytes.fromhex(KEY))
+    own = secret_hashes({"MY_API_TOKEN": secret if place == "variable" else ""}, bytes.fromhex(KEY))
     meta = {"login": {"password": secret if place == "member" else "1"}}
     start = {"redaction": "secrets", MARKER_KEY: KEY, "secret_hash": own, "arg": ["a", secret]}
     with LogWriter(path, **start) as recorder:

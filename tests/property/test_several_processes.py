@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.commands import Send
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.shared.divergence import Rank
-from acp_proxy.events import EndOfInput, LineReceived
+from acp_proxy.events import EndOfInput, LineReceived, Send
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from tests.reactive import Conversation

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from acp_proxy.engine.agent.withheld_effects import WithheldEffects
-from acp_proxy.engine.agent.withholding import Withholding
+from acp_proxy.engine.agent.withholding import WithheldEffects, Withholding
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.steps import Script, Wire
 from acp_proxy.protocol.typed_places import Place

@@ -24,13 +24,12 @@ from acp_proxy.cli.output_files import (
     write_reports,
 )
 from acp_proxy.cli.rules_file import ComparisonRules, pointers, rules_option
-from acp_proxy.commands import Send
 from acp_proxy.engine.agent import report as reports
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.events import LineReceived
+from acp_proxy.events import LineReceived, Send
 
 if TYPE_CHECKING:
     from acp_proxy.faults.effects import ExitEffect, SignalEffect

@@ -8,7 +8,6 @@ Other content, of a file or of a program's output, is information.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from acp_proxy.commands import Command
 from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
 from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.message_comparison import ClientMessage
@@ -17,6 +16,7 @@ from acp_proxy.engine.agent.open_requests import OpenAgentRequest
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
+from acp_proxy.events import Command
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_none, member
 from acp_proxy.protocol.jsonrpc import Message, read

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from acp_proxy.engine.agent.connection_frames import WaitingFrame
-from acp_proxy.engine.agent.lanes import Lane, Track
+from acp_proxy.engine.agent.lanes import Lane, Track, WaitingFrame
 from acp_proxy.engine.agent.open_requests import OpenRequests
 from acp_proxy.engine.agent.schedule import ReplaySchedule
 from acp_proxy.engine.shared.playback_options import Order, PlaybackOptions

@@ -18,14 +18,13 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
-from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.divergence import DivergenceLog, Rank
 from acp_proxy.engine.shared.line_rewriter import ANY_BYTES, LineRewriter
 from acp_proxy.engine.shared.steps import Wire
-from acp_proxy.events import Event
+from acp_proxy.events import Command, Event, Finish, Send, WakeAt
 from acp_proxy.protocol.dialects import FORK
 from acp_proxy.protocol.typed_places import Place, Span, places_of, spans, splice
 from acp_proxy.protocol.vocabulary import Role

@@ -7,7 +7,6 @@ events and nothing is random, so the same lines give the same bytes.
 
 from collections.abc import Iterator
 
-from acp_proxy.commands import Command, Finish, WakeAt
 from acp_proxy.engine.agent.client_messages import ClientMessages
 from acp_proxy.engine.agent.ending import ReplayEnding
 from acp_proxy.engine.agent.lanes import Lane
@@ -16,7 +15,16 @@ from acp_proxy.engine.agent.state import ReplayOptions, ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog
 from acp_proxy.engine.shared.playback_options import NS_PER_S
 from acp_proxy.engine.shared.steps import Script, Step
-from acp_proxy.events import EndOfInput, Event, LineReceived, Started, WriteStalled
+from acp_proxy.events import (
+    Command,
+    EndOfInput,
+    Event,
+    Finish,
+    LineReceived,
+    Started,
+    WakeAt,
+    WriteStalled,
+)
 from acp_proxy.protocol.dialects import HANDSHAKE
 
 SETTLE_NS = 10**9

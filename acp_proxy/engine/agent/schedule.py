@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
-from acp_proxy.engine.agent.connection_frames import ConnectionFrames
-from acp_proxy.engine.agent.lanes import Key, Lane, Track
-from acp_proxy.engine.agent.withheld_effects import WithheldEffects
+from acp_proxy.engine.agent.lanes import ConnectionFrames, Key, Lane, Track
+from acp_proxy.engine.agent.withholding import WithheldEffects
 from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.engine.shared.steps import LaneFinder, Script, Step
 from acp_proxy.protocol.dialects import HANDSHAKE, INITIALIZE

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from acp_proxy.commands import Command, Send
 from acp_proxy.engine.agent.frame_scheduler import ScheduledFrame
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.agent.withholding import Withholding
 from acp_proxy.engine.shared.line_rewriter import LineRewriter
 from acp_proxy.engine.shared.steps import Ask, Step, Wire
+from acp_proxy.events import Command, Send
 from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.updates import UPDATE

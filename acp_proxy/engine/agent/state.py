@@ -6,7 +6,7 @@ from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
 from acp_proxy.engine.agent.message_comparison import MessageComparer
 from acp_proxy.engine.agent.open_requests import OpenRequests
 from acp_proxy.engine.agent.schedule import ReplaySchedule
-from acp_proxy.engine.agent.withheld_effects import WithheldEffects
+from acp_proxy.engine.agent.withholding import WithheldEffects
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.divergence import DivergenceLog
 from acp_proxy.engine.shared.masking import MessageMask

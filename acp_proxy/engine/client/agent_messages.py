@@ -6,7 +6,6 @@ Nothing is read from the disk or written to it, and nothing is run.
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.commands import Command
 from acp_proxy.engine.client.composer import cancellation, denial, refusal
 from acp_proxy.engine.client.known_files import READ
 from acp_proxy.engine.client.lane import ClientLane, SentRequest
@@ -16,10 +15,10 @@ from acp_proxy.engine.client.request_matcher import AgentRequest, RequestMatch, 
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.client.stream_progress import ITEM, Increment, increment_of
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss
-from acp_proxy.engine.shared.lane_names import announced_session
 from acp_proxy.engine.shared.line_rewriter import reply
 from acp_proxy.engine.shared.secret_pairs import with_hidden
-from acp_proxy.engine.shared.steps import REPLIES
+from acp_proxy.engine.shared.steps import REPLIES, announced_session
+from acp_proxy.events import Command
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING, PERMISSION, PROMPT
 from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Kind, Message, read

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from acp_proxy.commands import Send
 from acp_proxy.engine.client.lane import ClientFrame
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence
@@ -20,6 +19,7 @@ from acp_proxy.engine.shared.line_rewriter import (
     reply,
 )
 from acp_proxy.engine.shared.steps import Wire
+from acp_proxy.events import Send
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.permissions import is_draft, rejecting_option
 from acp_proxy.protocol.typed_places import Place, spans, splice

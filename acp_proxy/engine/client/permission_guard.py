@@ -9,7 +9,6 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.commands import Send
 from acp_proxy.engine.client.composer import cancellation, denial
 from acp_proxy.engine.client.lane import ClientFrame
 from acp_proxy.engine.client.open_requests import LiveRequest
@@ -20,6 +19,7 @@ from acp_proxy.engine.shared.comparison import Difference
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.line_rewriter import reply
 from acp_proxy.engine.shared.steps import Step
+from acp_proxy.events import Send
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_none, member
 from acp_proxy.protocol.permissions import options_of, read_answer, unambiguous

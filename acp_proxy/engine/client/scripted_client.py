@@ -9,9 +9,8 @@ from collections import deque
 from collections.abc import Iterator
 from heapq import heappop, heappush
 
-from acp_proxy.commands import Command, Finish, Send
 from acp_proxy.engine.shared.steps import LaneFinder, Script, Step
-from acp_proxy.events import EndOfInput, Event, LineReceived
+from acp_proxy.events import Command, EndOfInput, Event, Finish, LineReceived, Send
 
 _HELD = 4096
 """Steps that are held before no more are read unless a line needs them."""

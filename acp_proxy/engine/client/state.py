@@ -6,8 +6,7 @@ from attrs import field, frozen
 
 from acp_proxy.engine.client.known_files import KnownFiles
 from acp_proxy.engine.client.lane import ClientFrame, ClientLane
-from acp_proxy.engine.client.open_requests import AnswerQueue, PendingAnswers
-from acp_proxy.engine.client.patience import Patience
+from acp_proxy.engine.client.open_requests import AnswerQueue, Patience, PendingAnswers
 from acp_proxy.engine.client.permission_match import PermissionMatcher
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.session_map import SessionMap

@@ -7,7 +7,6 @@ while; when the agent leaves; when it stalls or floods the client; or after the 
 
 from collections.abc import Iterator
 
-from acp_proxy.commands import Command, Finish, WakeAt
 from acp_proxy.engine.client.agent_messages import AgentMessages
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.recorded_client import RecordedClient
@@ -15,7 +14,16 @@ from acp_proxy.engine.client.sender import ClientSender
 from acp_proxy.engine.client.state import VerifyOptions, VerifyState
 from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog
 from acp_proxy.engine.shared.playback_options import NS_PER_S
-from acp_proxy.events import EndOfInput, Event, LineReceived, PartReceived, WriteStalled
+from acp_proxy.events import (
+    Command,
+    EndOfInput,
+    Event,
+    Finish,
+    LineReceived,
+    PartReceived,
+    WakeAt,
+    WriteStalled,
+)
 
 _LONGEST_NS = 10 * NS_PER_S
 """How long the client waits for the end, at most, while the agent sends other messages."""

@@ -8,9 +8,9 @@ theirs.
 import json
 from typing import Any
 
-from acp_proxy.commands import Send
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.steps import REPLIES, Wire
+from acp_proxy.events import Send
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.typed_places import Place, Span, places_of, spans, splice
 

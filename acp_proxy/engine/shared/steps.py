@@ -5,18 +5,79 @@ conversation goes on, so that a recording of any size begins to play at once.
 
 A message of the client is *awaited* if frames of the agent wait for it, and *optional* if the
 client may leave it out nevertheless: after a second of silence nothing waits for it any longer.
+
+Messages without a known session find their lane by names. An agent announces a child session in an
+update of its parent, and the child's messages follow without any request of the client. MCP over
+ACP names no session: a server is declared in the request that opens one, ``mcp/connect`` names the
+server, and its answer the connection that ``mcp/message`` and ``mcp/disconnect`` name.
+``_mcp/request``, an older form, names the server.
 """
 
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from attrs import define, frozen
 
-from acp_proxy.engine.shared.lane_names import session_name
 from acp_proxy.protocol.dialects import CANCEL, CANCEL_REQUEST, HANDSHAKE, OPENING, PUSH
+from acp_proxy.protocol.json_text import json_or_none, member, params_of
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
+
+ANNOUNCEMENT = b"subagent_update"
+"""The kind of the update that announces a child session."""
+_CONNECT = "mcp/connect"
+_OF_SERVER = ("serverId", "acpId", "id", "name", "serverName", "mcpServerName")
+"""Members with the id or the name of a server: in its declaration, or where it is used."""
+
+
+def session_name(session: str) -> str:
+    """Returns the name of a session."""
+    return f"session {session}"
+
+
+def is_mcp(method: str | None) -> bool:
+    """Whether a method is one of MCP over ACP."""
+    return (method or "").removeprefix("_").startswith("mcp/")
+
+
+def announced_session(raw: bytes) -> str | None:
+    """Returns the child session that an update announces; None if it announces none."""
+    update = member(json_or_none(raw), "params", "update") if ANNOUNCEMENT in raw else None
+    is_one = member(update, "sessionUpdate") == ANNOUNCEMENT.decode()
+    session = member(update, "sessionId")
+    return session if is_one and isinstance(session, str) else None
+
+
+def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
+    """Returns the names that a message introduces in its lane.
+
+    Args:
+        method: its method, or that of the request that it answers.
+        raw: the message.
+    """
+    if method in OPENING:
+        servers = params_of(json_or_none(raw)).get("mcpServers")
+        every = servers if isinstance(servers, list) else []
+        return tuple(name for one in every for name in _servers(one))
+    if method == _CONNECT:
+        connection = member(json_or_none(raw), "result", "connectionId")
+        return (f"connection {connection}",) if isinstance(connection, str) else ()
+    session = announced_session(raw)
+    return () if session is None else (session_name(session),)
+
+
+def referred(raw: bytes) -> tuple[str, ...]:
+    """Returns the names of what a message of MCP over ACP goes to; the most certain one first."""
+    params = params_of(json_or_none(raw))
+    connection = params.get("connectionId")
+    return (f"connection {connection}",) if isinstance(connection, str) else _servers(params)
+
+
+def _servers(holder: Any) -> tuple[str, ...]:
+    found = (member(holder, name) for name in _OF_SERVER)
+    return tuple(f"server {value}" for value in found if isinstance(value, str))
+
 
 REPLIES = ("response", "error")
 """Kinds of messages that answer a request."""
@@ -102,7 +163,7 @@ class Step:
     member: int | None = None
     """Its place in a batch of the client."""
     introduces: tuple[str, ...] = ()
-    """Names of what begins with it in its lane, as of `lane_names`."""
+    """Names of what begins with it in its lane, as of `introduced`."""
     belongs_to: tuple[str, ...] = ()
     """Names by which its lane is found if it names no session."""
     lane: str | None = None

@@ -6,9 +6,8 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Chance, Fault, PassingFrame
 
 
 class CorruptMode(StrEnum):

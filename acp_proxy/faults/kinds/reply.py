@@ -5,9 +5,8 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import NS_PER_MS, Effect
-from acp_proxy.faults.fault import BadSetting, Fault, PassingFrame, at_least
+from acp_proxy.faults.fault import BadSetting, Chance, Fault, PassingFrame, at_least
 from acp_proxy.protocol.typed_places import Place, spans, splice
 
 

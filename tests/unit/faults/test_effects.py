@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Delivery, DeliveryPiece
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Chance, Fault, PassingFrame
 from acp_proxy.faults.kinds.bandwidth import BandwidthFault
 from acp_proxy.faults.kinds.slice import SliceFault
 from acp_proxy.protocol.peers import Direction

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pytest
 from attrs import define, frozen
 
-from acp_proxy.faults.fault import Fault, PassingFrame
-from acp_proxy.faults.registry import KINDS
+from acp_proxy.faults.fault import Chance, Fault, PassingFrame
+from acp_proxy.faults.plan import KINDS
 from tests.fault_playbook import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    import pytest
 
     from acp_proxy.faults.effects import Effect
 
@@ -75,3 +74,46 @@ def test_each_copy_of_a_frame_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule applies to all that the rules before it have left of a frame."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     check(["duplicate", "numbered"], "1 <- | a\n<- | 1 0\n<- | 2 0\n2 <- | b\n<- | 3 0\n<- | 4 0")
+
+
+CHANCE = Chance(42, "rule", "to-client s", 7)
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    """A draw neither moves nor remembers anything."""
+    first = CHANCE.draw("place")
+    CHANCE.draw("other")
+    assert CHANCE.draw("place") == first == Chance(42, "rule", "to-client s", 7).draw("place")
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 43}, {"rule": "r"}, {"scope": "to-agent s"}, {"match": 8}]
+)
+def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
+    """Another seed, rule, scope or match draws another number."""
+    assert CHANCE._replace(**change).draw() != CHANCE.draw()
+
+
+def test_parts_of_the_key_do_not_run_together() -> None:
+    """What ends one part is never mistaken for the beginning of the next."""
+    assert Chance(1, "ab", "c", 1).draw() != Chance(1, "a", "bc", 1).draw()
+    assert Chance(1, "a", "b", 11).draw("") != Chance(1, "a", "b", 1).draw("1")
+
+
+def test_draws_are_spread_evenly() -> None:
+    """Of many draws a tenth is below a tenth, and none is 1."""
+    draws = [Chance(0, "r", "l", match).draw() for match in range(10_000)]
+    assert all(0 <= draw < 1 for draw in draws)
+    assert 900 < sum(draw < 0.1 for draw in draws) < 1100
+    whole = {Chance(0, "r", "l", match).below(6) for match in range(200)}
+    assert whole == set(range(6))
+    between = [Chance(0, "r", "l", match).between(-2, 3) for match in range(200)]
+    assert all(-2 <= one < 3 for one in between)
+
+
+def test_the_numbers_of_a_seed_are_written_down() -> None:
+    """A seed means the same in every version."""
+    draws = [
+        round(Chance(42, "drop", "to-client s", match).draw("fires"), 6) for match in (1, 2, 3)
+    ]
+    assert draws == [0.975145, 0.366322, 0.471319]

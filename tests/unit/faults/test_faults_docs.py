@@ -13,8 +13,7 @@ from types import ModuleType
 import pytest
 
 from acp_proxy.faults.manual import Setting, manual_of, trigger_manual
-from acp_proxy.faults.plan import load_plan, ready_plans, structure_plan
-from acp_proxy.faults.registry import KINDS
+from acp_proxy.faults.plan import KINDS, load_plan, ready_plans, structure_plan
 from tests.fault_playbook import check
 from tests.unit.test_docs import first_cells, page, section
 

@@ -10,6 +10,7 @@ import pytest
 from acp_proxy.errors import BadPlan
 from acp_proxy.faults.kinds.latency import LatencyFault
 from acp_proxy.faults.plan import (
+    KINDS,
     Plan,
     joined,
     load_plan,
@@ -17,7 +18,6 @@ from acp_proxy.faults.plan import (
     ready_plans,
     structure_plan,
 )
-from acp_proxy.faults.registry import KINDS
 from acp_proxy.faults.structuring import Trigger, Window, settings_of
 from acp_proxy.inspection.fault_effects import rules
 from tests.fault_playbook import plan_of

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.capture.secret_variables import hashes
+from acp_proxy.capture.new_recording import secret_hashes
 from acp_proxy.redaction.needles import GrowingNeedles, one_byte_each
 from acp_proxy.redaction.values import HashedSecrets, SecretValues
 
@@ -164,7 +164,9 @@ def recognized(lines: list[str], text: str) -> list[str]:
 
 def test_a_hash_is_recognized_in_any_text() -> None:
     """A value is found by its hash wherever it stands, and a part of it is not."""
-    lines = hashes({"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY)
+    lines = secret_hashes(
+        {"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY
+    )
     assert recognized(lines, f"x{HASHED}y é {HASHED[1:]} vbTa") == [HASHED]
     assert recognized(lines, 'é with"quotes\\') == ['with"quotes\\']
 

@@ -17,13 +17,12 @@ from trio.testing import MockClock, memory_stream_pair
 
 from acp_proxy.capture.pumps import wait_until_ready
 from acp_proxy.cli.commands.replay import answer_first
-from acp_proxy.commands import Command, Send
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.engine.shared.playback_options import Order, Pacing
-from acp_proxy.events import Event, LineReceived
+from acp_proxy.events import Command, Event, LineReceived, Send
 from acp_proxy.runtime import replayer as replayer_module
 from acp_proxy.runtime.replayer import Descriptor, Replayer
 from acp_proxy.runtime.verifier import Verifier

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.capture.log_format import MARKER_KEY, TO_CLIENT
-from acp_proxy.capture.secret_variables import hashes
+from acp_proxy.capture.new_recording import secret_hashes
 from acp_proxy.redaction.markers import MARKER
 from acp_proxy.store.earlier_rows import mask_earlier
 from acp_proxy.store.indexer import Indexer
@@ -220,7 +220,7 @@ def test_an_import_masks_earlier_messages(tmp_path: Path) -> None:
 def hashed(*values: str) -> list[str]:
     """Returns what the log has of values of the recorder's environment."""
     environment = {f"MY_{n}_TOKEN": value for n, value in enumerate(values)}
-    return hashes(environment, bytes.fromhex(KEY))
+    return secret_hashes(environment, bytes.fromhex(KEY))
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 200])

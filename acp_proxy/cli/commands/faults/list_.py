@@ -11,8 +11,7 @@ from acp_proxy.cli.render.output import width as terminal_width
 from acp_proxy.cli.render.pager import pages
 from acp_proxy.cli.render.styled_text import pad
 from acp_proxy.faults.manual import KindManual, Setting, manual_of, trigger_manual
-from acp_proxy.faults.plan import load_plan, ready_plans
-from acp_proxy.faults.registry import KINDS
+from acp_proxy.faults.plan import KINDS, load_plan, ready_plans
 
 _WIDTH = 100
 

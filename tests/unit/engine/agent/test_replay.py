@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.commands import Finish, WakeAt
 from acp_proxy.engine.agent.replay import SETTLE_NS, Progress, Replay
 from acp_proxy.engine.agent.report import report
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.shared.playback_options import Order
-from acp_proxy.events import LineReceived, Started, Wakeup
+from acp_proxy.events import Finish, LineReceived, Started, WakeAt, Wakeup
 from tests.playbook import record
 
 if TYPE_CHECKING:

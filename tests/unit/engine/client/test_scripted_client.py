@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.commands import Finish, Send
 from acp_proxy.engine.client.scripted_client import ScriptedClient
-from acp_proxy.events import EndOfInput, LineReceived, PartReceived, Wakeup
+from acp_proxy.events import EndOfInput, Finish, LineReceived, PartReceived, Send, Wakeup
 from tests.playbook import RecordedTranscript, record
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from acp_proxy.faults.registry import KINDS
+from acp_proxy.faults.plan import KINDS
 from tests.commands import complaint, run
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from acp_proxy.faults.plan import ready_plans
-from acp_proxy.faults.registry import KINDS
+from acp_proxy.faults.plan import KINDS, ready_plans
 from tests.commands import complaint, run
 
 

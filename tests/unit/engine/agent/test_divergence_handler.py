@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from acp_proxy.engine.agent.error_replies import (
+from acp_proxy.engine.agent.divergence_handler import (
     cancelled_answer,
     cancelled_request,
     cancelled_update,

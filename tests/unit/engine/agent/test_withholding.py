@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from acp_proxy.engine.agent.withheld_effects import WithheldEffects
+from acp_proxy.engine.agent.withholding import WithheldEffects
 from acp_proxy.engine.shared.steps import Script, Step, Wire
 
 if TYPE_CHECKING:

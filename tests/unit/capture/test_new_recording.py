@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.capture.secret_variables import hashes
+from acp_proxy.capture.new_recording import secret_hashes
 
 KEY = b"k" * 16
 VALUE = "Xk27fYqpLm92vbTa"
@@ -19,7 +19,7 @@ VALUE = "Xk27fYqpLm92vbTa"
 )  # fmt: skip
 def test_a_name_that_says_secret(name: str) -> None:
     """A value with such a name has a hash, from which nothing but four characters can be read."""
-    (line,) = hashes({name: VALUE}, KEY)
+    (line,) = secret_hashes({name: VALUE}, KEY)
     digest, length, start, word = line.split(" ")
     assert (len(digest), length, start, word) == (32, "16", "12", "vbTa")
 
@@ -35,4 +35,4 @@ def test_a_name_that_says_secret(name: str) -> None:
 )  # fmt: skip
 def test_what_is_no_secret(name: str, value: str) -> None:
     """Public fingerprints, other names, and short, plain and public values have no hash."""
-    assert hashes({name: value}, KEY) == []
+    assert secret_hashes({name: value}, KEY) == []
